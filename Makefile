@@ -1,0 +1,53 @@
+# `make demo` and `make test` set up everything they need in .venv and then run.
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := pyproject.toml CMakeLists.txt $(shell find core src -type f -not -name '*.pyc')
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint format sanitize bench-chunking clean
+
+demo: .venv/installed
+	$(BIN)/dualstruct demo
+
+test: .venv/installed-test
+	$(BIN)/python -m pytest tests --pyargs dualstruct
+
+lint: .venv/installed-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy src
+	rm -rf build/werror
+	$(PIP) --no-deps --force-reinstall -C build-dir=build/werror -C cmake.define.DUALSTRUCT_WERROR=ON .
+
+format: .venv/installed-lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# The core under AddressSanitizer and UBSan, in an environment of its own.
+sanitize: .venv-sanitize/installed
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 HYPOTHESIS_PROFILE=sanitize \
+	.venv-sanitize/bin/python -m pytest tests -m "not slow" -k "not instruction" -p no:cacheprovider
+
+bench-chunking: .venv/installed-bench
+	$(BIN)/python benchmarks/chunking.py
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python $(SOURCES)
+	$(PIP) .
+	touch $@
+
+.venv/installed-%: .venv/installed
+	$(PIP) '.[$*]'
+	touch $@
+
+.venv-sanitize/installed: $(SOURCES)
+	$(PYTHON) -m venv .venv-sanitize
+	.venv-sanitize/bin/python -m pip install --quiet --disable-pip-version-check \
+		-C build-dir=build/sanitize -C cmake.define.DUALSTRUCT_SANITIZE=ON '.[test]'
+	touch $@
+
+clean:
+	rm -rf .venv .venv-sanitize build dist

@@ -1,0 +1,303 @@
+// Structures, weights, duals and passes for Python. Every loop runs without the GIL.
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "bindings/bindings.hpp"
+#include "cuts.hpp"
+#include "passes.hpp"
+#include "rules/dcd.hpp"
+#include "simd/dispatch.hpp"
+#include "structures/chain.hpp"
+
+namespace dualstruct {
+
+using namespace nb::literals;
+
+namespace {
+
+template <class T, class Shape>
+std::span<const T> view(const Input<T, Shape>& array) {
+    return {array.data(), array.size()};
+}
+
+template <class T, class Shape>
+std::span<const T> view(const std::optional<Input<T, Shape>>& array) {
+    return array ? view(*array) : std::span<const T>{};
+}
+
+// Lets Python's signal handlers run, ten times a second at most.
+class SignalCheck {
+public:
+    bool operator()() {
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next_) return false;
+        next_ = now + std::chrono::milliseconds(100);
+        nb::gil_scoped_acquire gil;
+        return PyErr_CheckSignals() != 0;  // leaves the exception set for the caller
+    }
+
+private:
+    std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+};
+
+void raise_if_signalled() {
+    if (PyErr_Occurred()) throw nb::python_error();
+}
+
+template <class Pass>
+PassReport run(Pass pass) {
+    PassReport report;
+    {
+        nb::gil_scoped_release no_gil;
+        report = pass(SignalCheck());
+    }
+    raise_if_signalled();
+    return report;
+}
+
+// A rule's class for Python and the passes that take it: one row a rule.
+template <class Rule>
+void bind_rule(nb::module_& m, nb::class_<DualState>& state, const char* name) {
+    nb::class_<Rule>(m, name).def("__init__", [](Rule* self, double C) {
+        new (self) Rule();
+        self->C = C;
+    }, "C"_a);
+    state.def("visit", [](DualState& s, const Rule& rule, double delta, std::uint64_t seed) {
+        return run([&](const Interrupt& interrupt) { return visit(s, rule, delta, seed, interrupt); });
+    }, "rule"_a, "delta"_a, "seed"_a);
+    state.def("revisit", [](DualState& s, const Rule& rule, std::uint64_t seed) {
+        return run([&](const Interrupt& interrupt) { return revisit(s, rule, seed, interrupt); });
+    }, "rule"_a, "seed"_a);
+}
+
+// The arrays a chain reads; it keeps them alive.
+struct ChainArrays {
+    Input<std::int64_t> sentences, offsets;
+    Input<std::int32_t> features;
+    std::optional<Input<float>> values;
+    std::optional<Input<std::int32_t>> truth;
+    Input<float, nb::ndim<2>> cost;
+    std::optional<Input<std::uint8_t, nb::ndim<2>>> transitions;
+    std::optional<Input<std::int64_t>> allowed_offsets;
+    std::optional<Input<std::int32_t>> allowed;
+};
+
+ChainData chain_data(ChainArrays given, std::int64_t dimension, int labels) {
+    const auto arrays = std::make_shared<const ChainArrays>(std::move(given));
+    return {.sentences = view(arrays->sentences),
+            .offsets = view(arrays->offsets),
+            .features = view(arrays->features),
+            .values = view(arrays->values),
+            .truth = view(arrays->truth),
+            .dimension = dimension,
+            .labels = labels,
+            .cost = view(arrays->cost),
+            .transitions = view(arrays->transitions),
+            .allowed_offsets = view(arrays->allowed_offsets),
+            .allowed = view(arrays->allowed),
+            .owner = arrays};
+}
+
+std::vector<std::int32_t> decode_all(const Chain& chain, const Weights& w, float cost_weight, int threads) {
+    const std::int64_t n = chain.size();
+    std::vector<std::int32_t> labels(static_cast<std::size_t>(n ? chain.first_token(n) : 0));
+    for_each_range(n, threads, [&](std::int64_t begin, std::int64_t end, int) {
+        const auto scratch = chain.make_scratch();
+        for (std::int64_t i = begin; i < end; ++i) {
+            if (i + 1 < end) chain.prefetch_decode(w.data(), i + 1);
+            chain.decode(w.data(), i, cost_weight, *scratch);
+            std::ranges::copy(scratch->output, labels.begin() + chain.first_token(i));
+        }
+    });
+    return labels;
+}
+
+std::vector<float> marginals_all(const Chain& chain, const Weights& w, double beta, double gamma, int threads) {
+    const std::int64_t n = chain.size(), K = chain.labels();
+    std::vector<float> marginals(static_cast<std::size_t>(n ? chain.first_token(n) * K : 0));
+    for_each_range(n, threads, [&](std::int64_t begin, std::int64_t end, int) {
+        const auto scratch = chain.make_scratch();
+        for (std::int64_t i = begin; i < end; ++i) {
+            const auto found = chain.expectation(w.data(), i, beta, gamma, false, *scratch);
+            std::ranges::copy(found.labels, marginals.begin() + chain.first_token(i) * K);
+        }
+    });
+    return marginals;
+}
+
+nb::object shaped(nb::object array, nb::tuple shape) { return array.attr("reshape")(shape); }
+
+}  // namespace
+
+void bind_learning(nb::module_& m) {
+    m.def("simd_levels", &simd_levels);
+    m.def("simd_level", [] { return simd_level(); });
+
+    static PyObject* infeasible = PyErr_NewException("dualstruct._core.Infeasible", PyExc_ValueError, nullptr);
+    m.attr("Infeasible") = nb::handle(infeasible);
+    nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+        try {
+            std::rethrow_exception(p);
+        } catch (const Infeasible& e) {
+            PyErr_SetObject(infeasible, nb::make_tuple(e.example, e.part).ptr());
+        }
+    });
+
+    nb::class_<Structure>(m, "Structure")
+        .def_prop_ro("size", &Structure::size)
+        .def_prop_ro("dimension", &Structure::dimension);
+
+    nb::class_<Weights>(m, "Weights")
+        .def(nb::init<const Structure&>(), "structure"_a)
+        .def_prop_ro("array", [](Weights& w) {
+            return nb::ndarray<const float, nb::numpy, nb::ndim<1>>(
+                w.data(), {static_cast<std::size_t>(w.dimension())}, nb::find(w));
+        }, nb::rv_policy::reference_internal)
+        .def("assign", [](Weights& w, const Structure& structure, Input<float> values) {
+            if (static_cast<std::int64_t>(values.size()) != w.dimension() || structure.dimension() != w.dimension()) {
+                throw std::invalid_argument("the weights have another shape than the structure");
+            }
+            std::copy_n(values.data(), values.size(), w.data());
+            structure.derive(w.data());
+        }, "structure"_a, "values"_a)
+        .def("squared_norm", &Weights::squared_norm, nb::call_guard<nb::gil_scoped_release>())
+        .def("squared_distance", &Weights::squared_distance, "other"_a, nb::call_guard<nb::gil_scoped_release>());
+
+    nb::class_<PassReport>(m, "PassReport")
+        .def_ro("inferences", &PassReport::inferences)
+        .def_ro("added", &PassReport::added)
+        .def_ro("largest_violation", &PassReport::largest_violation)
+        .def_ro("loss", &PassReport::loss);
+
+    nb::class_<DualState> state(m, "DualState");
+    state.def(nb::init<const Structure&, Weights&, const Weights*>(), "structure"_a, "w"_a, "center"_a.none() = nb::none(),
+              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+        .def_prop_ro("cuts", [](const DualState& s) { return s.cuts.size(); })
+        .def("rebuild", &DualState::rebuild, nb::call_guard<nb::gil_scoped_release>())
+        .def("sum_alpha_cost", &DualState::sum_alpha_cost, nb::call_guard<nb::gil_scoped_release>())
+        .def("sum_alpha", [](const DualState& s) { return to_numpy(std::vector<double>(s.sum_alpha)); })
+        .def("cuts_of", [](const DualState& s, std::int64_t i) {
+            if (i < 0 || i >= s.cuts.examples()) throw nb::index_error("no such example");
+            nb::list cuts;
+            s.cuts.for_each(i, [&](const Cut& cut) {
+                cuts.append(nb::make_tuple(cut.alpha, cut.cost, cut.norm2,
+                                           to_numpy(std::vector<Word>(cut.words().begin(), cut.words().end()))));
+            });
+            return cuts;
+        }, "i"_a)
+        .def("save", [](const DualState& s) {
+            std::vector<std::int64_t> words_of_example;
+            auto words = s.cuts.save(words_of_example);
+            return nb::make_tuple(to_numpy(std::move(words)), to_numpy(std::move(words_of_example)),
+                                  to_numpy(std::vector<double>(s.sum_alpha)));
+        })
+        .def("load", [](DualState& s, Input<Word> words, Input<std::int64_t> words_of_example, Input<double> sums) {
+            if (sums.size() != s.sum_alpha.size()) throw std::invalid_argument("the saved cuts are damaged");
+            s.cuts.load(view(words), view(words_of_example));
+            std::copy_n(sums.data(), sums.size(), s.sum_alpha.begin());
+        }, "words"_a, "words_of_example"_a, "sum_alpha"_a);
+    bind_rule<DCDRule>(m, state, "DCDRule");
+    bind_rule<GatherRule>(m, state, "GatherRule");
+
+    m.def("largest_violations", [](const Structure& structure, const Weights& w, int threads) {
+        std::vector<double> violations;
+        {
+            nb::gil_scoped_release no_gil;
+            violations = largest_violations(structure, w, threads, SignalCheck());
+        }
+        raise_if_signalled();
+        return to_numpy(std::move(violations));
+    }, "structure"_a, "w"_a, "threads"_a = 1);
+
+    nb::class_<Chain, Structure>(m, "Chain")
+        .def("__init__", [](Chain* self, Input<std::int64_t> sentences, Input<std::int64_t> offsets,
+                            Input<std::int32_t> features, std::optional<Input<float>> values,
+                            std::optional<Input<std::int32_t>> truth, std::int64_t dimension, int labels,
+                            Input<float, nb::ndim<2>> cost,
+                            std::optional<Input<std::uint8_t, nb::ndim<2>>> transitions,
+                            std::optional<Input<std::int64_t>> allowed_offsets,
+                            std::optional<Input<std::int32_t>> allowed) {
+            new (self) Chain(chain_data({sentences, offsets, features, values, truth, cost, transitions,
+                                         allowed_offsets, allowed}, dimension, labels));
+        }, "sentences"_a, "offsets"_a, "features"_a, "values"_a.none(), "truth"_a.none(), "dimension"_a, "labels"_a,
+           "cost"_a, "transitions"_a.none(), "allowed_offsets"_a.none(), "allowed"_a.none())
+        .def_prop_ro("stride", &Chain::stride)
+        .def("decode", [](const Chain& c, const Weights& w, std::int64_t i, float cost_weight) {
+            const auto scratch = c.make_scratch();
+            c.decode(w.data(), i, cost_weight, *scratch);
+            return to_numpy(std::move(scratch->output));
+        }, "w"_a, "i"_a, "cost_weight"_a)
+        .def("decode_all", [](const Chain& c, const Weights& w, float cost_weight, int threads) {
+            std::vector<std::int32_t> labels;
+            {
+                nb::gil_scoped_release no_gil;
+                labels = decode_all(c, w, cost_weight, threads);
+            }
+            return to_numpy(std::move(labels));
+        }, "w"_a, "cost_weight"_a, "threads"_a)
+        .def("marginals_all", [](const Chain& c, const Weights& w, double beta, double gamma, int threads) {
+            std::vector<float> marginals;
+            {
+                nb::gil_scoped_release no_gil;
+                marginals = marginals_all(c, w, beta, gamma, threads);
+            }
+            return shaped(nb::cast(to_numpy(std::move(marginals))), nb::make_tuple(-1, c.labels()));
+        }, "w"_a, "beta"_a, "gamma"_a, "threads"_a)
+        .def("k_best", [](const Chain& c, const Weights& w, std::int64_t i, int k, float cost_weight) {
+            std::vector<ScoredOutput> found;
+            {
+                nb::gil_scoped_release no_gil;
+                const auto scratch = c.make_scratch();
+                found = c.k_best(w.data(), i, cost_weight, k, *scratch);
+            }
+            nb::list result;
+            for (auto& output : found) result.append(nb::make_tuple(output.score, to_numpy(std::move(output.labels))));
+            return result;
+        }, "w"_a, "i"_a, "k"_a, "cost_weight"_a)
+        .def("expectation", [](const Chain& c, const Weights& w, std::int64_t i, double beta, double gamma) {
+            ChainExpectation e;
+            {
+                nb::gil_scoped_release no_gil;
+                const auto scratch = c.make_scratch();
+                e = c.expectation(w.data(), i, beta, gamma, true, *scratch);
+            }
+            const int K = c.labels();
+            return nb::make_tuple(e.log_partition, e.expected_cost,
+                                  shaped(nb::cast(to_numpy(std::move(e.labels))), nb::make_tuple(-1, K)),
+                                  shaped(nb::cast(to_numpy(std::move(e.pairs))), nb::make_tuple(-1, K, K)));
+        }, "w"_a, "i"_a, "beta"_a, "gamma"_a)
+        .def("cost", [](const Chain& c, std::int64_t i, Input<std::int32_t> output) {
+            return c.cost(i, view(output));
+        }, "i"_a, "output"_a)
+        .def("score", [](const Chain& c, const Weights& w, std::int64_t i, Input<std::int32_t> output) {
+            return c.score(w.data(), i, view(output));
+        }, "w"_a, "i"_a, "output"_a)
+        .def("add_features", [](const Chain& c, Weights& w, std::int64_t i, Input<std::int32_t> output, float step) {
+            c.add_features(w.data(), i, view(output), step);
+        }, "w"_a, "i"_a, "output"_a, "step"_a)
+        .def("difference", [](const Chain& c, std::int64_t i, Input<std::int32_t> output) {
+            Difference d;
+            c.difference(i, view(output), d);
+            return nb::make_tuple(d.cost, to_numpy(std::move(d.words)));
+        }, "i"_a, "output"_a)
+        .def("dot", [](const Chain& c, const Weights& w, std::int64_t i, Input<Word> words) {
+            return c.dot(w.data(), i, view(words));
+        }, "w"_a, "i"_a, "words"_a)
+        .def("axpy", [](const Chain& c, Weights& w, std::int64_t i, Input<Word> words, float step) {
+            c.axpy(w.data(), i, view(words), step);
+        }, "w"_a, "i"_a, "words"_a, "step"_a)
+        .def("inner", [](const Chain& c, std::int64_t i, Input<Word> a, Input<Word> b) {
+            const auto scratch = c.make_scratch();
+            return c.inner(i, view(a), view(b), *scratch);
+        }, "i"_a, "a"_a, "b"_a);
+}
+
+}  // namespace dualstruct

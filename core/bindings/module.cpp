@@ -1,0 +1,8 @@
+// The Python module dualstruct._core: each part of the core binds itself.
+
+#include "bindings/bindings.hpp"
+
+NB_MODULE(_core, m) {
+    dualstruct::bind_text(m);
+    dualstruct::bind_learning(m);
+}

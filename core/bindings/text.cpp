@@ -1,0 +1,327 @@
+// Binds the text part of the core: tables of tokens, templates, attributes.
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "bindings/bindings.hpp"
+#include "text/input_error.hpp"
+#include "text/objects.hpp"
+#include "text/templates.hpp"
+#include "text/token_table.hpp"
+#include "text/unicode.hpp"
+
+namespace dualstruct {
+
+namespace {
+
+using namespace nb::literals;
+using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
+
+template <class T>
+std::span<const T> span_of(const Input<T>& array) {
+    return {array.data(), array.size()};
+}
+
+// A numpy array over memory that `owner` keeps alive.
+template <class T>
+Input<T> view(const std::vector<T>& values, nb::handle owner) {
+    return Input<T>(values.data(), {values.size()}, owner);
+}
+
+nb::str to_str(std::string_view s) { return nb::str(s.data(), s.size()); }
+
+std::string_view bytes_of(const nb::bytes& data) { return {data.c_str(), data.size()}; }
+
+Strings strings_from(const Input<std::uint8_t>& bytes, const Input<std::int64_t>& offsets) {
+    Strings strings;
+    const auto size = static_cast<std::int64_t>(bytes.size());
+    if (offsets.size() == 0 || offsets.data()[0] != 0 || offsets.data()[offsets.size() - 1] != size) {
+        throw InputError("the offsets of stored strings do not fit their bytes");
+    }
+    strings.bytes.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    strings.offsets.assign(offsets.data(), offsets.data() + offsets.size());
+    for (std::size_t i = 0; i < strings.size(); ++i) {
+        if (strings.offsets[i] > strings.offsets[i + 1] || strings.offsets[i + 1] > size) {
+            throw InputError("the offsets of stored strings do not increase");
+        }
+        if (!is_valid_utf8(strings[i])) throw InputError("a stored string is not UTF-8 text");
+    }
+    return strings;
+}
+
+std::pair<Array<std::uint8_t>, Array<std::int64_t>> strings_to_numpy(const Strings& strings) {
+    return {to_numpy(std::vector<std::uint8_t>(strings.bytes.begin(), strings.bytes.end())),
+            to_numpy(std::vector<std::int64_t>(strings.offsets))};
+}
+
+std::pair<Array<std::int64_t>, Array<std::int32_t>> rows_to_numpy(Rows&& rows) {
+    const auto size = static_cast<std::size_t>(rows.offsets.back());
+    std::int32_t* const ids = rows.ids.release();
+    const nb::capsule owner(ids, [](void* p) noexcept { delete[] static_cast<std::int32_t*>(p); });
+    return {to_numpy(std::move(rows.offsets)), Array<std::int32_t>(ids, {size}, owner)};
+}
+
+using AttributeArrays =
+    std::tuple<Array<std::int64_t>, Array<std::int64_t>, Array<std::int32_t>, std::optional<Array<float>>>;
+
+AttributeArrays attributes_to_numpy(AttributeRows&& rows) {
+    std::optional<Array<float>> values;
+    if (!rows.values.empty()) values = to_numpy(std::move(rows.values));
+    return {to_numpy(std::move(rows.sentences)), to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.ids)),
+            std::move(values)};
+}
+
+Function function_from(const std::string& name, int length) {
+    constexpr std::array<std::pair<std::string_view, Function::Kind>, 8> known{{{"lower", Function::lower},
+                                                                              {"digits", Function::digits},
+                                                                              {"prefix", Function::prefix},
+                                                                              {"suffix", Function::suffix},
+                                                                              {"shape", Function::shape},
+                                                                              {"shortshape", Function::short_shape},
+                                                                              {"kind", Function::kind},
+                                                                              {"cluster", Function::cluster}}};
+    for (const auto& [text, kind] : known) {
+        if (name == text) return {kind, length};
+    }
+    throw InputError("there is no function \"" + name + "\"");
+}
+
+// Terms and templates as Python writes them down.
+using TermTuple = std::tuple<std::string, int, int, int, std::vector<std::pair<std::string, int>>>;
+using TemplateTuple = std::pair<std::string, std::vector<TermTuple>>;
+
+std::vector<Template> templates_from(const std::vector<TemplateTuple>& tuples) {
+    std::vector<Template> templates;
+    for (const auto& [text, terms] : tuples) {
+        Template& made = templates.emplace_back(Template{text, {}});
+        for (const auto& [term_text, column, offset, gazetteer, functions] : terms) {
+            Term& term = made.terms.emplace_back(Term{term_text, column, offset, gazetteer, {}});
+            for (const auto& [name, length] : functions) term.functions.push_back(function_from(name, length));
+        }
+    }
+    return templates;
+}
+
+void check_range(const TokenTable& table, std::size_t column, std::int64_t begin, std::int64_t end) {
+    if (column >= table.columns.size()) throw nb::index_error("no such column");
+    if (begin < 0 || begin > end || end > table.tokens()) throw nb::index_error("no such tokens");
+}
+
+void bind_tokens(nb::module_& m) {
+    nb::class_<TokenTable>(m, "TokenTable", "Sentences of tokens; every cell is the id of an interned string.")
+        .def_static(
+            "parse",
+            [](const nb::bytes& data, const std::string& separator) {
+                if (separator.size() > 1 || separator == "\n" || separator == "\r") {
+                    throw InputError("the separator has to be one ASCII character");
+                }
+                const std::string_view text = bytes_of(data);
+                const nb::gil_scoped_release unlocked;
+                return parse_columns(text, separator.empty() ? '\0' : separator.front());
+            },
+            "data"_a, "separator"_a = "", "Read a column file; separator \"\" means tab or blanks, by the first line.")
+        .def_static("from_sentences", [](nb::handle sentences) { return read_tokens(sentences.ptr()); }, "sentences"_a)
+        .def("__len__", &TokenTable::size)
+        .def_prop_ro("n_tokens", &TokenTable::tokens)
+        .def_prop_ro("n_columns", [](const TokenTable& t) { return t.columns.size(); })
+        .def_prop_ro("sentences", [](nb::handle_t<TokenTable> self) {
+            return view(nb::cast<const TokenTable&>(self).sentences, self);
+        })
+        .def(
+            "ids",
+            [](nb::handle_t<TokenTable> self, std::size_t column) {
+                const auto& table = nb::cast<const TokenTable&>(self);
+                check_range(table, column, 0, 0);
+                return view(table.columns[column].ids, self);
+            },
+            "column"_a, "The id of each token's string.")
+        .def(
+            "strings",
+            [](const TokenTable& table, std::size_t column) {
+                check_range(table, column, 0, 0);
+                nb::list strings;
+                const StringTable& types = table.columns[column].types;
+                for (std::size_t i = 0; i < types.size(); ++i) strings.append(to_str(types[i]));
+                return strings;
+            },
+            "column"_a, "The distinct strings of a column, by id.")
+        .def(
+            "cells",
+            [](const TokenTable& table, std::size_t column, std::int64_t begin, std::int64_t end) {
+                check_range(table, column, begin, end);
+                nb::list cells;
+                for (std::int64_t token = begin; token < end; ++token) cells.append(to_str(table.cell(column, token)));
+                return cells;
+            },
+            "column"_a, "begin"_a, "end"_a)
+        .def(
+            "select",
+            [](const TokenTable& table, const Input<std::int64_t>& sentences, const std::vector<std::size_t>& columns) {
+                for (const std::int64_t s : span_of(sentences)) {
+                    if (s < 0 || s >= table.size()) throw nb::index_error("no such sentence");
+                }
+                for (const std::size_t c : columns) check_range(table, c, 0, 0);
+                const nb::gil_scoped_release unlocked;
+                return select_sentences(table, span_of(sentences), columns);
+            },
+            "sentences"_a, "columns"_a, "A table of its own with some sentences and columns.");
+}
+
+void bind_lists(nb::module_& m) {
+    nb::class_<Clusters>(m, "Clusters", "Brown clusters: a path of 0s and 1s for each word.")
+        .def_static(
+            "parse",
+            [](const nb::bytes& data) {
+                const std::string_view text = bytes_of(data);
+                const nb::gil_scoped_release unlocked;
+                return Clusters::parse(text);
+            },
+            "data"_a)
+        .def_static(
+            "from_arrays",
+            [](const Input<std::uint64_t>& words, const Input<std::int32_t>& path_of,
+               const Input<std::uint8_t>& path_bytes, const Input<std::int64_t>& path_offsets) {
+                return Clusters(span_of(words), span_of(path_of), strings_from(path_bytes, path_offsets));
+            },
+            "words"_a, "path_of"_a, "path_bytes"_a, "path_offsets"_a)
+        .def("arrays",
+             [](const Clusters& c) {
+                 auto [bytes, offsets] = strings_to_numpy(c.paths());
+                 return std::tuple(to_numpy(std::vector(c.words())), to_numpy(std::vector(c.path_of())), bytes, offsets);
+             })
+        .def("__len__", [](const Clusters& c) { return c.path_of().size(); })
+        .def("path", [](const Clusters& c, const std::string& word) { return to_str(c.path(hash_bytes(word))); },
+             "word"_a, "The word's path, \"\" if it has none.");
+
+    nb::class_<Gazetteer>(m, "Gazetteer", "A list of phrases to find in sentences.")
+        .def(nb::init<>())
+        .def_static(
+            "from_arrays",
+            [](const Input<std::uint64_t>& prefixes, const Input<std::uint8_t>& is_phrase) {
+                return Gazetteer(span_of(prefixes), span_of(is_phrase));
+            },
+            "prefixes"_a, "is_phrase"_a)
+        .def("arrays",
+             [](const Gazetteer& g) {
+                 return std::pair(to_numpy(std::vector(g.prefixes())), to_numpy(std::vector(g.is_phrase())));
+             })
+        .def(
+            "add",
+            [](Gazetteer& g, const std::vector<std::string>& words) {
+                g.add(std::vector<std::string_view>(words.begin(), words.end()));
+            },
+            "words"_a);
+}
+
+void bind_features(nb::module_& m) {
+    nb::class_<TemplateFeatures>(m, "TemplateFeatures", "The features that templates make of tokens.")
+        .def(
+            "__init__",
+            [](TemplateFeatures* self, const std::vector<TemplateTuple>& templates, std::shared_ptr<Clusters> clusters,
+               const std::vector<std::shared_ptr<Gazetteer>>& gazetteers, int hash_bits) {
+                new (self) TemplateFeatures(templates_from(templates), std::move(clusters),
+                                            {gazetteers.begin(), gazetteers.end()}, hash_bits);
+            },
+            "templates"_a, "clusters"_a.none(), "gazetteers"_a, "hash_bits"_a)
+        .def(
+            "fit",
+            [](TemplateFeatures& f, std::shared_ptr<TokenTable> table, std::int64_t min_count) {
+                std::optional<Rows> rows;
+                {
+                    const nb::gil_scoped_release unlocked;
+                    rows = f.fit(std::move(table), min_count);
+                }
+                return rows_to_numpy(std::move(*rows));
+            },
+            "table"_a, "min_count"_a)
+        .def(
+            "transform",
+            [](const TemplateFeatures& f, const TokenTable& table) {
+                std::optional<Rows> rows;
+                {
+                    const nb::gil_scoped_release unlocked;
+                    rows = f.transform(table);
+                }
+                return rows_to_numpy(std::move(*rows));
+            },
+            "table"_a)
+        .def_prop_ro("dimension", &TemplateFeatures::dimension, WithoutGil())
+        .def(
+            "find",
+            [](const TemplateFeatures& f, std::size_t number, const std::vector<std::string>& values) {
+                return f.find(number, values);
+            },
+            "template_number"_a, "values"_a, WithoutGil())
+        .def("names", [](const TemplateFeatures& f, const Input<std::int32_t>& ids) { return f.names(span_of(ids)); },
+             "ids"_a)
+        .def("hashes", [](const TemplateFeatures& f) { return to_numpy(f.hashes()); })
+        .def("all_names", [](const TemplateFeatures& f) { return strings_to_numpy(f.all_names()); })
+        .def(
+            "restore",
+            [](TemplateFeatures& f, const Input<std::uint64_t>& hashes, const Input<std::uint8_t>& name_bytes,
+               const Input<std::int64_t>& name_offsets) {
+                f.restore(span_of(hashes), strings_from(name_bytes, name_offsets));
+            },
+            "hashes"_a, "name_bytes"_a, "name_offsets"_a)
+        .def("select", [](TemplateFeatures& f, const Input<std::uint8_t>& keep) { f.select(span_of(keep)); }, "keep"_a);
+
+    nb::class_<AttributeFeatures>(m, "AttributeFeatures", "Features that tokens state themselves, as dicts or strings.")
+        .def(nb::init<int>(), "hash_bits"_a)
+        .def(
+            "fit",
+            [](AttributeFeatures& f, nb::handle sentences, std::int64_t min_count) {
+                return attributes_to_numpy(f.fit(sentences.ptr(), min_count));
+            },
+            "sentences"_a, "min_count"_a)
+        .def(
+            "transform",
+            [](const AttributeFeatures& f, nb::handle sentences) {
+                return attributes_to_numpy(f.transform(sentences.ptr()));
+            },
+            "sentences"_a)
+        .def_prop_ro("dimension", &AttributeFeatures::dimension)
+        .def("find", [](const AttributeFeatures& f, const std::string& name) { return f.find(name); }, "name"_a)
+        .def("name", &AttributeFeatures::name, "id"_a)
+        .def("all_names", [](const AttributeFeatures& f) { return strings_to_numpy(f.all_names()); })
+        .def(
+            "restore",
+            [](AttributeFeatures& f, const Input<std::uint8_t>& name_bytes, const Input<std::int64_t>& name_offsets) {
+                f.restore(strings_from(name_bytes, name_offsets));
+            },
+            "name_bytes"_a, "name_offsets"_a)
+        .def(
+            "select",
+            [](AttributeFeatures& f, const Input<std::uint8_t>& keep) {
+                f.select({keep.data(), keep.data() + keep.size()});
+            },
+            "keep"_a);
+}
+
+}  // namespace
+
+void bind_text(nb::module_& m) {
+    // Bad input is one kind of error everywhere, whether Python or the core found it.
+    nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+        try {
+            std::rethrow_exception(p);
+        } catch (const InputError& error) {
+            const nb::object type = nb::module_::import_("dualstruct.errors").attr("InputError");
+            PyErr_SetString(type.ptr(), error.what());
+        }
+    });
+    bind_tokens(m);
+    bind_lists(m);
+    bind_features(m);
+}
+
+}  // namespace dualstruct

@@ -1,0 +1,121 @@
+#include "cuts.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace dualstruct {
+
+static_assert(sizeof(Cut) % (2 * sizeof(Word)) == 0);
+
+bool CutStore::holds(std::int64_t i, std::span<const Word> words) const {
+    bool found = false;
+    for_each(i, [&](const Cut& cut) { found = found || std::ranges::equal(cut.words(), words); });
+    return found;
+}
+
+void CutStore::add(std::int64_t i, const Difference& difference, double norm2) {
+    const Cut head{.alpha = 0,
+                   .cost = difference.cost,
+                   .norm2 = static_cast<float>(norm2),
+                   .count = static_cast<std::uint32_t>(difference.words.size()),
+                   .unused = 0};
+    Block& b = block(i);
+    const std::size_t needed = b.used + head.extent();
+    if (needed > b.capacity) {
+        const std::size_t capacity = (needed * 3 / 2 + 8) / 2 * 2;
+        if (capacity > UINT32_MAX) throw std::length_error("the cuts of one example need more than 16 GB");
+        const std::size_t offset = arena_.size();
+        // Growing by a quarter keeps the peak memory of a copy low; vectors would double.
+        if (arena_.capacity() < offset + capacity) arena_.reserve(std::max(offset + capacity, offset + offset / 4));
+        arena_.resize(offset + capacity);
+        std::copy_n(arena_.begin() + static_cast<std::ptrdiff_t>(b.offset), b.used,
+                    arena_.begin() + static_cast<std::ptrdiff_t>(offset));
+        b.offset = offset;
+        b.capacity = static_cast<std::uint32_t>(capacity);
+    }
+    Word* at = begin(i) + b.used;
+    std::memcpy(at, &head, sizeof head);
+    std::copy(difference.words.begin(), difference.words.end(), at + sizeof head / sizeof(Word));
+    b.used += static_cast<std::uint32_t>(head.extent());
+    used_ += head.extent();
+    ++cuts_;
+}
+
+void CutStore::remove_zeros(std::int64_t i) {
+    Block& b = block(i);
+    Word* write = begin(i);
+    const Word* end = write + b.used;
+    for (const Word* read = write; read < end;) {
+        const Cut& cut = *reinterpret_cast<const Cut*>(read);
+        const std::size_t extent = cut.extent();
+        if (cut.alpha > 0) {
+            if (write != read) std::memmove(write, read, extent * sizeof(Word));
+            write += extent;
+        } else {
+            --cuts_;
+            used_ -= extent;
+        }
+        read += extent;
+    }
+    b.used = static_cast<std::uint32_t>(write - begin(i));
+}
+
+void CutStore::compact_if_worth_it() {
+    if (arena_.size() < 2 * used_ + 1024) return;
+    std::vector<Word> tight;
+    tight.reserve(used_ + used_ / 4 + 1024);
+    for (Block& b : blocks_) {
+        const std::size_t offset = tight.size();
+        const auto from = arena_.begin() + static_cast<std::ptrdiff_t>(b.offset);
+        tight.insert(tight.end(), from, from + b.used);
+        b.offset = offset;
+        b.capacity = b.used;
+    }
+    arena_.swap(tight);
+}
+
+std::vector<Word> CutStore::save(std::vector<std::int64_t>& words_of_example) const {
+    std::vector<Word> words;
+    words.reserve(used_);
+    words_of_example.clear();
+    for (const Block& b : blocks_) {
+        const auto from = arena_.begin() + static_cast<std::ptrdiff_t>(b.offset);
+        words.insert(words.end(), from, from + b.used);
+        words_of_example.push_back(b.used);
+    }
+    return words;
+}
+
+void CutStore::load(std::span<const Word> words, std::span<const std::int64_t> words_of_example) {
+    if (words_of_example.size() != blocks_.size()) {
+        throw std::invalid_argument("the saved cuts belong to another number of examples");
+    }
+    std::vector<Block> blocks(blocks_.size());
+    std::int64_t cuts = 0;
+    std::size_t offset = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const std::int64_t count = words_of_example[i];
+        if (count < 0 || count % 2 || static_cast<std::size_t>(count) > words.size() - offset) {
+            throw std::invalid_argument("the saved cuts are damaged");
+        }
+        std::size_t at = offset;
+        const std::size_t end = offset + static_cast<std::size_t>(count);
+        while (at < end) {
+            Cut head;
+            if (end - at < sizeof head / sizeof(Word)) throw std::invalid_argument("the saved cuts are damaged");
+            std::memcpy(&head, words.data() + at, sizeof head);
+            if (head.extent() > end - at) throw std::invalid_argument("the saved cuts are damaged");
+            at += head.extent();
+            ++cuts;
+        }
+        blocks[i] = {offset, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(count)};
+        offset = end;
+    }
+    if (offset != words.size()) throw std::invalid_argument("the saved cuts are damaged");
+    arena_.assign(words.begin(), words.end());
+    blocks_ = std::move(blocks);
+    cuts_ = cuts;
+    used_ = words.size();
+}
+
+}  // namespace dualstruct

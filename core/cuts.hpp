@@ -1,0 +1,84 @@
+// The cuts of every example: outputs that compete with the truth, with their dual variables.
+// One contiguous block an example, newest cut last, so that an update reads memory in order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "structure.hpp"
+
+namespace dualstruct {
+
+// The head of a cut; its words follow it in the block.
+struct Cut {
+    double alpha;         // dual variable
+    float cost;           // Δ_i(y)
+    float norm2;          // ‖δ_i(y)‖²
+    std::uint32_t count;  // words
+    std::uint32_t unused;  // pads the head to 8 bytes
+
+    std::span<const Word> words() const {
+        return {reinterpret_cast<const Word*>(this + 1), count};
+    }
+    // Words of the arena that the head and its payload take, an even number.
+    std::size_t extent() const { return sizeof(Cut) / sizeof(Word) + (count + 1) / 2 * 2; }
+};
+
+class CutStore {
+public:
+    explicit CutStore(std::int64_t examples) : blocks_(static_cast<std::size_t>(examples)) {}
+
+    std::int64_t size() const { return cuts_; }
+    std::int64_t examples() const { return static_cast<std::int64_t>(blocks_.size()); }
+    bool empty(std::int64_t i) const { return block(i).used == 0; }
+
+    template <class Visit>
+    void for_each(std::int64_t i, Visit visit) {
+        Word* at = begin(i);
+        for (Word* end = at + block(i).used; at < end;) {
+            Cut& cut = *reinterpret_cast<Cut*>(at);
+            at += cut.extent();
+            visit(cut);
+        }
+    }
+    template <class Visit>
+    void for_each(std::int64_t i, Visit visit) const {
+        const_cast<CutStore*>(this)->for_each(i, [&](const Cut& cut) { visit(cut); });
+    }
+
+    bool holds(std::int64_t i, std::span<const Word> words) const;
+    void add(std::int64_t i, const Difference& difference, double norm2);
+    void remove_zeros(std::int64_t i);
+    // Gives back the memory of removed cuts once half of the arena is garbage.
+    void compact_if_worth_it();
+
+    void prefetch_block(std::int64_t i) const { __builtin_prefetch(&block(i)); }
+    void prefetch_cuts(std::int64_t i) const {
+        const auto* at = reinterpret_cast<const char*>(begin(i));
+        for (const auto* end = at + block(i).used * sizeof(Word); at < end; at += 64) __builtin_prefetch(at);
+    }
+
+    // All cuts in order of examples, and how many words each example's take: for checkpoints.
+    std::vector<Word> save(std::vector<std::int64_t>& words_of_example) const;
+    void load(std::span<const Word> words, std::span<const std::int64_t> words_of_example);
+
+private:
+    struct Block {
+        std::uint64_t offset = 0;
+        std::uint32_t used = 0, capacity = 0;
+    };
+    const Block& block(std::int64_t i) const { return blocks_[static_cast<std::size_t>(i)]; }
+    Block& block(std::int64_t i) { return blocks_[static_cast<std::size_t>(i)]; }
+    Word* begin(std::int64_t i) { return arena_.data() + block(i).offset; }
+    const Word* begin(std::int64_t i) const { return arena_.data() + block(i).offset; }
+
+    std::vector<Block> blocks_;
+    std::vector<Word> arena_;  // offsets are even, and malloc aligns to 16: heads are aligned to 8
+    std::int64_t cuts_ = 0;
+    std::size_t used_ = 0;  // words in use, of all blocks
+};
+
+}  // namespace dualstruct

@@ -1,0 +1,42 @@
+// Dual coordinate descent on the squared hinge loss: Algorithm 1 of Chang & Yih 2013.
+//
+//   max_α≥0  Σ_iy α_iy Δ_i(y) − ½‖Σ_iy α_iy δ_i(y)‖² − (1/4C) Σ_i (Σ_y α_iy)²
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "passes.hpp"
+
+namespace dualstruct {
+
+struct DCDRule {
+    double C;
+
+    double loss(double violation) const { return violation > 0 ? violation * violation : 0; }
+
+    // The gradient of the dual in a new α_iy: positive when the cut is worth having.
+    double excess(double violation, double sum_alpha) const { return violation - sum_alpha / (2 * C); }
+
+    // Line 1–7. Returns the largest projected gradient met.
+    double update(Example& example) const {
+        double largest = 0;
+        bool zeros = false;
+        for (Cut* cut : example.newest_first()) {
+            const double gradient = excess(example.violation(*cut), example.sum_alpha);
+            const double d = gradient / (cut->norm2 + 1 / (2 * C));
+            largest = std::max(largest, cut->alpha > 0 ? std::abs(gradient) : gradient);
+            example.set_alpha(*cut, std::max(cut->alpha + d, 0.0));
+            zeros = zeros || cut->alpha == 0;
+        }
+        if (zeros) example.remove_zero_cuts();
+        return largest;
+    }
+};
+
+// Leaves the duals alone: a visit with it only gathers cuts, at a fixed w.
+struct GatherRule : DCDRule {
+    double update(Example&) const { return 0; }
+};
+
+}  // namespace dualstruct

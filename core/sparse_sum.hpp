@@ -1,0 +1,67 @@
+// A small sparse vector under construction: weight index → value, open addressing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace dualstruct {
+
+class SparseSum {
+public:
+    // Empties the sum and makes room for `entries` additions.
+    void reset(std::size_t entries) {
+        for (std::size_t slot : used_) slots_[slot].key = empty;
+        used_.clear();
+        std::size_t wanted = 64;
+        while (wanted < 2 * entries) wanted *= 2;
+        if (wanted > slots_.size()) {
+            slots_.assign(wanted, Slot{empty, 0});
+            shift_ = 64;
+            while (wanted >>= 1) --shift_;
+        }
+    }
+
+    void add(std::uint64_t key, float value) {
+        Slot& slot = find(key);
+        if (slot.key == empty) {
+            slot = {key, value};
+            used_.push_back(static_cast<std::size_t>(&slot - slots_.data()));
+        } else {
+            slot.value += value;
+        }
+    }
+
+    float get(std::uint64_t key) { return find(key).key == empty ? 0.0f : find(key).value; }
+
+    double squared_norm() const {
+        double total = 0;
+        for (std::size_t slot : used_) total += double{slots_[slot].value} * slots_[slot].value;
+        return total;
+    }
+
+    double inner(SparseSum& other) const {
+        double total = 0;
+        for (std::size_t slot : used_) total += double{slots_[slot].value} * other.get(slots_[slot].key);
+        return total;
+    }
+
+private:
+    struct Slot {
+        std::uint64_t key;
+        float value;
+    };
+    static constexpr std::uint64_t empty = ~std::uint64_t{0};
+
+    Slot& find(std::uint64_t key) {
+        std::size_t at = static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ull) >> shift_);
+        while (slots_[at].key != empty && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
+        return slots_[at];
+    }
+
+    std::vector<Slot> slots_;
+    std::vector<std::size_t> used_;
+    int shift_ = 64;
+};
+
+}  // namespace dualstruct

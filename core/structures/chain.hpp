@@ -1,0 +1,118 @@
+// First-order chains: one label a token, emission weights for (feature, label) and
+// transition weights for (label, next label), with a start and an end.
+//
+// Weights, one row of `stride` floats each:
+//   [features]     emission
+//   [labels]       transition from a label
+//   [1] [1]        transition from the start, into the end
+// and derived from them, behind `dimension`:
+//   [labels + 2]   the transitions with −∞ in the padding and where forbidden
+//   [labels]       the same transposed
+//
+// A cut's words are (token << label_bits | label) where the output differs from the truth,
+// in order of tokens; its transitions follow from them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "memory.hpp"
+#include "sparse_sum.hpp"
+#include "structure.hpp"
+#include "structures/chain_kernels.hpp"
+
+namespace dualstruct {
+
+// What a chain is built from; `owner` keeps the arrays alive.
+struct ChainData {
+    std::span<const std::int64_t> sentences;     // [n + 1] into tokens
+    std::span<const std::int64_t> offsets;       // [tokens + 1] into features
+    std::span<const std::int32_t> features;
+    std::span<const float> values;               // empty: all 1
+    std::span<const std::int32_t> truth;         // [tokens]; empty: prediction only
+    std::int64_t dimension = 0;                  // features
+    int labels = 0;
+    std::span<const float> cost;                 // [labels, labels]: (truth, label)
+    std::span<const std::uint8_t> transitions;   // [labels + 1, labels + 1]: allowed; empty: all
+    std::span<const std::int64_t> allowed_offsets;  // [tokens + 1] into allowed; empty: all
+    std::span<const std::int32_t> allowed;
+    std::shared_ptr<const void> owner;
+};
+
+struct ChainExpectation {
+    double log_partition;       // (1/β) log Σ_y exp β(w·φ(y) + γΔ(y))
+    double expected_cost;
+    std::vector<float> labels;  // [tokens, labels]
+    std::vector<float> pairs;   // [tokens − 1, labels, labels]
+};
+
+struct ScoredOutput {
+    double score;  // w·φ(y) + cost_weight·Δ(y)
+    std::vector<std::int32_t> labels;
+};
+
+class Chain final : public Structure {
+public:
+    static constexpr int label_bits = 12;
+    static constexpr int max_labels = 1 << label_bits;
+    static constexpr std::int64_t max_tokens = std::int64_t{1} << (32 - label_bits);
+
+    explicit Chain(const ChainData& data);
+
+    static int stride_for(int labels);
+
+    std::int64_t size() const override { return static_cast<std::int64_t>(data_.sentences.size()) - 1; }
+    std::int64_t dimension() const override { return rows() * stride_; }
+    std::int64_t storage() const override { return (rows() + 2 * data_.labels + 2) * stride_; }
+    void derive(float* w) const override;
+    std::unique_ptr<Scratch> make_scratch() const override;
+
+    void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const override;
+    void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override;
+    double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
+    void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
+    double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
+                 Scratch& scratch) const override;
+    double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const override;
+    void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output,
+                      float step) const override;
+
+    std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
+                                     Scratch& scratch) const;
+    ChainExpectation expectation(const float* w, std::int64_t i, double beta, double gamma, bool pairs,
+                                 Scratch& scratch) const;
+
+    void prefetch_example(std::int64_t i) const override;
+    void prefetch_decode(const float* w, std::int64_t i) const override;
+    void prefetch_cut(const float* w, std::int64_t i, std::span<const Word> words) const override;
+
+    std::int64_t tokens(std::int64_t i) const { return data_.sentences[i + 1] - data_.sentences[i]; }
+    std::int64_t first_token(std::int64_t i) const { return data_.sentences[i]; }
+    double cost(std::int64_t i, std::span<const std::int32_t> output) const;
+    int labels() const { return data_.labels; }
+    int stride() const { return stride_; }
+    std::int64_t features() const { return data_.dimension; }
+
+private:
+    std::int64_t rows() const { return data_.dimension + data_.labels + 2; }
+    std::int64_t transition_row(int from) const { return data_.dimension + from; }
+    ChainInput input(const float* w, std::int64_t i, float cost_weight) const;
+    [[noreturn]] void fail_infeasible(const ChainInput& in, std::int64_t i, const float* maxima) const;
+
+    template <class Emit, class Move>
+    void walk(std::int64_t i, std::span<const Word> words, Emit emit, Move move) const;
+    template <class Emit, class Move>
+    void walk_output(std::int64_t i, std::span<const std::int32_t> output, Emit emit, Move move) const;
+    void move_transition(float* w, int from, int to, float step) const;
+    void accumulate(std::int64_t i, std::span<const Word> words, SparseSum& sum) const;
+
+    ChainData data_;
+    int stride_;
+    FloatBuffer cost_;       // [labels, stride], padding 0
+    FloatBuffer forbidden_;  // [labels + 2, stride]: 0 or −∞
+    bool constrained_;
+};
+
+}  // namespace dualstruct

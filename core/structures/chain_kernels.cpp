@@ -1,0 +1,338 @@
+#include "structures/chain_kernels.hpp"
+
+#include <cmath>
+
+#include "simd/simd.hpp"
+
+namespace dualstruct::DUALSTRUCT_ISA {
+namespace {
+
+constexpr std::int64_t prefetch_distance = 24;  // features ahead; measured best between 16 and 40
+constexpr std::int64_t shift_interval = 64;     // tokens between two shifts of the maxima
+
+// Sum of the weight rows of one token's features, NV vectors from column `first` on.
+template <int N, int NV>
+inline void add_emissions(const ChainInput& in, std::int64_t t, int first, Floats<N> (&sum)[NV]) {
+    const float* column = in.emission + first;
+    const std::int64_t last = in.offsets[in.tokens] - 1;
+    const std::int64_t stride = in.stride;
+    for (std::int64_t f = in.offsets[t], end = in.offsets[t + 1]; f < end; ++f) {
+        const std::int64_t ahead = f + prefetch_distance;
+        const float* next = column + in.features[ahead < last ? ahead : last] * stride;
+        for (int v = 0; v < NV * N; v += 16) __builtin_prefetch(next + v);
+        const float* row = column + in.features[f] * stride;
+        if (in.values) {
+            for (int v = 0; v < NV; ++v) sum[v] += in.values[f] * load<N>(row + v * N);
+        } else {
+            for (int v = 0; v < NV; ++v) sum[v] += load<N>(row + v * N);
+        }
+    }
+    if (in.cost_weight != 0) {
+        const float* cost = in.cost + in.truth[t] * stride + first;
+        for (int v = 0; v < NV; ++v) sum[v] += in.cost_weight * load<N>(cost + v * N);
+    }
+}
+
+// best[k] = max_j previous[j] + transition[j][k].
+template <int N, int NV>
+inline void max_step(const ChainInput& in, const float* previous, const float* transition,
+                     Floats<N> (&best)[NV]) {
+    constexpr int chains = NV <= 3 ? 2 : 1;  // independent maxima hide the latency of few vectors
+    Floats<N> m[chains][NV];
+    for (auto& chain : m) {
+        for (auto& x : chain) x = broadcast<N>(-infinity);
+    }
+    const std::int64_t stride = in.stride;
+    int j = 0;
+    for (; j + chains <= in.labels; j += chains) {
+        for (int c = 0; c < chains; ++c) {
+            const Floats<N> from = broadcast<N>(previous[j + c]);
+            const float* row = transition + (j + c) * stride;
+            for (int v = 0; v < NV; ++v) m[c][v] = maximum(from + load<N>(row + v * N), m[c][v]);
+        }
+    }
+    for (; j < in.labels; ++j) {
+        const Floats<N> from = broadcast<N>(previous[j]);
+        for (int v = 0; v < NV; ++v) {
+            m[0][v] = maximum(from + load<N>(transition + j * stride + v * N), m[0][v]);
+        }
+    }
+    for (int v = 0; v < NV; ++v) best[v] = maximum(m[0][v], m[chains - 1][v]);
+}
+
+// result[k] = log Σ_j exp(previous[j] + scale·transition[j][k]).
+template <int N, int NV>
+inline void log_step(const ChainInput& in, float scale, const float* previous, const float* transition,
+                     Floats<N> (&result)[NV]) {
+    Floats<N> best[NV], total[NV];
+    for (int v = 0; v < NV; ++v) {
+        best[v] = broadcast<N>(-infinity);
+        total[v] = Floats<N>{};
+    }
+    const std::int64_t stride = in.stride;
+    for (int j = 0; j < in.labels; ++j) {
+        for (int v = 0; v < NV; ++v) {
+            best[v] = maximum(previous[j] + scale * load<N>(transition + j * stride + v * N), best[v]);
+        }
+    }
+    for (int v = 0; v < NV; ++v) best[v] = best[v] == -infinity ? Floats<N>{} : best[v];
+    for (int j = 0; j < in.labels; ++j) {
+        for (int v = 0; v < NV; ++v) {
+            const Floats<N> x = previous[j] + scale * load<N>(transition + j * stride + v * N);
+            total[v] += exponential<N>(x - best[v]);
+        }
+    }
+    for (int v = 0; v < NV; ++v) result[v] = best[v] + logarithm<N>(total[v]);
+}
+
+// Calls part<NV>(first column) over the whole row: once for a row of at most 8 vectors,
+// in tiles of 8 for longer ones, so that the accumulators stay in registers.
+template <int N, int Vectors, class PartOfRow>
+inline void for_each_part(int labels, PartOfRow part) {
+    if constexpr (Vectors > 0) {
+        part.template operator()<Vectors>(0);
+    } else {
+        const int vectors = (labels + N - 1) / N;
+        int v = 0;
+        for (; v + 8 <= vectors; v += 8) part.template operator()<8>(v * N);
+        for (; v + 2 <= vectors; v += 2) part.template operator()<2>(v * N);
+        if (v < vectors) part.template operator()<1>(v * N);
+    }
+}
+
+float largest_of(const float* row, int labels) {
+    float best = row[0];
+    for (int k = 1; k < labels; ++k) best = row[k] > best ? row[k] : best;
+    return best;
+}
+
+void forbid_others(const ChainInput& in, std::int64_t t, float* row, float* copy) {
+    const std::int64_t begin = in.allowed_offsets[t], end = in.allowed_offsets[t + 1];
+    if (begin == end) return;
+    for (int k = 0; k < in.labels; ++k) {
+        copy[k] = row[k];
+        row[k] = -infinity;
+    }
+    for (std::int64_t a = begin; a < end; ++a) row[in.allowed[a]] = copy[in.allowed[a]];
+}
+
+template <int N, int Vectors>
+struct Kernels {
+    static void max_forward(const ChainInput& in, float* maxima, double* shifts) {
+        double shifted = 0;
+        for (std::int64_t t = 0; t < in.tokens; ++t) {
+            float* row = maxima + t * in.stride;
+            const float* previous = row - in.stride;
+            for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+                Floats<N> best[NV];
+                if (t == 0) {
+                    const float* start = in.transition + std::int64_t{in.labels} * in.stride + first;
+                    for (int v = 0; v < NV; ++v) best[v] = load<N>(start + v * N);
+                } else {
+                    max_step<N, NV>(in, previous, in.transition + first, best);
+                }
+                Floats<N> emission[NV] = {};
+                add_emissions<N, NV>(in, t, first, emission);
+                for (int v = 0; v < NV; ++v) store<N>(row + first + v * N, best[v] + emission[v]);
+            });
+            // The row after this one is scratch space until it is written.
+            if (in.allowed_offsets) forbid_others(in, t, row, row + in.stride);
+            if (t % shift_interval == shift_interval - 1) {
+                const float best = largest_of(row, in.labels);
+                if (best > -infinity) {
+                    for (int k = 0; k < in.labels; ++k) row[k] -= best;
+                    shifted += best;
+                }
+            }
+            if (shifts) shifts[t] = shifted;
+        }
+    }
+
+    // The first label at which row + transition is largest; −1 when all are −∞.
+    static int best_sum(const ChainInput& in, const float* row, const float* transition) {
+        alignas(64) float sums[Vectors > 0 ? Vectors * N : 8 * N];
+        Floats<N> best = broadcast<N>(-infinity);
+        int label = -1;
+        float value = -infinity;
+        for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+            for (int v = 0; v < NV; ++v) {
+                const Floats<N> x = load<N>(row + first + v * N) + load<N>(transition + first + v * N);
+                store<N>(sums + v * N, x);
+                best = maximum(x, best);
+            }
+            const float top = largest<N>(best);
+            if (top > value) {
+                value = top;
+                const int here = in.labels - first < NV * N ? in.labels - first : NV * N;
+                for (int k = 0; k < here; ++k) {
+                    if (sums[k] == top) {
+                        label = first + k;
+                        break;
+                    }
+                }
+            }
+        });
+        return label;
+    }
+
+    static bool backtrace(const ChainInput& in, const float* maxima, std::int32_t* path) {
+        const float* end = in.transition + (std::int64_t{in.labels} + 1) * in.stride;
+        std::int64_t t = in.tokens - 1;
+        int label = best_sum(in, maxima + t * in.stride, end);
+        if (label < 0) return false;
+        path[t] = label;
+        for (; t > 0; --t) {
+            label = best_sum(in, maxima + (t - 1) * in.stride, in.transposed + std::int64_t{label} * in.stride);
+            path[t - 1] = label;
+        }
+        return true;
+    }
+
+    // Subtracts the row's largest entry from it and returns it.
+    static double normalise(const ChainInput& in, float* row) {
+        const float best = largest_of(row, in.labels);
+        if (best == -infinity) return best;
+        for (int k = 0; k < in.labels; ++k) row[k] -= best;
+        return best;
+    }
+
+    static double log_forward_backward(const ChainInput& in, float scale, float* emissions, float* forward,
+                                       float* backward) {
+        const std::int64_t stride = in.stride, last = in.tokens - 1;
+        double log_sum = 0;
+        for (std::int64_t t = 0; t <= last; ++t) {
+            float* emission = emissions + t * stride;
+            float* row = forward + t * stride;
+            for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+                Floats<N> sum[NV] = {};
+                add_emissions<N, NV>(in, t, first, sum);
+                for (int v = 0; v < NV; ++v) store<N>(emission + first + v * N, scale * sum[v]);
+            });
+            if (in.allowed_offsets) forbid_others(in, t, emission, row);
+            for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+                Floats<N> before[NV];
+                if (t == 0) {
+                    const float* start = in.transition + std::int64_t{in.labels} * stride + first;
+                    for (int v = 0; v < NV; ++v) before[v] = scale * load<N>(start + v * N);
+                } else {
+                    log_step<N, NV>(in, scale, row - stride, in.transition + first, before);
+                }
+                for (int v = 0; v < NV; ++v) {
+                    store<N>(row + first + v * N, before[v] + load<N>(emission + first + v * N));
+                }
+            });
+            log_sum += normalise(in, row);
+        }
+        float* row = backward + last * stride;
+        const float* end = in.transition + (std::int64_t{in.labels} + 1) * stride;
+        double total = 0;
+        float best = -infinity;
+        for (int k = 0; k < in.labels; ++k) {
+            row[k] = scale * end[k];
+            best = std::fmax(best, forward[last * stride + k] + row[k]);
+        }
+        if (!(best > -infinity)) return -infinity;
+        for (int k = 0; k < in.labels; ++k) {
+            total += std::exp(static_cast<double>(forward[last * stride + k] + row[k] - best));
+        }
+        log_sum += best + std::log(total);
+        for (std::int64_t t = last; t > 0; --t) {
+            // The backward row of t − 1 starts as emission + backward of t, then becomes their sum.
+            float* after = backward + t * stride;
+            float* before = backward + (t - 1) * stride;
+            float* joined = emissions + t * stride;  // emission and backward of t, kept for the pairs
+            for (int k = 0; k < in.labels; ++k) joined[k] += after[k];
+            for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+                Floats<N> result[NV];
+                log_step<N, NV>(in, scale, joined, in.transposed + first, result);
+                for (int v = 0; v < NV; ++v) store<N>(before + first + v * N, result[v]);
+            });
+            normalise(in, before);
+        }
+        return log_sum;
+    }
+
+    static void pair_marginals(const ChainInput& in, float scale, const float* before, const float* after,
+                               float* pairs) {
+        const int K = in.labels;
+        float best = -infinity;
+        for (int j = 0; j < K; ++j) {
+            for (int k = 0; k < K; ++k) {
+                const float x = before[j] + scale * in.transition[std::int64_t{j} * in.stride + k] + after[k];
+                pairs[std::int64_t{j} * K + k] = x;
+                best = x > best ? x : best;
+            }
+        }
+        exponentiate(pairs, std::int64_t{K} * K, best);
+    }
+
+    static void label_marginals(const ChainInput& in, const float* a, const float* b, float* out) {
+        float best = -infinity;
+        for (int k = 0; k < in.labels; ++k) {
+            out[k] = a[k] + b[k];
+            best = out[k] > best ? out[k] : best;
+        }
+        exponentiate(out, in.labels, best);
+    }
+
+    // x ← exp(x − best), divided by its sum.
+    static void exponentiate(float* x, std::int64_t count, float best) {
+        double total = 0;
+        std::int64_t k = 0;
+        for (; k + N <= count; k += N) {
+            Floats<N> v;
+            __builtin_memcpy(&v, x + k, sizeof v);
+            v = exponential<N>(v - best);
+            __builtin_memcpy(x + k, &v, sizeof v);
+            total += sum<N>(v);
+        }
+        for (; k < count; ++k) {
+            x[k] = std::exp(x[k] - best);
+            total += x[k];
+        }
+        const float share = static_cast<float>(1 / total);
+        for (k = 0; k < count; ++k) x[k] *= share;
+    }
+};
+
+// Rows of at most 8 vectors get code of their own; the rest share the tiled form.
+// A row of 8 labels is narrower than the widest vector, so the width depends on the labels too.
+template <class Call>
+auto with_shape(const ChainInput& in, Call call) {
+    constexpr int N = DUALSTRUCT_LANES;
+    if constexpr (N > 8) {
+        if (in.stride <= 8) return call.template operator()<8, 1>();
+    }
+    switch ((in.labels + N - 1) / N) {
+        case 1: return call.template operator()<N, 1>();
+        case 2: return call.template operator()<N, 2>();
+        case 3: return call.template operator()<N, 3>();
+        case 4: return call.template operator()<N, 4>();
+        case 5: return call.template operator()<N, 5>();
+        case 6: return call.template operator()<N, 6>();
+        case 7: return call.template operator()<N, 7>();
+        case 8: return call.template operator()<N, 8>();
+        default: return call.template operator()<N, 0>();
+    }
+}
+
+}  // namespace
+
+extern const ChainKernels chain_kernels;
+const ChainKernels chain_kernels = {
+    [](const ChainInput& in, float* maxima, double* shifts) {
+        with_shape(in, [&]<int N, int V>() { Kernels<N, V>::max_forward(in, maxima, shifts); });
+    },
+    [](const ChainInput& in, const float* maxima, std::int32_t* path) {
+        return with_shape(in, [&]<int N, int V>() { return Kernels<N, V>::backtrace(in, maxima, path); });
+    },
+    [](const ChainInput& in, float scale, float* emissions, float* forward, float* backward) {
+        return with_shape(in, [&]<int N, int V>() {
+            return Kernels<N, V>::log_forward_backward(in, scale, emissions, forward, backward);
+        });
+    },
+    Kernels<DUALSTRUCT_LANES, 0>::pair_marginals,
+    Kernels<DUALSTRUCT_LANES, 0>::label_marginals,
+};
+
+}  // namespace dualstruct::DUALSTRUCT_ISA

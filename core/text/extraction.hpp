@@ -1,0 +1,237 @@
+// The inner loop of feature extraction, shared by everything that walks over the features of
+// a table: giving ids, looking them up, collecting names.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "text/input_error.hpp"
+#include "text/templates.hpp"
+
+namespace dualstruct {
+
+// The value of a term outside its sentence, k = 1, 2 ... tokens away from it.
+inline std::string boundary_before(std::int64_t k) { return "<s" + std::to_string(k) + ">"; }
+inline std::string boundary_after(std::int64_t k) { return "</s" + std::to_string(k) + ">"; }
+
+inline char mark_letter(std::int32_t mark) { return mark == Gazetteer::first ? 'B' : 'I'; }
+
+// Templates of one term ("single") have one feature per distinct word, so their ids are
+// remembered per word and the hash table is asked once per word. The others ("joint") are
+// hashed token by token; the slots of a block of tokens are fetched before they are read.
+class TemplateFeatures::Extraction {
+public:
+    Extraction(const TemplateFeatures& features, const TokenTable& table)
+        : features_(features), table_(table), reach_(static_cast<std::size_t>(features.reach_)) {
+        read_sources();
+        compute_values();
+        plan_templates();
+    }
+
+    template <class Ids>
+    Rows run(Ids&& ids) {
+        const std::size_t templates = features_.compiled_.size();
+        Rows rows;
+        rows.offsets.reserve(static_cast<std::size_t>(table_.tokens()) + 1);
+        rows.offsets.push_back(0);
+        rows.ids.reset(new std::int32_t[static_cast<std::size_t>(table_.tokens()) * templates]);
+        std::int32_t* out = rows.ids.get();
+
+        for (std::size_t s = 0; s + 1 < table_.sentences.size(); ++s) {
+            const auto first = static_cast<std::size_t>(table_.sentences[s]);
+            const std::size_t length = static_cast<std::size_t>(table_.sentences[s + 1]) - first;
+            pad_sentence(first, length);
+            for (std::size_t begin = 0; begin < length; begin += block) {
+                const std::size_t end = std::min(begin + block, length);
+                hash_joint(begin, end, ids);
+                for (std::size_t t = begin; t < end; ++t) {
+                    out = emit_token(t, t - begin, first + t, ids, out);
+                    rows.offsets.push_back(out - rows.ids.get());
+                }
+            }
+        }
+        return rows;
+    }
+
+private:
+    static constexpr std::size_t block = 32;      // tokens whose slots are fetched together
+    static constexpr std::int32_t not_yet = -2;   // in a memo: not asked for so far
+
+    struct SourceView {
+        const std::int32_t* ids;           // [tokens]
+        std::size_t types;                 // then `reach` boundaries before, and `reach` after
+        std::vector<std::int32_t> marks;   // of a gazetteer
+        std::vector<std::int32_t> padded;  // the sentence with its boundaries
+        std::vector<std::int32_t> memo;    // [type][single template of the source]
+        std::size_t singles = 0;
+    };
+    struct Step {
+        bool single;
+        std::size_t source;  // single
+        std::size_t slot;    // single: column of the memo; joint: column of the hashes
+        std::size_t shift;   // single: reach + offset
+        const std::uint64_t* values;
+        std::uint64_t identity;
+    };
+
+    void read_sources() {
+        for (const Source& source : features_.sources_) {
+            const auto at = static_cast<std::size_t>(source.column);
+            if (at >= table_.columns.size()) {
+                throw InputError("the templates want column " + std::to_string(at + 1) + ", but the data has only " +
+                                 std::to_string(table_.columns.size()));
+            }
+            const TokenTable::Column& column = table_.columns[at];
+            SourceView& view = views_.emplace_back();
+            if (source.gazetteer < 0) {
+                view.ids = column.ids.data();
+                view.types = column.types.size();
+            } else {
+                view.marks = features_.gazetteers_[static_cast<std::size_t>(source.gazetteer)]->marks(
+                    column, table_.sentences);
+                view.ids = view.marks.data();
+                view.types = 3;
+            }
+        }
+    }
+
+    std::size_t view_size(std::size_t source) const { return views_[source].types + 2 * reach_; }
+
+    void compute_values() {
+        std::string value;
+        for (const Stream& stream : features_.streams_) {
+            const Source& source = features_.sources_[stream.source];
+            std::vector<std::uint64_t>& values = values_.emplace_back();
+            if (source.gazetteer >= 0) {
+                values.push_back(0);
+                for (const Gazetteer::Mark mark : {Gazetteer::first, Gazetteer::inside}) {
+                    values.push_back(hash_bytes(std::string(1, mark_letter(mark))));
+                }
+                values.resize(view_size(stream.source), 0);
+                continue;
+            }
+            const StringTable& types = table_.columns[static_cast<std::size_t>(source.column)].types;
+            values.reserve(view_size(stream.source));
+            if (stream.attribute.functions().empty()) {
+                values = types.hashes();
+            } else {
+                for (std::size_t type = 0; type < types.size(); ++type) {
+                    values.push_back(stream.attribute.compute(types[type], value) ? hash_bytes(value) : 0);
+                }
+            }
+            for (std::size_t k = 1; k <= reach_; ++k) {
+                values.push_back(hash_bytes(boundary_before(static_cast<std::int64_t>(k))));
+            }
+            for (std::size_t k = 1; k <= reach_; ++k) {
+                values.push_back(hash_bytes(boundary_after(static_cast<std::int64_t>(k))));
+            }
+        }
+    }
+
+    void plan_templates() {
+        is_joint_stream_.assign(features_.streams_.size(), 0);
+        for (const Compiled& compiled : features_.compiled_) {
+            Step& step = steps_.emplace_back();
+            step.identity = compiled.identity;
+            step.single = compiled.terms.size() == 1;
+            if (step.single) {
+                const Reference& term = compiled.terms.front();
+                step.source = features_.streams_[term.stream].source;
+                step.slot = views_[step.source].singles++;
+                step.shift = reach_ + static_cast<std::size_t>(term.offset);
+                step.values = values_[term.stream].data();
+            } else {
+                step.slot = joint_.size();
+                joint_.push_back(&compiled);
+                for (const Reference& term : compiled.terms) is_joint_stream_[term.stream] = 1;
+            }
+        }
+        for (SourceView& view : views_) view.memo.assign((view.types + 2 * reach_) * view.singles, not_yet);
+        joint_values_.resize(values_.size());
+        hashes_.resize(block * joint_.size());
+    }
+
+    void pad_sentence(std::size_t first, std::size_t length) {
+        for (SourceView& view : views_) {
+            view.padded.resize(length + 2 * reach_);
+            for (std::size_t k = 0; k < reach_; ++k) {
+                view.padded[k] = static_cast<std::int32_t>(view.types + reach_ - 1 - k);
+                view.padded[reach_ + length + k] = static_cast<std::int32_t>(view.types + reach_ + k);
+            }
+            std::copy_n(view.ids + first, length, view.padded.data() + reach_);
+        }
+        for (std::size_t stream = 0; stream < values_.size(); ++stream) {
+            if (is_joint_stream_[stream] == 0) continue;
+            const std::vector<std::int32_t>& padded = views_[features_.streams_[stream].source].padded;
+            joint_values_[stream].resize(padded.size());
+            for (std::size_t i = 0; i < padded.size(); ++i) {
+                joint_values_[stream][i] = values_[stream][static_cast<std::size_t>(padded[i])];
+            }
+        }
+    }
+
+    // Hash 0 stands for "no feature", because a term has no value.
+    template <class Ids>
+    void hash_joint(std::size_t begin, std::size_t end, Ids& ids) {
+        const std::size_t width = joint_.size();
+        for (std::size_t j = 0; j < width; ++j) {
+            std::uint64_t h[block];
+            std::fill_n(h, end - begin, joint_[j]->identity);
+            for (const Reference& term : joint_[j]->terms) {
+                const std::uint64_t* values =
+                    joint_values_[term.stream].data() + reach_ + begin + static_cast<std::ptrdiff_t>(term.offset);
+                for (std::size_t t = 0; t < end - begin; ++t) {
+                    h[t] = values[t] != 0 && h[t] != 0 ? combine(h[t], values[t]) : 0;
+                }
+            }
+            for (std::size_t t = 0; t < end - begin; ++t) {
+                ids.prefetch(h[t]);
+                hashes_[t * width + j] = h[t];
+            }
+        }
+    }
+
+    template <class Ids>
+    std::int32_t* emit_token(std::size_t t, std::size_t row, std::size_t token, Ids& ids, std::int32_t* out) {
+        const std::uint64_t* const joint = hashes_.data() + row * joint_.size();
+        for (std::size_t number = 0; number < steps_.size(); ++number) {
+            const Step& step = steps_[number];
+            std::int32_t id;
+            if (step.single) {
+                SourceView& view = views_[step.source];
+                const auto type = static_cast<std::size_t>(view.padded[t + step.shift]);
+                std::int32_t& memo = view.memo[type * view.singles + step.slot];
+                if (memo == not_yet) {
+                    const std::uint64_t value = step.values[type];
+                    memo = value == 0 ? HashIndex::absent : ids(combine(step.identity, value), token, number);
+                }
+                id = memo;
+            } else {
+                const std::uint64_t hash = joint[step.slot];
+                id = hash == 0 ? HashIndex::absent : ids(hash, token, number);
+            }
+            *out = id;
+            out += id >= 0;
+        }
+        return out;
+    }
+
+    const TemplateFeatures& features_;
+    const TokenTable& table_;
+    std::size_t reach_;
+    std::vector<SourceView> views_;                    // [source]
+    std::vector<std::vector<std::uint64_t>> values_;   // [stream][type], 0 for "no value"
+    std::vector<Step> steps_;                          // [template]
+    std::vector<const Compiled*> joint_;
+    std::vector<std::uint8_t> is_joint_stream_;
+    std::vector<std::vector<std::uint64_t>> joint_values_;  // [stream][padded position]
+    std::vector<std::uint64_t> hashes_;                     // [token of the block][joint template]
+};
+
+template <class Ids>
+Rows TemplateFeatures::extract(const TokenTable& table, Ids&& ids) const {
+    return Extraction(*this, table).run(ids);
+}
+
+}  // namespace dualstruct

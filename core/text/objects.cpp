@@ -1,0 +1,340 @@
+#include <Python.h>
+
+#include "text/objects.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "text/input_error.hpp"
+#include "text/rare.hpp"
+
+namespace dualstruct {
+
+namespace {
+
+// An owned reference.
+class Reference {
+public:
+    explicit Reference(PyObject* object) : object_(object) {}
+    ~Reference() { Py_XDECREF(object_); }
+    Reference(const Reference&) = delete;
+    Reference& operator=(const Reference&) = delete;
+    PyObject* get() const { return object_; }
+    explicit operator bool() const { return object_ != nullptr; }
+
+private:
+    PyObject* object_;
+};
+
+struct Place {
+    Py_ssize_t sentence = 0;
+    Py_ssize_t token = -1;
+
+    [[noreturn]] void fail(const std::string& reason) const {
+        std::string where = "sentence " + std::to_string(sentence + 1);
+        if (token >= 0) where += ", token " + std::to_string(token + 1);
+        throw InputError(where + ": " + reason);
+    }
+};
+
+std::string type_name(PyObject* object) { return Py_TYPE(object)->tp_name; }
+
+std::string_view utf8(PyObject* text, const Place& place) {
+    Py_ssize_t size = 0;
+    const char* bytes = PyUnicode_AsUTF8AndSize(text, &size);
+    if (bytes == nullptr) {
+        PyErr_Clear();
+        place.fail("a string with half a surrogate pair, which is not valid text");
+    }
+    return {bytes, static_cast<std::size_t>(size)};
+}
+
+// A list or tuple with the items of any iterable but a string.
+PyObject* as_list(PyObject* object) {
+    if (PyUnicode_Check(object) || PyBytes_Check(object) || PyDict_Check(object)) return nullptr;
+    PyObject* list = PySequence_Fast(object, "");
+    if (list == nullptr) PyErr_Clear();
+    return list;
+}
+
+// Calls visit(sentence as a list, place) for each sentence.
+template <class Visit>
+void for_each_sentence(PyObject* sentences, Visit&& visit) {
+    const Reference list(as_list(sentences));
+    if (!list) throw InputError("a list of sentences is wanted, not a " + type_name(sentences));
+    Place place;
+    for (; place.sentence < PySequence_Fast_GET_SIZE(list.get()); ++place.sentence) {
+        PyObject* const item = PySequence_Fast_GET_ITEM(list.get(), place.sentence);
+        const Reference sentence(as_list(item));
+        if (!sentence) place.fail("a list of tokens is wanted, not a " + type_name(item));
+        visit(sentence.get(), place);
+    }
+}
+
+class TokenReader {
+public:
+    void add_sentence(PyObject* sentence, Place place) {
+        for (place.token = 0; place.token < PySequence_Fast_GET_SIZE(sentence); ++place.token) {
+            add_token(PySequence_Fast_GET_ITEM(sentence, place.token), place);
+        }
+        table->sentences.push_back(table->tokens() + place.token);
+    }
+
+    std::shared_ptr<TokenTable> table = std::make_shared<TokenTable>();
+
+private:
+    void add_token(PyObject* token, const Place& place) {
+        if (PyUnicode_Check(token)) {
+            want_columns(1, place);
+            add_cell(0, token, place);
+            return;
+        }
+        if (!PyTuple_Check(token) && !PyList_Check(token)) {
+            place.fail("a str or a tuple of str is wanted, not a " + type_name(token));
+        }
+        const Py_ssize_t size = PySequence_Fast_GET_SIZE(token);
+        if (size == 0) place.fail("an empty tuple");
+        want_columns(static_cast<std::size_t>(size), place);
+        for (Py_ssize_t column = 0; column < size; ++column) {
+            PyObject* const cell = PySequence_Fast_GET_ITEM(token, column);
+            if (!PyUnicode_Check(cell)) {
+                place.fail("column " + std::to_string(column + 1) + " is a " + type_name(cell) + ", not a str");
+            }
+            add_cell(static_cast<std::size_t>(column), cell, place);
+        }
+    }
+
+    void want_columns(std::size_t count, const Place& place) {
+        if (table->columns.empty()) {
+            table->columns.resize(count);
+            first_ = place;
+        } else if (count != table->columns.size()) {
+            place.fail(std::to_string(count) + (count == 1 ? " column" : " columns") + ", but sentence " +
+                       std::to_string(first_.sentence + 1) + ", token " + std::to_string(first_.token + 1) + " has " +
+                       std::to_string(table->columns.size()));
+        }
+    }
+
+    void add_cell(std::size_t column, PyObject* cell, const Place& place) {
+        TokenTable::Column& c = table->columns[column];
+        c.ids.push_back(c.types.intern(utf8(cell, place)));
+    }
+
+    Place first_;
+};
+
+// Walks over the attributes of tokens and calls emit(name, weight) for each.
+template <class Emit>
+class AttributeReader {
+public:
+    AttributeReader(AttributeRows& rows, Emit emit) : rows_(rows), emit_(std::move(emit)) {}
+
+    void add_sentence(PyObject* sentence, Place place) {
+        for (place.token = 0; place.token < PySequence_Fast_GET_SIZE(sentence); ++place.token) {
+            place_ = place;
+            PyObject* const token = PySequence_Fast_GET_ITEM(sentence, place.token);
+            if (PyDict_Check(token)) {
+                add_dict(token);
+            } else if (!add_strings(token)) {
+                place.fail("a dict or a list of str is wanted, not a " + type_name(token) +
+                           " (tokens that are words need templates, such as features=\"ner\")");
+            }
+            rows_.offsets.push_back(static_cast<std::int64_t>(rows_.ids.size()));
+        }
+        rows_.sentences.push_back(static_cast<std::int64_t>(rows_.offsets.size()) - 1);
+    }
+
+private:
+    static constexpr int deepest = 100;
+
+    // The name grows by ":key" with each level of nesting and shrinks again behind it.
+    class Level {
+    public:
+        Level(AttributeReader& reader, std::string_view key) : reader_(reader), size_(reader.name_.size()) {
+            if (reader.depth_++ > 0) reader.name_.push_back(':');
+            reader.name_.append(key);
+        }
+        ~Level() {
+            reader_.name_.resize(size_);
+            --reader_.depth_;
+        }
+        Level(const Level&) = delete;
+        Level& operator=(const Level&) = delete;
+
+    private:
+        AttributeReader& reader_;
+        std::size_t size_;
+    };
+
+    void add_dict(PyObject* dict) {
+        if (depth_ > deepest) place_.fail("the attributes are nested too deeply");
+        PyObject *key = nullptr, *value = nullptr;
+        for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {
+            if (!PyUnicode_Check(key)) place_.fail("an attribute's name is a " + type_name(key) + ", not a str");
+            const Level level(*this, utf8(key, place_));
+            add_value(value);
+        }
+    }
+
+    void add_value(PyObject* value) {
+        if (PyUnicode_Check(value)) {
+            add_string(value);
+        } else if (PyFloat_CheckExact(value)) {
+            add_weight(PyFloat_AS_DOUBLE(value));
+        } else if (PyBool_Check(value)) {
+            add_weight(value == Py_True ? 1.0 : 0.0);
+        } else if (PyDict_Check(value)) {
+            add_dict(value);
+        } else if (PyList_Check(value) || PyTuple_Check(value) || !add_number(value)) {
+            if (!add_strings(value)) {
+                fail("the value is a " + type_name(value) + ", not a str, a number, a dict or a list of str");
+            }
+        }
+    }
+
+    // Any other sort of number, NumPy's for example; false if it is none.
+    bool add_number(PyObject* value) {
+        if (PyNumber_Check(value) == 0) return false;
+        Py_INCREF(value);  // its own __float__ might drop it from the dict
+        const Reference held(value);
+        const double weight = PyFloat_AsDouble(value);
+        if (weight == -1.0 && PyErr_Occurred() != nullptr) {
+            PyErr_Clear();
+            return false;
+        }
+        add_weight(weight);
+        return true;
+    }
+
+    // False if the object is not a collection of strings at all.
+    bool add_strings(PyObject* object) {
+        PyObject* collected = nullptr;
+        if (PyAnySet_Check(object)) {
+            // Sets have no order of their own; sorting makes ids the same in every run.
+            collected = PySequence_List(object);
+            if (collected != nullptr && PyList_Sort(collected) != 0) PyErr_Clear();  // a non-string is named below
+        } else {
+            collected = as_list(object);
+        }
+        if (collected == nullptr) return false;
+        const Reference list(collected);
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
+            PyObject* const item = PySequence_Fast_GET_ITEM(list.get(), i);
+            if (!PyUnicode_Check(item)) fail("item " + std::to_string(i + 1) + " is a " + type_name(item) + ", not a str");
+            add_string(item);
+        }
+        return true;
+    }
+
+    void add_string(PyObject* text) {
+        if (depth_ == 0) {
+            emit_(utf8(text, place_), 1.0F);
+            return;
+        }
+        const Level level(*this, utf8(text, place_));
+        emit_(name_, 1.0F);
+    }
+
+    void add_weight(double weight) {
+        const auto rounded = static_cast<float>(weight);
+        if (!std::isfinite(rounded)) fail(std::isnan(weight) ? "the value is NaN" : "the value is infinite");
+        if (rounded != 0.0F) emit_(name_, rounded);  // a weight of 0 says nothing
+    }
+
+    [[noreturn]] void fail(const std::string& reason) const {
+        place_.fail(depth_ == 0 ? reason : "attribute \"" + name_ + "\": " + reason);
+    }
+
+    AttributeRows& rows_;
+    Emit emit_;
+    Place place_;
+    std::string name_;  // of the attribute so far
+    int depth_ = 0;
+};
+
+template <class Find>
+AttributeRows read_attributes(PyObject* sentences, Find&& find) {
+    AttributeRows rows;
+    const auto emit = [&rows, &find](std::string_view name, float weight) {
+        const std::int32_t id = find(name);
+        if (id < 0) return;
+        if (weight != 1.0F && rows.values.empty()) rows.values.assign(rows.ids.size(), 1.0F);
+        rows.ids.push_back(id);
+        if (weight != 1.0F || !rows.values.empty()) rows.values.push_back(weight);
+    };
+    AttributeReader reader(rows, emit);
+    for_each_sentence(sentences, [&](PyObject* sentence, const Place& place) { reader.add_sentence(sentence, place); });
+    return rows;
+}
+
+}  // namespace
+
+std::shared_ptr<TokenTable> read_tokens(PyObject* sentences) {
+    TokenReader reader;
+    for_each_sentence(sentences, [&](PyObject* sentence, const Place& place) { reader.add_sentence(sentence, place); });
+    return std::move(reader.table);
+}
+
+AttributeFeatures::AttributeFeatures(int hash_bits) : hash_bits_(hash_bits) {
+    if (hash_bits < 0 || hash_bits > 30) throw InputError("hash_bits has to be between 1 and 30");
+}
+
+AttributeRows AttributeFeatures::fit(PyObject* sentences, std::int64_t min_count) {
+    if (hash_bits_ > 0) return transform(sentences);
+    // Into a copy, so that an error half-way leaves the features as they were.
+    StringTable table = table_;
+    const std::size_t known = table.size();
+    AttributeRows rows = read_attributes(sentences, [&](std::string_view name) { return table.intern(name); });
+    table_ = std::move(table);
+    if (min_count <= 1) return rows;
+
+    const std::vector<std::uint8_t> keep = frequent(rows.ids, table_.size(), known, min_count);
+    renumber_rows(rows.offsets, rows.ids.data(), rows.values.empty() ? nullptr : rows.values.data(), keep);
+    const auto size = static_cast<std::size_t>(rows.offsets.back());
+    rows.ids.resize(size);
+    if (!rows.values.empty()) rows.values.resize(size);
+    select(keep);
+    return rows;
+}
+
+AttributeRows AttributeFeatures::transform(PyObject* sentences) const {
+    return read_attributes(sentences, [this](std::string_view name) { return find(name); });
+}
+
+std::int64_t AttributeFeatures::dimension() const {
+    return hash_bits_ > 0 ? std::int64_t{1} << hash_bits_ : static_cast<std::int64_t>(table_.size());
+}
+
+std::int32_t AttributeFeatures::find(std::string_view name) const {
+    const std::uint64_t hash = hash_bytes(name);
+    return hash_bits_ > 0 ? static_cast<std::int32_t>(hash >> (64 - hash_bits_)) : table_.find(hash);
+}
+
+std::string AttributeFeatures::name(std::int32_t id) const {
+    if (id < 0 || id >= dimension()) throw InputError("there is no feature " + std::to_string(id));
+    return hash_bits_ > 0 ? number_name(id) : std::string(table_[static_cast<std::size_t>(id)]);
+}
+
+void AttributeFeatures::restore(const Strings& names) {
+    if (hash_bits_ > 0) throw InputError("hashed features have no stored ids");
+    StringTable table;
+    for (std::size_t id = 0; id < names.size(); ++id) table.intern(names[id]);
+    if (table.size() != names.size()) throw InputError("features: a name is there twice");
+    table_ = std::move(table);
+}
+
+void AttributeFeatures::select(const std::vector<std::uint8_t>& keep) {
+    if (hash_bits_ > 0) throw InputError("hashed features cannot be dropped: their ids are fixed");
+    if (keep.size() != table_.size()) {
+        throw InputError("select: " + std::to_string(keep.size()) + " flags for " + std::to_string(table_.size()) +
+                         " features");
+    }
+    StringTable table;
+    for (std::size_t id = 0; id < keep.size(); ++id) {
+        if (keep[id] != 0) table.intern(table_[id], table_.hash(id));
+    }
+    table_ = std::move(table);
+}
+
+}  // namespace dualstruct

@@ -1,0 +1,130 @@
+// Names of template features, put together only when somebody asks for them.
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "text/extraction.hpp"
+#include "text/templates.hpp"
+
+namespace dualstruct {
+
+class TemplateFeatures::Namer {
+public:
+    explicit Namer(const TemplateFeatures& features) : features_(features) {}
+
+    std::string name(std::int32_t id) {
+        const auto at = static_cast<std::size_t>(id);
+        const std::size_t stored = features_.stored_names_.size();
+        if (at < stored) return std::string(features_.stored_names_[at]);
+        const Origin& origin = features_.origins_[at - stored];
+        const auto token = static_cast<std::int64_t>(origin.token);
+        const auto& ends = features_.table_ends_;
+        const auto table = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), token) - ends.begin());
+        return name(table, token - (table == 0 ? 0 : ends[table - 1]), origin.template_number);
+    }
+
+    std::string name(std::size_t table_number, std::int64_t token, std::size_t template_number) {
+        const TokenTable& table = *features_.tables_[table_number];
+        const auto& sentences = table.sentences;
+        const auto next = std::upper_bound(sentences.begin(), sentences.end(), token);
+        const std::int64_t begin = *(next - 1), end = *next;
+
+        const Template& feature = features_.templates_[template_number];
+        if (feature.terms.empty()) return feature.text;
+        std::string name, value;
+        for (std::size_t i = 0; i < feature.terms.size(); ++i) {
+            const Term& term = feature.terms[i];
+            const std::int64_t at = token + term.offset;
+            if (at < begin) {
+                value = boundary_before(begin - at);
+            } else if (at >= end) {
+                value = boundary_after(at - end + 1);
+            } else if (term.gazetteer >= 0) {
+                value.assign(1, mark_letter(marks(table_number, term)[static_cast<std::size_t>(at)]));
+            } else {
+                const Reference& reference = features_.compiled_[template_number].terms[i];
+                features_.streams_[reference.stream].attribute.compute(
+                    table.cell(static_cast<std::size_t>(term.column), at), value);
+            }
+            if (i > 0) name += " & ";
+            name.append(term.text).append("=").append(value);
+        }
+        return name;
+    }
+
+private:
+    const std::vector<std::int32_t>& marks(std::size_t table_number, const Term& term) {
+        std::vector<std::int32_t>& marks = marks_[{table_number, term.column, term.gazetteer}];
+        if (marks.empty()) {
+            const TokenTable& table = *features_.tables_[table_number];
+            marks = features_.gazetteers_[static_cast<std::size_t>(term.gazetteer)]->marks(
+                table.columns[static_cast<std::size_t>(term.column)], table.sentences);
+        }
+        return marks;
+    }
+
+    const TemplateFeatures& features_;
+    std::map<std::tuple<std::size_t, int, int>, std::vector<std::int32_t>> marks_;
+};
+
+// Collects which features of the tables share each of the hashed ids that are asked for.
+struct TemplateFeatures::Occurrences {
+    static constexpr std::size_t most = 4;  // names given for one id
+
+    int shift;
+    std::unordered_map<std::int32_t, std::vector<std::string>> names;  // [wanted id]
+    HashIndex seen;
+    Namer namer;
+    std::size_t table = 0;
+
+    void prefetch(std::uint64_t) const {}
+    std::int32_t operator()(std::uint64_t hash, std::size_t token, std::size_t number) {
+        const auto wanted = names.find(static_cast<std::int32_t>(hash >> shift));
+        if (wanted != names.end() && wanted->second.size() <= most && seen.find(hash) == HashIndex::absent) {
+            seen.insert(hash);
+            wanted->second.push_back(namer.name(table, static_cast<std::int64_t>(token), number));
+        }
+        return HashIndex::absent;
+    }
+};
+
+std::vector<std::string> TemplateFeatures::names(std::span<const std::int32_t> ids) const {
+    const std::shared_lock lock(mutex_);
+    const std::int64_t dimension =
+        hash_bits_ > 0 ? std::int64_t{1} << hash_bits_ : static_cast<std::int64_t>(index_.size());
+    for (const std::int32_t id : ids) {
+        if (id < 0 || id >= dimension) throw InputError("there is no feature " + std::to_string(id));
+    }
+    std::vector<std::string> result;
+    result.reserve(ids.size());
+    if (hash_bits_ == 0) {
+        Namer namer(*this);
+        for (const std::int32_t id : ids) result.push_back(namer.name(id));
+        return result;
+    }
+
+    Occurrences found{64 - hash_bits_, {}, {}, Namer(*this)};
+    for (const std::int32_t id : ids) found.names[id];
+    for (; found.table < tables_.size(); ++found.table) extract(*tables_[found.table], found);
+    for (const std::int32_t id : ids) {
+        const std::vector<std::string>& names = found.names[id];
+        std::string& joined = result.emplace_back(names.empty() ? number_name(id) : names.front());
+        for (std::size_t i = 1; i < names.size(); ++i) joined += i < Occurrences::most ? " | " + names[i] : " | ...";
+    }
+    return result;
+}
+
+Strings TemplateFeatures::all_names() const {
+    const std::shared_lock lock(mutex_);
+    Strings names;
+    if (hash_bits_ > 0) return names;
+    Namer namer(*this);
+    for (std::size_t id = 0; id < index_.size(); ++id) names.push_back(namer.name(static_cast<std::int32_t>(id)));
+    return names;
+}
+
+}  // namespace dualstruct

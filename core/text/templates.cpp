@@ -1,0 +1,164 @@
+#include "text/templates.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+#include "text/extraction.hpp"
+#include "text/rare.hpp"
+
+namespace dualstruct {
+
+// Ways to turn the hash of a feature into its id, or into -1.
+struct TemplateFeatures::ExactIds {
+    const HashIndex& index;
+    void prefetch(std::uint64_t hash) const { index.prefetch(hash); }
+    std::int32_t operator()(std::uint64_t hash, std::size_t, std::size_t) const { return index.find(hash); }
+};
+
+struct TemplateFeatures::NewIds {
+    HashIndex& index;
+    std::vector<Origin>& origins;
+    std::uint64_t first_token;
+    std::size_t stored;
+    void prefetch(std::uint64_t hash) const { index.prefetch(hash); }
+    std::int32_t operator()(std::uint64_t hash, std::size_t token, std::size_t number) {
+        const std::int32_t id = index.insert(hash);
+        if (static_cast<std::size_t>(id) == stored + origins.size()) {
+            origins.push_back({(first_token + token) & 0xFFFFFFFFFFFFull, number & 0xFFFF});
+        }
+        return id;
+    }
+};
+
+struct TemplateFeatures::HashedIds {
+    int shift;
+    void prefetch(std::uint64_t) const {}
+    std::int32_t operator()(std::uint64_t hash, std::size_t, std::size_t) const {
+        return static_cast<std::int32_t>(hash >> shift);
+    }
+};
+
+TemplateFeatures::TemplateFeatures(std::vector<Template> templates, std::shared_ptr<const Clusters> clusters,
+                                   std::vector<std::shared_ptr<const Gazetteer>> gazetteers, int hash_bits)
+    : templates_(std::move(templates)),
+      clusters_(std::move(clusters)),
+      gazetteers_(std::move(gazetteers)),
+      hash_bits_(hash_bits) {
+    if (templates_.empty() || templates_.size() > 0xFFFF) throw InputError("between 1 and 65535 templates are wanted");
+    if (hash_bits < 0 || hash_bits > 30) throw InputError("hash_bits has to be between 1 and 30");
+    for (const Template& t : templates_) {
+        Compiled& compiled = compiled_.emplace_back();
+        compiled.identity = hash_bytes(t.text);
+        for (const Term& term : t.terms) {
+            if (term.column < 0 || std::abs(term.offset) > 1000) throw InputError("a term is out of range");
+            if (term.gazetteer >= static_cast<int>(gazetteers_.size())) throw InputError("a gazetteer is missing");
+            compiled.terms.push_back({stream_of(term), term.offset});
+            reach_ = std::max(reach_, std::abs(term.offset));
+        }
+    }
+}
+
+std::size_t TemplateFeatures::stream_of(const Term& term) {
+    const Source wanted{term.column, std::max(term.gazetteer, -1)};
+    const auto source = static_cast<std::size_t>(std::find(sources_.begin(), sources_.end(), wanted) - sources_.begin());
+    if (source == sources_.size()) sources_.push_back(wanted);
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+        if (streams_[i].source == source && streams_[i].attribute.functions() == term.functions) return i;
+    }
+    streams_.push_back({source, Attribute(term.functions, clusters_)});
+    return streams_.size() - 1;
+}
+
+Rows TemplateFeatures::fit(std::shared_ptr<const TokenTable> table, std::int64_t min_count) {
+    const std::unique_lock lock(mutex_);
+    if (hash_bits_ > 0) {
+        Rows rows = extract(*table, HashedIds{64 - hash_bits_});
+        tables_.push_back(std::move(table));
+        return rows;
+    }
+    const std::size_t known = index_.size();
+    const std::int64_t seen = table_ends_.empty() ? 0 : table_ends_.back();
+    Rows rows =
+        extract(*table, NewIds{index_, origins_, static_cast<std::uint64_t>(seen), stored_names_.size()});
+    if (min_count > 1) {
+        const std::span ids(rows.ids.get(), static_cast<std::size_t>(rows.offsets.back()));
+        const std::vector<std::uint8_t> keep = frequent(ids, index_.size(), known, min_count);
+        renumber_rows(rows.offsets, rows.ids.get(), nullptr, keep);
+        keep_only(keep);
+    }
+    if (index_.size() > known) {
+        table_ends_.push_back(seen + table->tokens());
+        tables_.push_back(std::move(table));
+    }
+    return rows;
+}
+
+Rows TemplateFeatures::transform(const TokenTable& table) const {
+    const std::shared_lock lock(mutex_);
+    return hash_bits_ > 0 ? extract(table, HashedIds{64 - hash_bits_}) : extract(table, ExactIds{index_});
+}
+
+std::int64_t TemplateFeatures::dimension() const {
+    const std::shared_lock lock(mutex_);
+    return hash_bits_ > 0 ? std::int64_t{1} << hash_bits_ : static_cast<std::int64_t>(index_.size());
+}
+
+std::int32_t TemplateFeatures::find(std::size_t template_number, std::span<const std::string> values) const {
+    const std::shared_lock lock(mutex_);
+    std::uint64_t hash = compiled_.at(template_number).identity;
+    for (const std::string& value : values) hash = combine(hash, hash_bytes(value));
+    return hash_bits_ > 0 ? HashedIds{64 - hash_bits_}(hash, 0, 0) : index_.find(hash);
+}
+
+std::vector<std::uint64_t> TemplateFeatures::hashes() const {
+    const std::shared_lock lock(mutex_);
+    return index_.hashes();
+}
+
+void TemplateFeatures::restore(std::span<const std::uint64_t> hashes, Strings names) {
+    const std::unique_lock lock(mutex_);
+    if (hash_bits_ > 0) throw InputError("hashed features have no stored ids");
+    if (hashes.size() != names.size()) throw InputError("features: as many names as hashes are wanted");
+    HashIndex index;
+    index.reserve(hashes.size());
+    for (const std::uint64_t hash : hashes) index.insert(hash);
+    if (index.size() != hashes.size()) throw InputError("features: a hash is there twice");
+    index_ = std::move(index);
+    stored_names_ = std::move(names);
+    origins_.clear();
+    tables_.clear();
+    table_ends_.clear();
+}
+
+void TemplateFeatures::select(std::span<const std::uint8_t> keep) {
+    const std::unique_lock lock(mutex_);
+    if (hash_bits_ > 0) throw InputError("hashed features cannot be dropped: their ids are fixed");
+    if (keep.size() != index_.size()) {
+        throw InputError("select: " + std::to_string(keep.size()) + " flags for " + std::to_string(index_.size()) +
+                         " features");
+    }
+    keep_only({keep.begin(), keep.end()});
+}
+
+void TemplateFeatures::keep_only(const std::vector<std::uint8_t>& keep) {
+    HashIndex index;
+    Strings names;
+    std::vector<Origin> origins;
+    const std::size_t stored = stored_names_.size();
+    for (std::size_t id = 0; id < keep.size(); ++id) {
+        if (keep[id] == 0) continue;
+        index.insert(index_.hashes()[id]);
+        if (id < stored) {
+            names.push_back(stored_names_[id]);
+        } else {
+            origins.push_back(origins_[id - stored]);
+        }
+    }
+    index_ = std::move(index);
+    stored_names_ = std::move(names);
+    origins_ = std::move(origins);
+}
+
+}  // namespace dualstruct

@@ -1,0 +1,119 @@
+// Feature templates, and the features they make of a table of tokens.
+//
+// A feature is a template together with the values of its terms, e.g. word[-1] & word[0]
+// with "the", "cat". It is known by a 64-bit hash of both; ids are given in order of first
+// occurrence, or are the top bits of the hash when `hash_bits` is set.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "text/attributes.hpp"
+#include "text/gazetteer.hpp"
+#include "text/hash_index.hpp"
+#include "text/string_table.hpp"
+#include "text/token_table.hpp"
+
+namespace dualstruct {
+
+struct Term {
+    std::string text;  // canonical, e.g. "suffix(word[0],3)"
+    int column = 0;
+    int offset = 0;
+    int gazetteer = -1;  // if not -1, the term is the token's mark in it
+    std::vector<Function> functions;
+};
+
+struct Template {
+    std::string text;
+    std::vector<Term> terms;  // none: the feature that every token has
+};
+
+// The features of all tokens, row by row.
+struct Rows {
+    std::vector<std::int64_t> offsets;    // [tokens + 1]
+    std::unique_ptr<std::int32_t[]> ids;  // [offsets.back()]
+};
+
+class TemplateFeatures {
+public:
+    TemplateFeatures(std::vector<Template> templates, std::shared_ptr<const Clusters> clusters,
+                     std::vector<std::shared_ptr<const Gazetteer>> gazetteers, int hash_bits);
+
+    // Gives ids to the features of the table. New features that occur fewer than `min_count`
+    // times in it get none.
+    Rows fit(std::shared_ptr<const TokenTable> table, std::int64_t min_count);
+    // Leaves out features without an id. Any number of threads may call it at once.
+    Rows transform(const TokenTable& table) const;
+
+    std::int64_t dimension() const;
+    // The id of a template's feature with these values, or -1.
+    std::int32_t find(std::size_t template_number, std::span<const std::string> values) const;
+    std::vector<std::string> names(std::span<const std::int32_t> ids) const;
+
+    std::vector<std::uint64_t> hashes() const;  // [id]
+    Strings all_names() const;                  // [id]
+    // Takes hashes and names from a model file; the counterpart of the two above.
+    void restore(std::span<const std::uint64_t> hashes, Strings names);
+    // Drops ids and renumbers the others without changing their order.
+    void select(std::span<const std::uint8_t> keep);
+
+private:
+    // What terms read: a column, or the marks a gazetteer puts on a column.
+    struct Source {
+        int column;
+        int gazetteer;
+        bool operator==(const Source&) const = default;
+    };
+    struct Stream {
+        std::size_t source;
+        Attribute attribute;
+    };
+    struct Reference {
+        std::size_t stream;
+        int offset;
+    };
+    struct Compiled {
+        std::uint64_t identity;
+        std::vector<Reference> terms;
+    };
+    // Where a feature was first seen: its name is read off there when somebody asks.
+    struct Origin {
+        std::uint64_t token : 48;  // counted over all tables
+        std::uint64_t template_number : 16;
+    };
+    struct ExactIds;
+    struct NewIds;
+    struct HashedIds;
+    struct Occurrences;
+    class Extraction;
+    class Namer;
+
+    std::size_t stream_of(const Term& term);
+    template <class Ids>
+    Rows extract(const TokenTable& table, Ids&& ids) const;
+    void keep_only(const std::vector<std::uint8_t>& keep);
+
+    std::vector<Template> templates_;
+    std::shared_ptr<const Clusters> clusters_;
+    std::vector<std::shared_ptr<const Gazetteer>> gazetteers_;
+    int hash_bits_;
+
+    std::vector<Source> sources_;
+    std::vector<Stream> streams_;
+    std::vector<Compiled> compiled_;  // [template]
+    int reach_ = 0;                   // largest distance of a term from its token
+
+    mutable std::shared_mutex mutex_;  // guards what follows
+    HashIndex index_;
+    Strings stored_names_;         // of the first ids, when they came from a file
+    std::vector<Origin> origins_;  // of the ids after those
+    std::vector<std::shared_ptr<const TokenTable>> tables_;
+    std::vector<std::int64_t> table_ends_;  // tokens up to the end of each table
+};
+
+}  // namespace dualstruct

@@ -1,0 +1,34 @@
+"""The corpus that comes with dualstruct: English sentences of seven kinds (news,
+letters, stories, recipes, addresses, chat, lab notes), written for this project and annotated with
+lemmas, universal parts of speech, dependency trees and entities. Licensed with the project.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from dualstruct.files.conllu import ConlluSentence, read_conllu
+
+#: One sentence in this many of each kind is held out.
+HELD_OUT_EVERY = 6
+
+
+def english_path() -> Path:
+    """Where the corpus is."""
+    return Path(__file__).with_name("english.conllu")
+
+
+def load_english(part: Literal["train", "test", "all"] = "all") -> list[ConlluSentence]:
+    """The embedded corpus, or its training or held-out part.
+
+    >>> sentence = load_english("test")[0]
+    >>> sentence.forms[-1], sentence.upos[-1]
+    ('.', 'PUNCT')
+    """
+    sentences = read_conllu(english_path())
+    if part == "all":
+        return sentences
+    held_out = part == "test"
+    # The number at the end of a sent_id counts the sentences of its kind.
+    return [s for s in sentences if (int(s.sent_id.split("-")[-1]) % HELD_OUT_EVERY == 0) == held_out]

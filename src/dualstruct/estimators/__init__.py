@@ -1,0 +1,5 @@
+"""Estimators: models with scikit-learn's manners."""
+
+from dualstruct.estimators.tagger import SequenceTagger
+
+__all__ = ["SequenceTagger"]

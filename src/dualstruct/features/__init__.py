@@ -1,0 +1,17 @@
+"""Features: from text, attributes or matrices to rows of integer ids."""
+
+from dualstruct.features.base import FeatureExtractor, FeatureRows
+from dualstruct.features.extractor import from_state, make_extractor
+from dualstruct.features.matrices import CSRSequences
+from dualstruct.features.templates import PRESETS, Templates, parse_templates
+
+__all__ = [
+    "PRESETS",
+    "CSRSequences",
+    "FeatureExtractor",
+    "FeatureRows",
+    "Templates",
+    "from_state",
+    "make_extractor",
+    "parse_templates",
+]

@@ -1,0 +1,158 @@
+"""What all ways to get features have in common, and the checks that they share."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+
+from dualstruct.errors import InputError
+
+__all__ = ["FeatureExtractor", "FeatureRows", "State"]
+
+State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+
+
+@dataclass(frozen=True)
+class FeatureRows:
+    """The features of tokens, row by row. A row may hold an id twice; its values then add up."""
+
+    offsets: NDArray[np.int64]  # [tokens + 1]
+    ids: NDArray[np.int32]  # [offsets[-1]]
+    values: NDArray[np.float32] | None  # [offsets[-1]]; None when all are 1
+    sentences: NDArray[np.int64]  # [sentences + 1] first token of each
+    dimension: int
+
+    @property
+    def n_tokens(self) -> int:
+        """The number of rows."""
+        return len(self.offsets) - 1
+
+    def matrix(self) -> scipy.sparse.csr_matrix:
+        """The rows as a sparse matrix, for other libraries."""
+        values = np.ones(len(self.ids), np.float32) if self.values is None else self.values
+        shape = (self.n_tokens, self.dimension)
+        return scipy.sparse.csr_matrix((values, self.ids, self.offsets), shape)
+
+
+class FeatureExtractor(ABC):
+    """Learns which features there are, and turns sentences into rows of feature ids.
+
+    :func:`make_extractor` makes them. They can be pickled, and kept in files by ``state``.
+    """
+
+    @abstractmethod
+    def fit(self, X: Any) -> FeatureRows:
+        """Give ids to the features of X; called again, it adds to those it has."""
+
+    @abstractmethod
+    def transform(self, X: Any) -> FeatureRows:
+        """The rows of X; features without an id are left out. Changes nothing."""
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """How many ids there are."""
+
+    @abstractmethod
+    def names(self, ids: ArrayLike) -> list[str]:
+        """The names of features."""
+
+    def name(self, id: int) -> str:
+        """The name of a feature."""
+        return self.names([id])[0]
+
+    @abstractmethod
+    def find(self, name: str) -> int | None:
+        """The id of the feature with this name, if there is one."""
+
+    @abstractmethod
+    def select(self, keep: ArrayLike) -> None:
+        """Keep the features whose flag is true, and number them anew in the same order."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Settings for a JSON file and arrays: all that is needed to tag new text."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(
+        cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> FeatureExtractor:
+        """Make an extractor from what ``state`` gave; the arrays may be read-only."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_state, self.state()
+
+
+def check_settings(hash_bits: Any, min_count: Any) -> None:
+    """Refuse settings that make no sense."""
+    if hash_bits is not None and (type(hash_bits) is not int or not 1 <= hash_bits <= 30):
+        raise InputError(f"hash_bits has to be a number from 1 to 30, not {hash_bits!r}")
+    if not isinstance(min_count, int | np.integer) or min_count < 1:
+        raise InputError(f"min_count has to be a number from 1 on, not {min_count!r}")
+    if hash_bits is not None and min_count > 1:
+        raise InputError(
+            "min_count cannot be combined with hash_bits: hashed features have no table"
+        )
+
+
+def stored_array(arrays: Mapping[str, NDArray[Any]], name: str, dtype: Any) -> NDArray[Any]:
+    """One array of a state, checked, in a form that the core can read."""
+    if name not in arrays:
+        raise InputError(f'the array "{name}" of the features is missing')
+    array = np.asarray(arrays[name])
+    if array.ndim != 1 or array.dtype != np.dtype(dtype):
+        raise InputError(
+            f'the array "{name}" of the features should be a vector of {np.dtype(dtype)},'
+            f" not {array.ndim}-dimensional {array.dtype}"
+        )
+    return np.require(array, requirements=["C", "A"])
+
+
+def keep_flags(keep: ArrayLike, dimension: int) -> NDArray[np.uint8]:
+    """Flags for `select`, one for each feature."""
+    flags = np.asarray(keep)
+    if flags.dtype != np.bool_ or flags.shape != (dimension,):
+        raise InputError(f"{dimension} booleans are wanted, one for each feature")
+    return np.ascontiguousarray(flags).view(np.uint8)
+
+
+def as_ids(ids: ArrayLike, dimension: int) -> NDArray[np.int32]:
+    """Feature ids, checked."""
+    numbers: NDArray[Any] = np.asarray(ids).reshape(-1)
+    if numbers.size == 0:
+        return np.zeros(0, np.int32)
+    if not np.issubdtype(numbers.dtype, np.integer):
+        raise InputError("feature ids are whole numbers")
+    if numbers.min() < 0 or numbers.max() >= dimension:
+        bad = numbers[(numbers < 0) | (numbers >= dimension)][0]
+        raise InputError(f"there is no feature {bad}; there are {dimension}")
+    return np.ascontiguousarray(numbers, dtype=np.int32)
+
+
+def number_in(name: str) -> int | None:
+    """The id in a made-up name such as ``#12``."""
+    return int(name[1:]) if name[:1] == "#" and name[1:].isdecimal() else None
+
+
+def decode_names(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
+    """Strings from their bytes laid end to end."""
+    if (
+        len(offsets) == 0
+        or offsets[0] != 0
+        or offsets[-1] != len(data)
+        or (np.diff(offsets) < 0).any()
+    ):
+        raise InputError("the offsets of stored strings do not fit their bytes")
+    blob = data.tobytes()
+    try:
+        return [blob[begin:end].decode() for begin, end in itertools.pairwise(offsets.tolist())]
+    except UnicodeDecodeError:
+        raise InputError("a stored string is not UTF-8 text") from None

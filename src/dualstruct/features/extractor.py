@@ -1,0 +1,88 @@
+"""One way in to all ways to get features: templates over text, attributes, sparse matrices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dualstruct.errors import InputError
+from dualstruct.features.attributes import AttributeExtractor
+from dualstruct.features.base import FeatureExtractor, FeatureRows, check_settings
+from dualstruct.features.template_extractor import TemplateExtractor
+from dualstruct.features.templates import PRESETS, Templates, parse_templates
+
+__all__ = ["FeatureExtractor", "FeatureRows", "from_state", "make_extractor"]
+
+
+def make_extractor(
+    features: Any = None, *, hash_bits: int | None = None, min_count: int = 1
+) -> FeatureExtractor:
+    """Make a feature extractor.
+
+    Parameters
+    ----------
+    features : str, path, Templates or None
+        The name of a preset (``chunking``, ``pos``, ``ner``), the path of a template file,
+        template text (anything with a ``[`` or a line end in it), or ``"attributes"`` or None for
+        sentences whose tokens are dicts, lists of strings, or rows of sparse matrices.
+    hash_bits : int, optional
+        Give ids by hashing into ``2 ** hash_bits`` numbers instead of keeping a table.
+    min_count : int
+        Leave out features that occur less often when they are first seen.
+
+    Examples
+    --------
+    >>> extractor = make_extractor("word[0]\\nsuffix(word[0],2)")
+    >>> rows = extractor.fit([["Ada", "sings"], ["She", "sings"]])
+    >>> rows.ids
+    array([0, 1, 2, 3, 4, 5, 2, 3], dtype=int32)
+    >>> extractor.names(rows.ids[:4])
+    ['word[0]=Ada', 'suffix(word[0],2)=da', 'word[0]=sings', 'suffix(word[0],2)=gs']
+    """
+    check_settings(hash_bits, min_count)
+    if features is None or (isinstance(features, str) and features == "attributes"):
+        return AttributeExtractor(hash_bits=hash_bits, min_count=min_count)
+    folder = Path()
+    if isinstance(features, Templates):
+        templates = features
+    elif isinstance(features, str) and features in PRESETS:
+        templates = parse_templates(PRESETS[features], features)
+    elif isinstance(features, str) and ("\n" in features or "[" in features):
+        templates = parse_templates(features)
+    elif isinstance(features, str | os.PathLike):
+        path = Path(features)
+        if not path.is_file():
+            raise InputError(
+                f'features="{path}" is neither a file nor one of {", ".join(PRESETS)}, attributes'
+            )
+        folder = path.parent
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            raise InputError(f"{path.name}: this is not UTF-8 text") from None
+        templates = parse_templates(text, path.name)
+    else:
+        raise InputError(f"features cannot be a {type(features).__name__}")
+    return TemplateExtractor.load(templates, folder, hash_bits=hash_bits, min_count=min_count)
+
+
+def from_state(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FeatureExtractor:
+    """Make an extractor from what ``FeatureExtractor.state`` gave; the arrays may be read-only.
+
+    Examples
+    --------
+    >>> extractor = make_extractor("word[0]\\n")
+    >>> rows = extractor.fit([["Ada", "sings"]])
+    >>> from_state(*extractor.state()).names([1])
+    ['word[0]=sings']
+    """
+    kind = settings.get("kind")
+    if kind == "templates":
+        return TemplateExtractor.from_state(settings, arrays)
+    if kind == "attributes":
+        return AttributeExtractor.from_state(settings, arrays)
+    raise InputError(f"there are no features of kind {kind!r}")

@@ -1,0 +1,98 @@
+"""Features that come as sparse matrices, one row a token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+
+from dualstruct.errors import InputError
+
+__all__ = ["CSRSequences", "as_sequences", "is_matrices"]
+
+
+class CSRSequences:
+    """A sparse matrix with one row a token, and how many rows each sentence has.
+
+    Parameters
+    ----------
+    matrix : scipy sparse matrix or array, or a dense array
+        Its columns are the features.
+    lengths : sequence of int
+        They add up to the number of rows.
+    names : sequence of str, optional
+        Names of the columns.
+
+    Examples
+    --------
+    >>> sequences = CSRSequences(np.eye(3), [2, 1])
+    >>> len(sequences), sequences.n_columns
+    (2, 3)
+    """
+
+    def __init__(
+        self, matrix: Any, lengths: ArrayLike, *, names: Sequence[str] | None = None
+    ) -> None:
+        try:
+            csr = scipy.sparse.csr_matrix(matrix)
+            counts = np.asarray(lengths, dtype=np.int64).reshape(-1)
+        except (TypeError, ValueError) as problem:
+            raise InputError(
+                f"a sparse matrix and a list of lengths are wanted: {problem}"
+            ) from None
+        rows, self.n_columns = (int(size) for size in csr.shape)
+        if (counts < 0).any() or int(counts.sum()) != rows:
+            raise InputError(
+                f"the lengths add up to {int(counts.sum())}, but the matrix has {rows} rows"
+            )
+        if self.n_columns > np.iinfo(np.int32).max:
+            raise InputError(f"{self.n_columns} columns are too many")
+        if names is not None and len(names) != self.n_columns:
+            raise InputError(f"{len(names)} names for {self.n_columns} columns")
+        self.sentences: NDArray[np.int64] = np.concatenate([[0], np.cumsum(counts)])
+        self.offsets: NDArray[np.int64] = csr.indptr.astype(np.int64)
+        self.ids: NDArray[np.int32] = csr.indices.astype(np.int32)
+        self.values: NDArray[np.float32] = csr.data.astype(np.float32)
+        self.names = None if names is None else list(names)
+        self._check_values()
+
+    def _check_values(self) -> None:
+        bad = np.flatnonzero(~np.isfinite(self.values))
+        if not bad.size:
+            return
+        row = int(np.searchsorted(self.offsets, bad[0], side="right")) - 1
+        sentence = int(np.searchsorted(self.sentences, row, side="right")) - 1
+        raise InputError(
+            f"sentence {sentence + 1}, token {row - int(self.sentences[sentence]) + 1}:"
+            f" the value in column {self.ids[bad[0]]} is {self.values[bad[0]]}"
+        )
+
+    def __len__(self) -> int:
+        return len(self.sentences) - 1
+
+
+def is_matrices(X: Any) -> bool:
+    """Whether X is :class:`CSRSequences`, or a list with one sparse matrix a sentence."""
+    return isinstance(X, CSRSequences) or (
+        isinstance(X, list | tuple) and len(X) > 0 and scipy.sparse.issparse(X[0])
+    )
+
+
+def as_sequences(X: Any) -> CSRSequences:
+    """Put a list with one sparse matrix a sentence into one."""
+    if isinstance(X, CSRSequences):
+        return X
+    width = X[0].shape[1]
+    for number, matrix in enumerate(X, 1):
+        if not scipy.sparse.issparse(matrix):
+            raise InputError(
+                f"sentence {number}: a sparse matrix is wanted, not a {type(matrix).__name__}"
+            )
+        if matrix.shape[1] != width:
+            raise InputError(
+                f"sentence {number}: {matrix.shape[1]} columns, but sentence 1 has {width}"
+            )
+    return CSRSequences(scipy.sparse.vstack(X, format="csr"), [m.shape[0] for m in X])

@@ -1,0 +1,305 @@
+"""The language of feature templates.
+
+A template says which properties of which tokens make one feature. One template a line, ``#``
+starts a comment, ``&`` joins terms, a range makes one template of each of its values::
+
+    columns word pos                  # names of the columns; this is the default
+    clusters brown-1000.txt.gz        # files are looked for beside the template file
+    gazetteer cities cities.txt
+
+    bias                              # a feature that every token has
+    word[-2..2]                       # the words around the token, five templates
+    word[-1] & word[0]
+    suffix(word[0],1..4)
+    shape(word[-1]) & shape(word[0])
+    in(cities,word[0])                # B or I where a phrase of the list stands
+
+Positions outside the sentence have the values ``<s1>``, ``<s2>`` ... before it and ``</s1>``,
+``</s2>`` ... behind it, the nearest first. A term without a value (an affix that is not shorter
+than the word, a word in no cluster or list) makes no feature.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from dualstruct.errors import InputError
+from dualstruct.features.presets import PRESETS
+
+__all__ = ["PRESETS", "Template", "Templates", "Term", "parse_templates"]
+
+# Each function's argument after the term: "none", "length" or "optional length".
+FUNCTIONS = {
+    "lower": "none",
+    "digits": "none",
+    "shape": "none",
+    "shortshape": "none",
+    "kind": "none",
+    "prefix": "length",
+    "suffix": "length",
+    "cluster": "optional length",
+}
+DEFAULT_COLUMNS = ("word", "pos")
+FARTHEST = 100  # offset of a term, and length of an affix
+
+_TOKEN = re.compile(r"\s*(\.\.|[+-]?\d+|[^\W\d][\w-]*|[\[\](),&])")
+_NUMBER = re.compile(r"[+-]?\d+")
+_NAME = re.compile(r"[^\W\d][\w-]*")
+_HEADER = re.compile(r"\s*(columns|clusters|gazetteer)\b(?!\s*[\[(])(.*)")
+
+
+@dataclass(frozen=True)
+class Term:
+    """One property of one token near the current one."""
+
+    column: int
+    column_name: str
+    offset: int
+    functions: tuple[tuple[str, int], ...] = ()  # innermost first; length 0 where there is none
+    gazetteer: str | None = None
+
+    def __str__(self) -> str:
+        text = f"{self.column_name}[{self.offset}]"
+        if self.gazetteer is not None:
+            return f"in({self.gazetteer},{text})"
+        for name, length in self.functions:
+            text = f"{name}({text},{length})" if length else f"{name}({text})"
+        return text
+
+
+@dataclass(frozen=True)
+class Template:
+    """Terms that together make one feature; none at all make the bias."""
+
+    terms: tuple[Term, ...]
+
+    def __str__(self) -> str:
+        return " & ".join(map(str, self.terms)) or "bias"
+
+
+@dataclass(frozen=True)
+class Templates:
+    """A parsed list of templates; ``str()`` gives its canonical text."""
+
+    templates: tuple[Template, ...]
+    columns: tuple[str, ...] = DEFAULT_COLUMNS
+    clusters: str | None = None  # file
+    gazetteers: dict[str, str] = field(default_factory=dict)  # name -> file
+
+    def __str__(self) -> str:
+        lines = []
+        if self.columns != DEFAULT_COLUMNS:
+            lines.append("columns " + " ".join(self.columns))
+        if self.clusters is not None:
+            lines.append(f"clusters {self.clusters}")
+        lines += [f"gazetteer {name} {file}" for name, file in self.gazetteers.items()]
+        return "\n".join([*lines, *map(str, self.templates)]) + "\n"
+
+
+def parse_templates(text: str, name: str = "templates") -> Templates:
+    """Parse template text; `name` is what errors call it.
+
+    Examples
+    --------
+    >>> print(parse_templates("word[-1..0]   # two words\\nprefix( word[0], 2 ) & pos[+1]"), end="")
+    word[-1]
+    word[0]
+    prefix(word[0],2) & pos[1]
+    >>> parse_templates("word[0")
+    Traceback (most recent call last):
+    ...
+    dualstruct.errors.InputError: templates, line 1, column 7: "]" is wanted, not ...
+    """
+    columns: tuple[str, ...] = DEFAULT_COLUMNS
+    clusters: str | None = None
+    gazetteers: dict[str, str] = {}
+    found: dict[Template, None] = {}  # in order, each once
+    wanted: list[tuple[str | None, str]] = []  # gazetteer (None: clusters) and where it is used
+
+    for number, full_line in enumerate(text.split("\n"), 1):
+        line = full_line.split("#", 1)[0].rstrip()
+        where = f"{name}, line {number}"
+        if not line.strip():
+            continue
+        header = _HEADER.fullmatch(line)
+        if header is None:
+            parser = _LineParser(line, where, columns)
+            found.update(dict.fromkeys(parser.templates()))
+            wanted += parser.wanted
+            continue
+        keyword, rest = header.group(1), header.group(2).strip()
+        if keyword == "columns":
+            if found:
+                raise InputError(f"{where}: the columns have to be named before the templates")
+            columns = _column_names(rest, where)
+        elif keyword == "clusters":
+            if clusters is not None or not rest:
+                raise InputError(f'{where}: "clusters" wants one file, once')
+            clusters = rest
+        else:
+            label, _, file = rest.partition(" ")
+            if not _NAME.fullmatch(label) or not file.strip():
+                raise InputError(f'{where}: "gazetteer" wants a name and a file')
+            if label in gazetteers:
+                raise InputError(f'{where}: there are two gazetteers named "{label}"')
+            gazetteers[label] = file.strip()
+
+    for gazetteer, where in wanted:
+        if gazetteer is None and clusters is None:
+            raise InputError(f'{where}: "cluster" needs a line "clusters FILE"')
+        if gazetteer is not None and gazetteer not in gazetteers:
+            raise InputError(f'{where}: "in" needs a line "gazetteer {gazetteer} FILE"')
+    if not found:
+        raise InputError(f"{name}: there are no templates in it")
+    return Templates(tuple(found), columns, clusters, gazetteers)
+
+
+def _column_names(text: str, where: str) -> tuple[str, ...]:
+    names = tuple(text.split())
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise InputError(f'{where}: "{name}" cannot be the name of a column')
+    if not names or len(set(names)) != len(names):
+        raise InputError(f'{where}: "columns" wants different names, at least one')
+    return names
+
+
+class _LineParser:
+    """Recursive descent over one line; every term comes back as its list of expansions."""
+
+    def __init__(self, line: str, where: str, columns: tuple[str, ...]) -> None:
+        self.where = where
+        self.columns = columns
+        self.wanted: list[tuple[str | None, str]] = []
+        self.tokens: list[tuple[str, int]] = []
+        at = 0
+        while at < len(line):
+            match = _TOKEN.match(line, at)
+            if match is None:
+                at += len(line[at:]) - len(line[at:].lstrip())
+                self.tokens.append(("", at))
+                self.fail(f'"{line[at]}" has no meaning here', len(self.tokens) - 1)
+            self.tokens.append((match.group(1), match.start(1)))
+            at = match.end()
+        self.tokens.append(("", len(line)))
+        self.next = 0
+
+    def templates(self) -> Iterator[Template]:
+        if self.peek() == "bias" and len(self.tokens) == 2:
+            return iter([Template(())])
+        terms = [self.term()]
+        while self.peek() == "&":
+            self.take()
+            terms.append(self.term())
+        if self.peek():
+            self.fail(f'"&" or the end of the line is wanted, not {self.shown()}')
+        return map(Template, itertools.product(*terms))
+
+    def term(self) -> list[Term]:
+        at = self.next
+        name = self.take_name('a term such as "word[0]"')
+        if self.peek() == "[":
+            column = self.column(name, at)
+            self.take()
+            offsets = self.range("an offset", -FARTHEST, FARTHEST)
+            self.expect("]")
+            return [Term(column, self.column_name(column), offset) for offset in offsets]
+        if self.peek() != "(":
+            if name == "bias":
+                self.fail('"bias" stands alone on its line', at)
+            self.fail(f'"[" or "(" is wanted behind "{name}", not {self.shown()}')
+        self.take()
+        if name == "in":
+            return self.rest_of_membership()
+        if name not in FUNCTIONS:
+            self.fail(f'there is no function "{name}"; there are {", ".join(FUNCTIONS)} and in', at)
+        return self.rest_of_function(name, at)
+
+    def rest_of_function(self, name: str, at: int) -> list[Term]:
+        start = self.next
+        arguments = self.term()
+        if any(term.gazetteer is not None for term in arguments):
+            self.fail('"in" cannot stand inside a function', start)
+        lengths = [0]
+        if FUNCTIONS[name] == "length" or (FUNCTIONS[name] != "none" and self.peek() == ","):
+            self.expect(",")
+            lengths = self.range("a length", 1, FARTHEST)
+        self.expect(")")
+        if name == "cluster":
+            self.wanted.append((None, self.place(at)))
+        return [
+            Term(t.column, t.column_name, t.offset, (*t.functions, (name, length)))
+            for t in arguments
+            for length in lengths
+        ]
+
+    def rest_of_membership(self) -> list[Term]:
+        at = self.next
+        gazetteer = self.take_name("the name of a gazetteer")
+        self.wanted.append((gazetteer, self.place(at)))
+        self.expect(",")
+        start = self.next
+        arguments = self.term()
+        if any(term.functions or term.gazetteer for term in arguments):
+            self.fail('"in" wants a plain column such as "word[0]"', start)
+        self.expect(")")
+        return [Term(t.column, t.column_name, t.offset, (), gazetteer) for t in arguments]
+
+    def column(self, name: str, at: int) -> int:
+        if name in self.columns:
+            return self.columns.index(name)
+        numbered = re.fullmatch(r"col(0|[1-9]\d{0,3})", name)
+        if numbered is None:
+            known = ", ".join(self.columns)
+            self.fail(
+                f'there is no column "{name}"; there are {known}, col{len(self.columns)} ...', at
+            )
+        return int(numbered.group(1))
+
+    def column_name(self, column: int) -> str:
+        return self.columns[column] if column < len(self.columns) else f"col{column}"
+
+    def range(self, what: str, least: int, most: int) -> list[int]:
+        at = self.next
+        first = last = self.integer(what)
+        if self.peek() == "..":
+            self.take()
+            last = self.integer(what)
+        if not least <= first <= last <= most:
+            self.fail(f"{what} has to lie between {least} and {most}, the smaller one first", at)
+        return list(range(first, last + 1))
+
+    def integer(self, what: str) -> int:
+        if not _NUMBER.fullmatch(self.peek()):
+            self.fail(f"{what} is wanted, not {self.shown()}")
+        return int(self.take())
+
+    def take_name(self, what: str) -> str:
+        if not _NAME.fullmatch(self.peek()):
+            self.fail(f"{what} is wanted, not {self.shown()}")
+        return self.take()
+
+    def expect(self, symbol: str) -> None:
+        if self.peek() != symbol:
+            self.fail(f'"{symbol}" is wanted, not {self.shown()}')
+        self.take()
+
+    def peek(self) -> str:
+        return self.tokens[self.next][0]
+
+    def take(self) -> str:
+        self.next += 1
+        return self.tokens[self.next - 1][0]
+
+    def shown(self) -> str:
+        return f'"{self.peek()}"' if self.peek() else "the end of the line"
+
+    def place(self, token: int) -> str:
+        return f"{self.where}, column {self.tokens[token][1] + 1}"
+
+    def fail(self, reason: str, token: int | None = None) -> NoReturn:
+        raise InputError(f"{self.place(self.next if token is None else token)}: {reason}")

@@ -1,0 +1,90 @@
+"""Files of arrays and facts: safetensors with one JSON object in its header.
+
+Such a file can be memory-mapped, holds no code, and is written beside its place and then
+renamed: a full disk or a crash leaves the old file as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from dualstruct.errors import DualstructError, InputError
+
+#: Raised when the layout changes so that older programs would misread it.
+FORMAT_VERSION = 1
+
+
+class OutputError(DualstructError, OSError):
+    """A file could not be written; what stood there before is untouched."""
+
+
+def write_arrays(
+    path: str | Path, format: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write facts (JSON) and arrays to ``path``, all or nothing."""
+    path = Path(path)
+    header = {"format": format, "version": FORMAT_VERSION, **facts}
+    tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    beside = None
+    try:
+        handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        save_file(tensors, beside, metadata={"dualstruct": json.dumps(header)})
+        with open(beside, "rb") as written:
+            os.fsync(written.fileno())
+        os.chmod(beside, 0o666 & ~_umask())
+        os.replace(beside, path)
+        beside = None
+    except (OSError, SafetensorError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise OutputError(f"{path} could not be written: {reason}") from None
+    finally:
+        if beside is not None:
+            Path(beside).unlink(missing_ok=True)
+
+
+def read_arrays(
+    path: str | Path, format: str
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """What :func:`write_arrays` wrote."""
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder, not a file")
+    try:
+        with safe_open(path, framework="np") as file:
+            metadata = file.metadata() or {}
+            if "dualstruct" not in metadata:
+                raise InputError(f"{path} is not a {format} file")
+            facts = json.loads(metadata["dualstruct"])
+            if not isinstance(facts, dict) or facts.get("format") != format:
+                raise InputError(f"{path} is not a {format} file")
+            if facts["version"] > FORMAT_VERSION:
+                raise InputError(
+                    f"{path} has format version {facts['version']}; this dualstruct reads up to "
+                    f"{FORMAT_VERSION}: update dualstruct to read it"
+                )
+            return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except OSError as error:
+        raise InputError(f"{path} could not be read: {error.strerror or error}") from None
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path} is damaged or not a {format} file ({error})") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

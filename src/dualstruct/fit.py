@@ -1,0 +1,299 @@
+"""The one training loop: every solver's passes, and when to stop them.
+
+Training stops on a certified gap, a number of passes, a time, or a development score that no
+longer improves; then the best weights are kept. Ctrl-C stops it too, with what was learned.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.errors import InputError
+from dualstruct.files.arrays import read_arrays, write_arrays
+from dualstruct.problem import Certificate, Problem, relative_gap
+from dualstruct.solvers import DualIterate, Solver
+
+CHECKPOINT_FORMAT = "dualstruct checkpoint"
+#: Passes between two computations of w from the duals: after 80 passes of float32 sums the
+#: drift is 1e-3 and shows in the certificate.
+REBUILD_EVERY = 20
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """Where training stood after a pass."""
+
+    passes: int
+    seconds: float
+    primal: float | None  #: None where no full inference pass was made
+    dual: float | None
+    gap: float | None  #: (P − D)/max(1, |P|), certified
+    gap_estimate: float | None  #: the same from the losses met during the pass
+    dev_score: float | None
+    cuts: int
+    inference_calls: int
+
+
+@dataclass
+class FitResult:
+    """What training arrived at."""
+
+    w: _core.Weights = field(repr=False)
+    passes: int
+    primal: float
+    dual: float | None
+    gap: float | None
+    dev_score: float | None  #: of the weights kept
+    best_pass: int  #: the pass whose weights were kept
+    stopped_by: str  #: gap, passes, seconds, dev, callback or interrupt
+    seconds: float
+    cpu_seconds: float
+    inference_calls: int
+    cuts: int
+    trace: list[TracePoint] = field(repr=False)
+
+    def __str__(self) -> str:
+        parts = [f"passes {self.passes}", f"primal {self.primal:.1f}"]
+        if self.gap is not None:
+            parts.append(f"gap {100 * self.gap:.2g} %")
+        if self.dev_score is not None:
+            parts.append(f"dev {100 * self.dev_score:.2f} (pass {self.best_pass})")
+        return ", ".join([*parts, f"stopped by {self.stopped_by}"])
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When to stop; whatever comes first.
+
+    Parameters
+    ----------
+    gap : float, optional
+        A certified relative gap, for instance 0.01.
+    passes : int, optional
+        The most passes.
+    seconds : float, optional
+        A time limit, looked at after each pass.
+    patience : int
+        Passes without a better development score, where there is one.
+    """
+
+    gap: float | None = None
+    passes: int | None = None
+    seconds: float | None = None
+    patience: int = 5
+
+    def __post_init__(self) -> None:
+        for name, least in (("gap", 0.0), ("passes", 1), ("seconds", 0.0), ("patience", 1)):
+            value = getattr(self, name)
+            if value is not None and not value >= least:
+                raise InputError(f"{name} is {value}; it must be at least {least}")
+
+
+Callback = Callable[[TracePoint, DualIterate], "bool | None"]
+
+
+def fit(
+    problem: Problem,
+    solver: Solver,
+    stopping: Stopping,
+    *,
+    dev: Callable[[_core.Weights], float] | None = None,
+    seed: int = 0,
+    certify_every: int | None = None,
+    callbacks: Iterable[Callback] = (),
+    checkpoint: str | Path | None = None,
+    checkpoint_every: int = 10,
+    resume: bool = False,
+) -> FitResult:
+    """Train until a stopping rule says so.
+
+    Parameters
+    ----------
+    problem, solver, stopping
+        What to solve, how, and how far.
+    dev : callable, optional
+        The score of some weights on development data; the best weights are kept.
+    seed : int
+        Everything random follows from it.
+    certify_every : int, optional
+        Certify the gap after every so many passes, for a trace that can be plotted. By default
+        the gap is certified when an estimate says that ``stopping.gap`` may have been reached.
+    callbacks : iterable of callables
+        Called with each trace point and the iterate; a true answer stops training.
+    checkpoint : path, optional
+        Where to save, every ``checkpoint_every`` passes and at the end, all that is needed to
+        go on; ``resume=True`` goes on from there, to the very model that an uninterrupted run gives.
+    """
+    if problem.loss.name not in solver.losses:
+        raise InputError(f"solver {solver.name} does not take the loss {problem.loss.name}")
+    if stopping.gap is None and stopping.passes is None and stopping.seconds is None and dev is None:
+        raise InputError("nothing would stop training: give a gap, passes, seconds or dev data")
+    if not len(problem.structure):
+        raise InputError("there are no examples to train on")
+    callbacks = list(callbacks)
+    run = _Run(problem, solver, dev, seed)
+    if checkpoint is not None and resume and Path(checkpoint).exists():
+        run.load(checkpoint)
+
+    stopped_by = run.reason_to_stop(stopping)
+    while stopped_by is None:
+        try:
+            point = run.one_pass(stopping, certify_every)
+            stopped_by = run.reason_to_stop(stopping)
+            if any([callback(point, run.iterate) for callback in callbacks]):
+                stopped_by = stopped_by or "callback"
+            if checkpoint is not None and (stopped_by or point.passes % checkpoint_every == 0):
+                run.save(checkpoint)
+        except KeyboardInterrupt:
+            stopped_by = "interrupt"
+    return run.finish(stopped_by)
+
+
+class _Run:
+    """The state of one call of fit: iterate, best weights, trace and clocks."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        solver: Solver,
+        dev: Callable[[_core.Weights], float] | None,
+        seed: int,
+    ) -> None:
+        self.problem = problem
+        self.solver = solver
+        self.dev = dev
+        self.iterate = solver.start(problem, seed)
+        self.trace: list[TracePoint] = []
+        self.best_w: NDArray[np.float32] | None = None
+        self.best_score: float | None = None
+        self.best_pass = 0
+        self._earlier_seconds = self._earlier_cpu = 0.0
+        self._started, self._cpu_started = time.perf_counter(), time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        return self._earlier_seconds + time.perf_counter() - self._started
+
+    @property
+    def cpu_seconds(self) -> float:
+        return self._earlier_cpu + time.process_time() - self._cpu_started
+
+    def one_pass(self, stopping: Stopping, certify_every: int | None) -> TracePoint:
+        passes = len(self.trace) + 1
+        report = self.solver.run_pass(self.iterate)
+        if passes % REBUILD_EVERY == 0:
+            self.iterate.rebuild()
+        dual = self.iterate.dual()
+        loss_met = self.problem.C * report.loss
+        estimate = relative_gap(self.problem.regulariser(self.iterate.w) + loss_met, dual)
+        certificate = None
+        if (certify_every and passes % certify_every == 0) or (
+            # Losses met on the way are larger than those at the end of the pass.
+            stopping.gap is not None and estimate <= 2 * stopping.gap
+        ):
+            certificate = self._certify()
+        score = None if self.dev is None else self.dev(self.iterate.w)
+        if score is not None and (self.best_score is None or score > self.best_score):
+            self.best_w, self.best_score, self.best_pass = self.iterate.w.array.copy(), score, passes
+        point = TracePoint(
+            passes=passes,
+            seconds=self.seconds,
+            primal=certificate and certificate.primal,
+            dual=certificate.dual if certificate else dual,
+            gap=certificate and certificate.gap,
+            gap_estimate=estimate,
+            dev_score=score,
+            cuts=self.iterate.cuts,
+            inference_calls=self.iterate.inference_calls,
+        )
+        self.trace.append(point)
+        return point
+
+    def _certify(self) -> Certificate:
+        self.iterate.rebuild()
+        return self.problem.certify(self.iterate.w, self.iterate.dual())
+
+    def reason_to_stop(self, stopping: Stopping) -> str | None:
+        if not self.trace:
+            return None
+        point = self.trace[-1]
+        if stopping.gap is not None and point.gap is not None and point.gap <= stopping.gap:
+            return "gap"
+        if self.dev is not None and point.passes - self.best_pass >= stopping.patience:
+            return "dev"
+        if stopping.passes is not None and point.passes >= stopping.passes:
+            return "passes"
+        if stopping.seconds is not None and point.seconds >= stopping.seconds:
+            return "seconds"
+        return None
+
+    def finish(self, stopped_by: str) -> FitResult:
+        last = self._certify()
+        w, certificate = self.iterate.w, last
+        passes = len(self.trace)
+        if self.best_w is not None and self.best_pass != passes:
+            w = self.problem.structure.new_weights(self.best_w)
+            certificate = self.problem.certify(w, last.dual)
+        return FitResult(
+            w=w,
+            passes=passes,
+            primal=certificate.primal,
+            dual=certificate.dual,
+            gap=certificate.gap,
+            dev_score=self.best_score,
+            best_pass=self.best_pass or passes,
+            stopped_by=stopped_by,
+            seconds=self.seconds,
+            cpu_seconds=self.cpu_seconds,
+            inference_calls=self.iterate.inference_calls,
+            cuts=self.iterate.cuts,
+            trace=self.trace,
+        )
+
+    def _fingerprint(self) -> dict[str, Any]:
+        """What must be the same for a checkpoint to be gone on from."""
+        return {
+            "examples": len(self.problem.structure),
+            "dimension": self.problem.structure.core.dimension,
+            "loss": self.problem.loss.name,
+            "C": self.problem.C,
+            "solver": self.solver.name,
+            "settings": self.solver.settings(),
+        }
+
+    def save(self, path: str | Path) -> None:
+        counters, arrays = self.iterate.state()
+        if self.best_w is not None:
+            arrays["best_w"] = self.best_w
+        facts = {
+            "fingerprint": self._fingerprint(),
+            "iterate": counters,
+            "trace": [asdict(point) for point in self.trace],
+            "best_score": self.best_score,
+            "best_pass": self.best_pass,
+            "cpu_seconds": self.cpu_seconds,
+        }
+        write_arrays(path, CHECKPOINT_FORMAT, facts, arrays)
+
+    def load(self, path: str | Path) -> None:
+        facts, arrays = read_arrays(path, CHECKPOINT_FORMAT)
+        ours = self._fingerprint()
+        for name, value in facts["fingerprint"].items():
+            if ours.get(name) != value:
+                raise InputError(
+                    f"{path} was written by another run: its {name} is {value}, here {ours.get(name)}"
+                )
+        self.iterate.restore(facts["iterate"], arrays)
+        self.trace = [TracePoint(**point) for point in facts["trace"]]
+        self.best_w = arrays.get("best_w")
+        self.best_score, self.best_pass = facts["best_score"], facts["best_pass"]
+        self._earlier_seconds = self.trace[-1].seconds if self.trace else 0.0
+        self._earlier_cpu = facts["cpu_seconds"]

@@ -1,0 +1,87 @@
+"""The problem, once: P(w) = ½‖w − c‖² + C Σ_i ℓ_i(w), its dual, and the gap between them.
+
+The center c is 0 unless training goes on from an earlier model. With w = c + Σ α δ,
+
+    D(α) = Σ_iy α_iy Δ_i(y) − ½(‖w‖² − ‖c‖²) − (what the loss adds)
+
+C is the weight of one example's loss. By weak duality P(w) ≥ P* ≥ D(α) for every w and every
+feasible α, so P − D bounds what is left to gain, whatever solver produced them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dualstruct import _core
+from dualstruct.errors import InputError
+from dualstruct.losses import Loss, find_loss
+from dualstruct.structures.base import Structure
+
+
+class Certificate(NamedTuple):
+    """Primal, dual and their relative gap (P − D)/max(1, |P|), at a fixed w."""
+
+    primal: float
+    dual: float
+    gap: float
+
+
+class Problem:
+    """A structure's examples, a loss and its weight.
+
+    Parameters
+    ----------
+    structure : Structure
+        Examples with their true outputs.
+    loss : str or Loss
+    C : float
+        The weight of one example's loss.
+    center : Weights, optional
+        The weights that regularisation draws towards; 0 by default.
+    threads : int
+        How many threads full inference passes use.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        loss: str | Loss = "squared_hinge",
+        C: float = 1.0,
+        *,
+        center: _core.Weights | None = None,
+        threads: int = 1,
+    ) -> None:
+        if not 0 < C < float("inf"):
+            raise InputError(f"C is {C}; it must be positive and finite")
+        if threads < 1:
+            raise InputError(f"threads is {threads}; it must be at least 1")
+        self.structure = structure
+        self.loss = find_loss(loss)
+        self.C = float(C)
+        self.center = center
+        self.threads = threads
+
+    def primal(self, w: _core.Weights) -> float:
+        """P(w), by a full inference pass."""
+        violations = _core.largest_violations(self.structure.core, w, self.threads)
+        return self.regulariser(w) + self.C * self.loss.total(violations)
+
+    def regulariser(self, w: _core.Weights) -> float:
+        """½‖w − c‖²."""
+        return 0.5 * (w.squared_norm() if self.center is None else w.squared_distance(self.center))
+
+    def dual(self, duals: _core.DualState, w: _core.Weights) -> float:
+        """D(α), where w = c + Σ α δ."""
+        penalty = self.loss.dual_penalty(duals.sum_alpha(), self.C)
+        at_center = 0.0 if self.center is None else self.center.squared_norm()
+        return duals.sum_alpha_cost() - 0.5 * (w.squared_norm() - at_center) - penalty
+
+    def certify(self, w: _core.Weights, dual: float) -> Certificate:
+        """Primal and gap at w against a dual value."""
+        primal = self.primal(w)
+        return Certificate(primal, dual, relative_gap(primal, dual))
+
+
+def relative_gap(primal: float, dual: float) -> float:
+    """(P − D)/max(1, |P|)."""
+    return (primal - dual) / max(1.0, abs(primal))

@@ -1,0 +1,6 @@
+"""Structures: what the outputs of an example are, their features and their cost."""
+
+from dualstruct.structures.base import Structure
+from dualstruct.structures.chain import Chain, Expectation
+
+__all__ = ["Chain", "Expectation", "Structure"]

@@ -1,0 +1,349 @@
+"""First-order chains: a label for every token, scored by emissions and transitions.
+
+    w·φ(x, y) = Σ_t Σ_f x_tf W[f, y_t] + A[start, y_1] + Σ_t A[y_t−1, y_t] + A[y_T, end]
+
+The core does the arithmetic (core/structures/chain.cpp); this is its face.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dualstruct import _core
+from dualstruct.errors import InputError
+from dualstruct.structures.base import Structure
+
+if TYPE_CHECKING:
+    from dualstruct.features import FeatureRows
+
+MAX_LABELS = 4096
+MAX_TOKENS = 1 << 20
+
+#: For each sentence and token, the labels allowed there (None: all of them).
+AllowedLabels = Sequence[Sequence[Sequence[int] | None] | None]
+
+
+class Expectation(NamedTuple):
+    """What p(y) ∝ exp β(w·φ(y) + γΔ(y)) says of one sentence."""
+
+    log_partition: float  #: (1/β) log Σ_y exp β(w·φ(y) + γΔ(y))
+    cost: float  #: the expected cost
+    labels: NDArray[np.float32]  #: [tokens, labels]: p(y_t = k)
+    pairs: NDArray[np.float32]  #: [tokens − 1, labels, labels]: p(y_t = j, y_t+1 = k)
+
+
+class Chain(Structure):
+    """Sentences of sparse features, one label a token.
+
+    Parameters
+    ----------
+    rows : FeatureRows
+        The features of every token.
+    labels : int
+        How many labels there are, at most 4,096.
+    truth : int32 array [tokens], optional
+        The true labels; without them the chain can only predict.
+    cost : array [labels] or [labels, labels], optional
+        Hamming cost by default. A vector weighs the true label of each mistaken token, a matrix
+        gives the cost of (true, predicted) directly; its diagonal must be 0.
+    transitions : bool array [labels + 1, labels + 1], optional
+        Which label may follow which; row ``labels`` is the start, column ``labels`` the end.
+    allowed : optional
+        For each sentence, for each token, the labels allowed there, or None for all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dualstruct.features import FeatureRows
+    >>> rows = FeatureRows(
+    ...     offsets=np.array([0, 1, 2]), ids=np.array([0, 1], dtype=np.int32), values=None,
+    ...     sentences=np.array([0, 2]), dimension=2)
+    >>> chain = Chain(rows, labels=2, truth=np.array([0, 1], dtype=np.int32))
+    >>> w = chain.new_weights()
+    >>> chain.add_features(w, 0, [0, 1], 1.0)       # w = φ(x, y)
+    >>> chain.decode(w, 0).tolist()
+    [0, 1]
+    >>> chain.score(w, 0, [0, 1])                   # two emissions, start, one step, end
+    5.0
+    """
+
+    core: _core.Chain
+
+    def __init__(
+        self,
+        rows: FeatureRows,
+        labels: int,
+        truth: NDArray[np.int32] | None = None,
+        *,
+        cost: ArrayLike | None = None,
+        transitions: NDArray[np.bool_] | None = None,
+        allowed: AllowedLabels | None = None,
+    ) -> None:
+        if not 1 <= labels <= MAX_LABELS:
+            raise InputError(f"{labels} labels: a chain takes 1 to {MAX_LABELS}")
+        self.rows = rows
+        self.labels = labels
+        self.sentences = np.ascontiguousarray(rows.sentences, dtype=np.int64)
+        offsets = np.ascontiguousarray(rows.offsets, dtype=np.int64)
+        self._check_rows(offsets)
+        tokens = len(offsets) - 1
+        if truth is not None:
+            truth = np.ascontiguousarray(truth, dtype=np.int32)
+            if truth.shape != (tokens,):
+                raise InputError(f"{tokens} tokens, but {truth.size} labels")
+            if truth.size and not 0 <= truth.min() <= truth.max() < labels:
+                bad = int(np.flatnonzero((truth < 0) | (truth >= labels))[0])
+                raise InputError(f"{self.name_token(bad)}: a label that is not among the {labels}")
+        self.truth = truth
+        self.cost_matrix = cost_matrix(cost, labels)
+        if transitions is not None:
+            transitions = np.ascontiguousarray(transitions, dtype=np.uint8)
+            if transitions.shape != (labels + 1, labels + 1):
+                raise InputError(
+                    f"transitions has shape {transitions.shape}, not {(labels + 1, labels + 1)}"
+                )
+        self.transitions = transitions
+        allowed_offsets, allowed_labels = self._flatten(allowed, tokens)
+        self.core = _core.Chain(
+            self.sentences,
+            offsets,
+            np.ascontiguousarray(rows.ids, dtype=np.int32),
+            None if rows.values is None else np.ascontiguousarray(rows.values, dtype=np.float32),
+            truth,
+            rows.dimension,
+            labels,
+            self.cost_matrix,
+            transitions,
+            allowed_offsets,
+            allowed_labels,
+        )
+        if truth is not None:
+            self._check_truth(truth, allowed_offsets, allowed_labels)
+
+    def name_example(self, i: int, part: int) -> str:
+        return f"sentence {i + 1}, token {part + 1}"
+
+    def name_token(self, token: int) -> str:
+        """Where the token with this number in the whole data is, for messages."""
+        i = int(np.searchsorted(self.sentences, token, side="right")) - 1
+        return self.name_example(i, token - int(self.sentences[i]))
+
+    def tokens(self, i: int) -> int:
+        return int(self.sentences[i + 1] - self.sentences[i])
+
+    def decode(self, w: _core.Weights, i: int, cost_weight: float = 0.0) -> NDArray[np.int32]:
+        """argmax_y w·φ_i(y) + cost_weight·Δ_i(y)."""
+        with self._explained():
+            return self.core.decode(w, self._example(i, cost_weight), cost_weight)
+
+    def decode_all(
+        self, w: _core.Weights, cost_weight: float = 0.0, threads: int = 1
+    ) -> NDArray[np.int32]:
+        """The best labels of every sentence, one after the other."""
+        self._needs_truth(cost_weight)
+        with self._explained():
+            return self.core.decode_all(w, cost_weight, threads)
+
+    def k_best(
+        self, w: _core.Weights, i: int, k: int, cost_weight: float = 0.0
+    ) -> list[tuple[float, NDArray[np.int32]]]:
+        """The k best labellings and their scores, best first; fewer when fewer exist."""
+        if k < 1:
+            raise InputError(f"k is {k}; it must be at least 1")
+        with self._explained():
+            return self.core.k_best(w, self._example(i, cost_weight), k, cost_weight)
+
+    def expectation(
+        self, w: _core.Weights, i: int, beta: float = 1.0, gamma: float = 0.0
+    ) -> Expectation:
+        """Log-partition, expected cost and marginals of labels and of neighbouring pairs."""
+        self._check_beta(beta)
+        with self._explained():
+            return Expectation(*self.core.expectation(w, self._example(i, gamma), beta, gamma))
+
+    def marginals_all(
+        self, w: _core.Weights, beta: float = 1.0, gamma: float = 0.0, threads: int = 1
+    ) -> NDArray[np.float32]:
+        """The label marginals of every sentence: [tokens, labels]."""
+        self._check_beta(beta)
+        self._needs_truth(gamma)
+        with self._explained():
+            return self.core.marginals_all(w, beta, gamma, threads)
+
+    def cost(self, i: int, output: ArrayLike) -> float:
+        """Δ_i(y)."""
+        return self.core.cost(self._example(i, 1), self._output(i, output))
+
+    def score(self, w: _core.Weights, i: int, output: ArrayLike) -> float:
+        """w·φ_i(y)."""
+        return self.core.score(w, self._example(i), self._output(i, output))
+
+    def add_features(self, w: _core.Weights, i: int, output: ArrayLike, step: float) -> None:
+        """w += step·φ_i(y)."""
+        self.core.add_features(w, self._example(i), self._output(i, output), step)
+
+    def emission_weights(self, w: _core.Weights) -> NDArray[np.float32]:
+        """A view of W: [features, labels]."""
+        return self._matrix(w)[: self.rows.dimension, : self.labels]
+
+    def transition_weights(self, w: _core.Weights) -> NDArray[np.float32]:
+        """A: [labels + 1, labels + 1]; the last row is the start, the last column the end."""
+        block = self._matrix(w)[self.rows.dimension :, : self.labels]
+        square = np.zeros((self.labels + 1, self.labels + 1), dtype=np.float32)
+        square[:, :-1] = block[:-1]
+        square[:-1, -1] = block[-1]
+        return square
+
+    def pack(
+        self, emission: NDArray[np.float32], transition: NDArray[np.float32]
+    ) -> _core.Weights:
+        """Weights from what :meth:`emission_weights` and :meth:`transition_weights` gave."""
+        features, labels = self.rows.dimension, self.labels
+        if emission.shape != (features, labels):
+            raise InputError(f"emissions have shape {emission.shape}, not {(features, labels)}")
+        if transition.shape != (labels + 1, labels + 1):
+            raise InputError(f"transitions have shape {transition.shape}")
+        matrix = np.zeros((features + labels + 2, self.core.stride), dtype=np.float32)
+        matrix[:features, :labels] = emission
+        matrix[features:-1, :labels] = transition[:, :-1]
+        matrix[-1, :labels] = transition[:-1, -1]
+        return self.new_weights(matrix.ravel())
+
+    def _matrix(self, w: _core.Weights) -> NDArray[np.float32]:
+        return w.array.reshape(-1, self.core.stride)
+
+    def _example(self, i: int, cost_weight: float = 0.0) -> int:
+        if not 0 <= i < len(self):
+            raise IndexError(f"example {i} of {len(self)}")
+        self._needs_truth(cost_weight)
+        return i
+
+    def _needs_truth(self, cost_weight: float) -> None:
+        if cost_weight and self.truth is None:
+            raise InputError("costs need the true labels, and this chain has none")
+
+    def _check_beta(self, beta: float) -> None:
+        if not 0 < beta < np.inf:
+            raise InputError(f"beta is {beta}; it must be positive and finite")
+
+    def _output(self, i: int, output: ArrayLike) -> NDArray[np.int32]:
+        labels = np.ascontiguousarray(output, dtype=np.int32)
+        if labels.shape != (self.tokens(i),):
+            raise InputError(f"sentence {i + 1} has {self.tokens(i)} tokens, not {labels.size}")
+        if labels.size and not 0 <= labels.min() <= labels.max() < self.labels:
+            raise InputError(f"sentence {i + 1}: a label that is not among the {self.labels}")
+        return labels
+
+    def _check_rows(self, offsets: NDArray[np.int64]) -> None:
+        rows = self.rows
+        tokens = len(offsets) - 1
+        if tokens < 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+            raise InputError("the offsets of the features do not rise from 0")
+        if offsets[-1] != len(rows.ids):
+            raise InputError("the offsets of the features do not end at their number")
+        lengths = np.diff(self.sentences)
+        if not len(self.sentences) or self.sentences[0] != 0 or (lengths < 0).any():
+            raise InputError("the offsets of the sentences do not rise from 0")
+        if self.sentences[-1] != tokens:
+            raise InputError(f"the sentences have {self.sentences[-1]} tokens, not {tokens}")
+        if lengths.size and lengths.max() >= MAX_TOKENS:
+            raise InputError(f"sentence {int(lengths.argmax()) + 1} has more than 1,048,575 tokens")
+        if len(rows.ids) and not 0 <= rows.ids.min() <= rows.ids.max() < rows.dimension:
+            raise InputError(f"a feature id is not in 0 … {rows.dimension - 1}")
+        if rows.values is not None and not np.isfinite(rows.values).all():
+            bad = int(np.flatnonzero(~np.isfinite(rows.values))[0])
+            token = int(np.searchsorted(offsets, bad, side="right")) - 1
+            value = rows.values[bad]
+            raise InputError(f"{self.name_token(token)}: a feature has the value {value}")
+
+    def _flatten(
+        self, allowed: AllowedLabels | None, tokens: int
+    ) -> tuple[NDArray[np.int64] | None, NDArray[np.int32] | None]:
+        if allowed is None:
+            return None, None
+        if len(allowed) != len(self.sentences) - 1:
+            raise InputError(f"allowed is given for {len(allowed)} sentences, not {len(self)}")
+        offsets, flat = np.zeros(tokens + 1, dtype=np.int64), []
+        for i, sentence in enumerate(allowed):
+            first, length = int(self.sentences[i]), self.tokens(i)
+            if sentence is not None and len(sentence) != length:
+                raise InputError(f"sentence {i + 1}: allowed has {len(sentence)} tokens of {length}")
+            for t in range(length):
+                choice = None if sentence is None else sentence[t]
+                if choice is not None:
+                    if not len(choice) or not all(0 <= k < self.labels for k in choice):
+                        raise InputError(f"{self.name_example(i, t)}: allowed is {list(choice)}")
+                    flat.extend(choice)
+                offsets[first + t + 1] = len(flat)
+        return offsets, np.array(flat, dtype=np.int32)
+
+    def _check_truth(
+        self,
+        truth: NDArray[np.int32],
+        allowed_offsets: NDArray[np.int64] | None,
+        allowed: NDArray[np.int32] | None,
+    ) -> None:
+        """The truth has to be one of the outputs that the constraints leave."""
+        if self.transitions is not None:
+            forbidden = forbidden_tokens(truth, self.sentences, self.transitions)
+            if len(forbidden):
+                where = self.name_token(int(forbidden[0]))
+                raise InputError(f"{where}: the true label is not allowed to stand there")
+        if allowed_offsets is not None and allowed is not None:
+            for token in np.flatnonzero(np.diff(allowed_offsets)):
+                choice = allowed[allowed_offsets[token] : allowed_offsets[token + 1]]
+                if truth[token] not in choice:
+                    where = self.name_token(int(token))
+                    raise InputError(f"{where}: the true label is not among those allowed")
+
+    def _explained(self) -> _ExplainInfeasible:
+        return _ExplainInfeasible(self)
+
+
+class _ExplainInfeasible:
+    """Turns the core's "no output" into a sentence that says where."""
+
+    def __init__(self, structure: Structure) -> None:
+        self._structure = structure
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, _core.Infeasible):
+            where = self._structure.name_example(*error.args)
+            raise InputError(f"{where}: no labelling satisfies the constraints") from None
+
+
+def forbidden_tokens(
+    labels: NDArray[np.int32], sentences: NDArray[np.int64], transitions: NDArray[Any]
+) -> NDArray[np.intp]:
+    """Tokens whose label may not follow the one before it, or not end its sentence."""
+    outside = len(transitions) - 1
+    lengths = np.diff(sentences)
+    firsts = sentences[:-1][lengths > 0]
+    lasts = sentences[1:][lengths > 0] - 1
+    before = np.empty_like(labels)
+    before[1:] = labels[:-1]
+    before[firsts] = outside
+    forbidden = transitions[before, labels] == 0
+    forbidden[lasts] |= transitions[labels[lasts], outside] == 0
+    return np.flatnonzero(forbidden)
+
+
+def cost_matrix(cost: ArrayLike | None, labels: int) -> NDArray[np.float32]:
+    """Δ of (true, predicted) labels from nothing (Hamming), a vector or a matrix."""
+    hamming = 1 - np.eye(labels, dtype=np.float32)
+    if cost is None:
+        return hamming
+    given = np.asarray(cost, dtype=np.float32)
+    if given.shape not in ((labels,), (labels, labels)):
+        raise InputError(f"the cost has shape {given.shape}; {labels} labels need one or two axes")
+    matrix = np.ascontiguousarray(hamming * given[:, None] if given.ndim == 1 else given)
+    if not np.isfinite(matrix).all() or (matrix < 0).any() or np.diagonal(matrix).any():
+        raise InputError("costs must be finite, at least 0, and 0 for the true label")
+    return matrix

@@ -1,0 +1,278 @@
+"""Slow and obvious re-implementations. Every fast path has to agree with these."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+from scipy.special import logsumexp
+
+from dualstruct.features import FeatureRows
+from dualstruct.structures import Chain
+
+
+@dataclass
+class NaiveChain:
+    """Sentences as dense matrices; every labelling is written out."""
+
+    X: list[np.ndarray]  # a matrix [tokens, features] a sentence
+    labels: int
+    truth: list[tuple[int, ...]]
+    cost: np.ndarray  # [labels, labels]
+    transitions: np.ndarray | None = None  # bool [labels + 1, labels + 1]
+    allowed: list[list[list[int] | None]] | None = None
+
+    def fast(self) -> Chain:
+        """The same chain as the core has it."""
+        offsets, ids, values, sentences = [0], [], [], [0]
+        for x in self.X:
+            for row in x:
+                ids.extend(np.flatnonzero(row))
+                values.extend(row[np.flatnonzero(row)])
+                offsets.append(len(ids))
+            sentences.append(len(offsets) - 1)
+        binary = all(v == 1 for v in values)
+        rows = FeatureRows(
+            offsets=np.array(offsets),
+            ids=np.array(ids, dtype=np.int32),
+            values=None if binary else np.array(values, dtype=np.float32),
+            sentences=np.array(sentences),
+            dimension=self.X[0].shape[1],
+        )
+        truth = np.array([k for y in self.truth for k in y], dtype=np.int32)
+        return Chain(
+            rows,
+            self.labels,
+            truth,
+            cost=self.cost,
+            transitions=self.transitions,
+            allowed=self.allowed,
+        )
+
+    def outputs(self, i: int) -> list[tuple[int, ...]]:
+        return [
+            y
+            for y in itertools.product(range(self.labels), repeat=len(self.X[i]))
+            if self.is_allowed(i, y)
+        ]
+
+    def is_allowed(self, i: int, y: tuple[int, ...]) -> bool:
+        if self.allowed is not None:
+            for label, choice in zip(y, self.allowed[i], strict=True):
+                if choice is not None and label not in choice:
+                    return False
+        if self.transitions is not None and y:
+            steps = zip((self.labels, *y), (*y, self.labels), strict=True)
+            return all(self.transitions[a, b] for a, b in steps)
+        return True
+
+    def phi(self, i: int, y: tuple[int, ...]) -> np.ndarray:
+        """φ_i(y): emissions [features, labels], then transitions [labels + 1, labels + 1]."""
+        emission = np.zeros((self.X[i].shape[1], self.labels))
+        transition = np.zeros((self.labels + 1, self.labels + 1))
+        for x, label in zip(self.X[i], y, strict=True):
+            emission[:, label] += x
+        if y:
+            for a, b in zip((self.labels, *y), (*y, self.labels), strict=True):
+                transition[a, b] += 1
+        return np.concatenate([emission.ravel(), transition.ravel()])
+
+    def delta(self, i: int, y: tuple[int, ...]) -> np.ndarray:
+        return self.phi(i, self.truth[i]) - self.phi(i, y)
+
+    def loss(self, i: int, y: tuple[int, ...]) -> float:
+        """Δ_i(y)."""
+        return float(sum(self.cost[t, k] for t, k in zip(self.truth[i], y, strict=True)))
+
+    @property
+    def dimension(self) -> int:
+        return self.X[0].shape[1] * self.labels + (self.labels + 1) ** 2
+
+    def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        cut = self.X[0].shape[1] * self.labels
+        emission = w[:cut].reshape(-1, self.labels).astype(np.float32)
+        return emission, w[cut:].reshape(self.labels + 1, self.labels + 1).astype(np.float32)
+
+    def scored(self, w: np.ndarray, i: int, cost_weight: float) -> list[tuple[float, tuple]]:
+        """Every output with w·φ + cost_weight·Δ, best first."""
+        return sorted(
+            ((float(w @ self.phi(i, y)) + cost_weight * self.loss(i, y), y) for y in self.outputs(i)),
+            key=lambda pair: -pair[0],
+        )
+
+    def expectation(self, w: np.ndarray, i: int, beta: float, gamma: float) -> tuple:
+        outputs = self.outputs(i)
+        scores = np.array([w @ self.phi(i, y) + gamma * self.loss(i, y) for y in outputs])
+        log_sum = logsumexp(beta * scores)
+        p = np.exp(beta * scores - log_sum)
+        tokens = len(self.X[i])
+        labels = np.zeros((tokens, self.labels))
+        pairs = np.zeros((max(tokens - 1, 0), self.labels, self.labels))
+        cost = 0.0
+        for q, y in zip(p, outputs, strict=True):
+            cost += q * self.loss(i, y)
+            for t, k in enumerate(y):
+                labels[t, k] += q
+                if t:
+                    pairs[t - 1, y[t - 1], k] += q
+        return log_sum / beta, cost, labels, pairs
+
+    def primal(self, w: np.ndarray, C: float) -> float:
+        """½‖w‖² + C Σ_i (max_y H_i(y; w))²."""
+        total = 0.5 * w @ w
+        for i in range(len(self.X)):
+            total += C * max(self.loss(i, y) - w @ self.delta(i, y) for y in self.outputs(i)) ** 2
+        return float(total)
+
+    def solve_squared_hinge(self, C: float) -> np.ndarray:
+        """The exact minimiser, by a solver that knows nothing of coordinate descent.
+
+        min ½‖w‖² + C Σ ξ_i² with w·δ_i(y) + ξ_i ≥ Δ_i(y) is the shortest vector
+        u = (w, √(2C) ξ) with Gu ≥ h; Lawson and Hanson solve it by one call of
+        non-negative least squares (Solving Least Squares Problems, chapter 23).
+        """
+        rows, right = [], []
+        for i in range(len(self.X)):
+            for y in self.outputs(i):
+                if y != self.truth[i]:
+                    slack = np.zeros(len(self.X))
+                    slack[i] = 1 / np.sqrt(2 * C)
+                    rows.append(np.concatenate([self.delta(i, y), slack]))
+                    right.append(self.loss(i, y))
+        if not rows:
+            return np.zeros(self.dimension)
+        G, h = np.array(rows), np.array(right)
+        E = np.vstack([G.T, h])
+        f = np.zeros(len(E))
+        f[-1] = 1
+        u, _ = nnls(E, f, maxiter=100 * E.shape[1])
+        residual = E @ u - f
+        return (-residual[:-1] / residual[-1])[: self.dimension]
+
+
+def random_chain(
+    rng: np.random.Generator,
+    *,
+    sentences: int = 3,
+    tokens: int = 4,
+    labels: int = 3,
+    features: int = 4,
+    real: bool = False,
+    weighted: bool = False,
+    constrained: bool = False,
+) -> NaiveChain:
+    """A small chain with random features, labels, costs and satisfiable constraints."""
+    X, truth = [], []
+    for _ in range(sentences):
+        n = int(rng.integers(0, tokens + 1))
+        x = (rng.random((n, features)) < 0.5).astype(float)
+        if real:
+            x *= rng.normal(size=x.shape).astype(np.float32)
+        X.append(x)
+        truth.append(tuple(int(k) for k in rng.integers(0, labels, n)))
+    cost = 1.0 - np.eye(labels)
+    if weighted:
+        cost = (cost * rng.uniform(0.1, 3, (labels, labels))).astype(np.float32).astype(float)
+    chain = NaiveChain(X, labels, truth, cost)
+    if constrained:
+        chain.transitions = rng.random((labels + 1, labels + 1)) < 0.6
+        chain.allowed = []
+        for y in truth:
+            for a, b in zip((labels, *y), (*y, labels), strict=True):
+                if y:
+                    chain.transitions[a, b] = True
+            choices = []
+            for k in y:
+                others = [j for j in range(labels) if rng.random() < 0.5 and j != k]
+                choices.append(None if rng.random() < 0.5 else sorted([k, *others]))
+            chain.allowed.append(choices)
+    return chain
+
+
+def viterbi(emission: np.ndarray, transition: np.ndarray) -> tuple[float, np.ndarray]:
+    """The best path through [tokens, K] scores and [K + 1, K + 1] transitions, in float64."""
+    tokens, K = emission.shape
+    best = transition[K, :K] + emission[0]
+    back = []
+    for t in range(1, tokens):
+        through = best[:, None] + transition[:K, :K]
+        back.append(through.argmax(axis=0))
+        best = through.max(axis=0) + emission[t]
+    best = best + transition[:K, K]
+    path = [int(best.argmax())]
+    for pointers in reversed(back):
+        path.append(int(pointers[path[-1]]))
+    return float(best.max()), np.array(path[::-1])
+
+
+class NaiveRandom:
+    """The core's generator, written out."""
+
+    def __init__(self, seed: int) -> None:
+        self.state = self._mix((seed + 0x9E3779B97F4A7C15) % 2**64)
+
+    @staticmethod
+    def _mix(z: int) -> int:
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % 2**64
+        return z ^ (z >> 31)
+
+    def below(self, bound: int) -> int:
+        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
+        return (self._mix(self.state) * bound) >> 64
+
+    def shuffle(self, items: list) -> None:
+        for left in range(len(items), 1, -1):
+            k = self.below(left)
+            items[left - 1], items[k] = items[k], items[left - 1]
+
+
+class NaiveDCD:
+    """Algorithms 1 to 3 of Chang & Yih 2013 on dense vectors, line by line."""
+
+    def __init__(self, chain: NaiveChain, C: float, r: int, delta: float, seed: int) -> None:
+        self.chain, self.C, self.r, self.delta, self.seed = chain, C, r, delta, seed
+        self.w = np.zeros(chain.dimension)
+        self.W: list[dict[tuple, float]] = [{} for _ in chain.X]  # working sets: output → α
+        self.passes = 0
+
+    def order(self) -> tuple[list[int], NaiveRandom]:
+        self.passes += 1
+        seed = (self.seed * 0x9E3779B97F4A7C15 + self.passes) % 2**64
+        order = list(range(len(self.chain.X)))
+        NaiveRandom(seed).shuffle(order)
+        return order, NaiveRandom(seed ^ 0x5EED)
+
+    def update_weight(self, i: int, random: NaiveRandom) -> None:
+        outputs = list(self.W[i])
+        if len(outputs) > 1:  # newest first, the others shuffled
+            outputs[0], outputs[-1] = outputs[-1], outputs[0]
+            rest = outputs[1:]
+            random.shuffle(rest)
+            outputs[1:] = rest
+        for y in outputs:
+            phi = self.chain.delta(i, y)
+            d = (
+                self.chain.loss(i, y) - self.w @ phi - sum(self.W[i].values()) / (2 * self.C)
+            ) / (phi @ phi + 1 / (2 * self.C))
+            alpha = max(self.W[i][y] + d, 0)
+            self.w = self.w + (alpha - self.W[i][y]) * phi
+            self.W[i][y] = alpha
+        self.W[i] = {y: alpha for y, alpha in self.W[i].items() if alpha > 0}
+
+    def one_pass(self) -> None:
+        if any(self.W):
+            for _ in range(self.r):
+                order, random = self.order()
+                for i in order:
+                    self.update_weight(i, random)
+        order, random = self.order()
+        for i in order:
+            _, y = self.chain.scored(self.w, i, 1.0)[0]
+            violation = self.chain.loss(i, y) - self.w @ self.chain.delta(i, y)
+            gain = violation - sum(self.W[i].values()) / (2 * self.C)
+            if y != self.chain.truth[i] and gain >= self.delta:
+                self.W[i].setdefault(y, 0.0)
+            self.update_weight(i, random)
