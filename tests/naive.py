@@ -98,7 +98,10 @@ class NaiveChain:
     def scored(self, w: np.ndarray, i: int, cost_weight: float) -> list[tuple[float, tuple]]:
         """Every output with w·φ + cost_weight·Δ, best first."""
         return sorted(
-            ((float(w @ self.phi(i, y)) + cost_weight * self.loss(i, y), y) for y in self.outputs(i)),
+            (
+                (float(w @ self.phi(i, y)) + cost_weight * self.loss(i, y), y)
+                for y in self.outputs(i)
+            ),
             key=lambda pair: -pair[0],
         )
 
@@ -254,9 +257,9 @@ class NaiveDCD:
             outputs[1:] = rest
         for y in outputs:
             phi = self.chain.delta(i, y)
-            d = (
-                self.chain.loss(i, y) - self.w @ phi - sum(self.W[i].values()) / (2 * self.C)
-            ) / (phi @ phi + 1 / (2 * self.C))
+            d = (self.chain.loss(i, y) - self.w @ phi - sum(self.W[i].values()) / (2 * self.C)) / (
+                phi @ phi + 1 / (2 * self.C)
+            )
             alpha = max(self.W[i][y] + d, 0)
             self.w = self.w + (alpha - self.W[i][y]) * phi
             self.W[i][y] = alpha

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive import NaiveChain, random_chain, viterbi
 
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.features import FeatureRows
 from dualstruct.structures import Chain
+from naive import NaiveChain, random_chain, viterbi
 
 chains = st.builds(
     lambda seed, **shape: (np.random.default_rng(seed), shape),
@@ -109,7 +109,9 @@ def test_cut_arithmetic_equals_dense_vectors(case):
         assert w @ naive.phi(i, y) == pytest.approx(best, abs=1e-4)
 
 
-def long_chain(rng, tokens: int, labels: int, features: int = 6) -> tuple[Chain, np.ndarray, np.ndarray]:
+def long_chain(
+    rng, tokens: int, labels: int, features: int = 6
+) -> tuple[Chain, np.ndarray, np.ndarray]:
     ids = rng.integers(0, features, (tokens, 3)).astype(np.int32)
     rows = FeatureRows(
         offsets=np.arange(tokens + 1) * 3,
@@ -246,7 +248,17 @@ def test_impossible_costs_are_refused(cost):
 def test_these_tests_pass_at_every_instruction_set(level):
     files = [str(Path(__file__)), str(Path(__file__).with_name("test_dcd.py"))]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-k", "not instruction", *files],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-p",
+            "no:cacheprovider",
+            "-k",
+            "not instruction",
+            *files,
+        ],
         env={**os.environ, "DUALSTRUCT_SIMD": level},
         capture_output=True,
         text=True,

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive import NaiveChain, NaiveDCD, random_chain
 
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
 from dualstruct.solvers import CPD, DCD, SOLVERS, DCDLight, find_solver
+from naive import NaiveChain, NaiveDCD, random_chain
 
 exact = [DCD(delta=1e-9), DCDLight(delta=1e-9), CPD(delta=1e-9, tolerance=0.1)]
 problems = st.builds(
@@ -49,7 +49,9 @@ def test_the_certified_optimum_is_that_of_a_general_qp_solver(naive, solver, C):
     best = naive.solve_squared_hinge(C)
     optimum = naive.primal(best, C)
     assert certificate.primal == pytest.approx(optimum, rel=2e-6, abs=2e-6)
-    assert naive.primal(flat(naive, chain, iterate.w), C) == pytest.approx(certificate.primal, rel=1e-5)
+    assert naive.primal(flat(naive, chain, iterate.w), C) == pytest.approx(
+        certificate.primal, rel=1e-5
+    )
     # P is 1-strongly convex: ½‖w − w*‖² ≤ P(w) − P*.
     distance = np.linalg.norm(flat(naive, chain, iterate.w) - best)
     assert distance <= np.sqrt(2 * 3e-6 * max(1, optimum))
@@ -147,7 +149,7 @@ def test_same_seed_same_weights_bit_for_bit(name):
 
 
 @pytest.mark.parametrize("C", [0, -1, float("nan"), float("inf")])
-def test_an_impossible_C_is_refused(C):
+def test_an_impossible_weight_of_the_loss_is_refused(C):
     naive = random_chain(np.random.default_rng(8))
     with pytest.raises(InputError, match="C is"):
         Problem(naive.fast(), C=C)

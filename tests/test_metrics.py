@@ -1,11 +1,11 @@
 """Scores: equal to conlleval's, worked by hand and compared with the slow version."""
 
-import naive_metrics as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import naive_metrics as naive
 from dualstruct.errors import InputError
 from dualstruct.metrics import (
     UNSEEN,

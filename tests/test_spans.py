@@ -3,12 +3,12 @@
 from itertools import product
 from typing import get_args
 
-import naive_metrics as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import naive_metrics as naive
 from dualstruct.errors import InputError
 from dualstruct.files.spans import (
     Scheme,

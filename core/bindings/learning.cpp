@@ -141,8 +141,8 @@ void bind_learning(nb::module_& m) {
     m.def("simd_levels", &simd_levels);
     m.def("simd_level", [] { return simd_level(); });
 
-    static PyObject* infeasible = PyErr_NewException("dualstruct._core.Infeasible", PyExc_ValueError, nullptr);
-    m.attr("Infeasible") = nb::handle(infeasible);
+    static PyObject* infeasible = PyErr_NewException("dualstruct._core.InfeasibleError", PyExc_ValueError, nullptr);
+    m.attr("InfeasibleError") = nb::handle(infeasible);
     nb::register_exception_translator([](const std::exception_ptr& p, void*) {
         try {
             std::rethrow_exception(p);

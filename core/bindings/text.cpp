@@ -197,7 +197,8 @@ void bind_lists(nb::module_& m) {
         .def("arrays",
              [](const Clusters& c) {
                  auto [bytes, offsets] = strings_to_numpy(c.paths());
-                 return std::tuple(to_numpy(std::vector(c.words())), to_numpy(std::vector(c.path_of())), bytes, offsets);
+                 return std::tuple(to_numpy(std::vector(c.words())), to_numpy(std::vector(c.path_of())), bytes,
+                                   offsets);
              })
         .def("__len__", [](const Clusters& c) { return c.path_of().size(); })
         .def("path", [](const Clusters& c, const std::string& word) { return to_str(c.path(hash_bytes(word))); },
@@ -263,7 +264,7 @@ void bind_features(nb::module_& m) {
             },
             "template_number"_a, "values"_a, WithoutGil())
         .def("names", [](const TemplateFeatures& f, const Input<std::int32_t>& ids) { return f.names(span_of(ids)); },
-             "ids"_a)
+             "ids"_a, WithoutGil())
         .def("hashes", [](const TemplateFeatures& f) { return to_numpy(f.hashes()); })
         .def("all_names", [](const TemplateFeatures& f) { return strings_to_numpy(f.all_names()); })
         .def(

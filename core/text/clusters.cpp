@@ -1,10 +1,10 @@
 #include "text/clusters.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "text/input_error.hpp"
-#include "text/token_table.hpp"
 #include "text/unicode.hpp"
 
 namespace dualstruct {

@@ -221,7 +221,9 @@ private:
         const Reference list(collected);
         for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
             PyObject* const item = PySequence_Fast_GET_ITEM(list.get(), i);
-            if (!PyUnicode_Check(item)) fail("item " + std::to_string(i + 1) + " is a " + type_name(item) + ", not a str");
+            if (!PyUnicode_Check(item)) {
+                fail("item " + std::to_string(i + 1) + " is a " + type_name(item) + ", not a str");
+            }
             add_string(item);
         }
         return true;

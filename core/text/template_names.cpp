@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -93,7 +93,7 @@ struct TemplateFeatures::Occurrences {
 };
 
 std::vector<std::string> TemplateFeatures::names(std::span<const std::int32_t> ids) const {
-    const std::shared_lock lock(mutex_);
+    const auto reading = lock_.read();
     const std::int64_t dimension =
         hash_bits_ > 0 ? std::int64_t{1} << hash_bits_ : static_cast<std::int64_t>(index_.size());
     for (const std::int32_t id : ids) {
@@ -119,7 +119,7 @@ std::vector<std::string> TemplateFeatures::names(std::span<const std::int32_t> i
 }
 
 Strings TemplateFeatures::all_names() const {
-    const std::shared_lock lock(mutex_);
+    const auto reading = lock_.read();
     Strings names;
     if (hash_bits_ > 0) return names;
     Namer namer(*this);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <mutex>
 #include <utility>
 
 #include "text/extraction.hpp"
@@ -62,7 +61,8 @@ TemplateFeatures::TemplateFeatures(std::vector<Template> templates, std::shared_
 
 std::size_t TemplateFeatures::stream_of(const Term& term) {
     const Source wanted{term.column, std::max(term.gazetteer, -1)};
-    const auto source = static_cast<std::size_t>(std::find(sources_.begin(), sources_.end(), wanted) - sources_.begin());
+    const auto found = std::find(sources_.begin(), sources_.end(), wanted);
+    const auto source = static_cast<std::size_t>(found - sources_.begin());
     if (source == sources_.size()) sources_.push_back(wanted);
     for (std::size_t i = 0; i < streams_.size(); ++i) {
         if (streams_[i].source == source && streams_[i].attribute.functions() == term.functions) return i;
@@ -72,7 +72,7 @@ std::size_t TemplateFeatures::stream_of(const Term& term) {
 }
 
 Rows TemplateFeatures::fit(std::shared_ptr<const TokenTable> table, std::int64_t min_count) {
-    const std::unique_lock lock(mutex_);
+    const auto writing = lock_.write();
     if (hash_bits_ > 0) {
         Rows rows = extract(*table, HashedIds{64 - hash_bits_});
         tables_.push_back(std::move(table));
@@ -96,29 +96,29 @@ Rows TemplateFeatures::fit(std::shared_ptr<const TokenTable> table, std::int64_t
 }
 
 Rows TemplateFeatures::transform(const TokenTable& table) const {
-    const std::shared_lock lock(mutex_);
+    const auto reading = lock_.read();
     return hash_bits_ > 0 ? extract(table, HashedIds{64 - hash_bits_}) : extract(table, ExactIds{index_});
 }
 
 std::int64_t TemplateFeatures::dimension() const {
-    const std::shared_lock lock(mutex_);
+    const auto reading = lock_.read();
     return hash_bits_ > 0 ? std::int64_t{1} << hash_bits_ : static_cast<std::int64_t>(index_.size());
 }
 
 std::int32_t TemplateFeatures::find(std::size_t template_number, std::span<const std::string> values) const {
-    const std::shared_lock lock(mutex_);
+    const auto reading = lock_.read();
     std::uint64_t hash = compiled_.at(template_number).identity;
     for (const std::string& value : values) hash = combine(hash, hash_bytes(value));
     return hash_bits_ > 0 ? HashedIds{64 - hash_bits_}(hash, 0, 0) : index_.find(hash);
 }
 
 std::vector<std::uint64_t> TemplateFeatures::hashes() const {
-    const std::shared_lock lock(mutex_);
+    const auto reading = lock_.read();
     return index_.hashes();
 }
 
 void TemplateFeatures::restore(std::span<const std::uint64_t> hashes, Strings names) {
-    const std::unique_lock lock(mutex_);
+    const auto writing = lock_.write();
     if (hash_bits_ > 0) throw InputError("hashed features have no stored ids");
     if (hashes.size() != names.size()) throw InputError("features: as many names as hashes are wanted");
     HashIndex index;
@@ -133,7 +133,7 @@ void TemplateFeatures::restore(std::span<const std::uint64_t> hashes, Strings na
 }
 
 void TemplateFeatures::select(std::span<const std::uint8_t> keep) {
-    const std::unique_lock lock(mutex_);
+    const auto writing = lock_.write();
     if (hash_bits_ > 0) throw InputError("hashed features cannot be dropped: their ids are fixed");
     if (keep.size() != index_.size()) {
         throw InputError("select: " + std::to_string(keep.size()) + " flags for " + std::to_string(index_.size()) +

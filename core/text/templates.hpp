@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <shared_mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "text/hash_index.hpp"
 #include "text/string_table.hpp"
 #include "text/token_table.hpp"
+#include "text/turnstile.hpp"
 
 namespace dualstruct {
 
@@ -108,7 +108,7 @@ private:
     std::vector<Compiled> compiled_;  // [template]
     int reach_ = 0;                   // largest distance of a term from its token
 
-    mutable std::shared_mutex mutex_;  // guards what follows
+    mutable Turnstile lock_;  // guards what follows
     HashIndex index_;
     Strings stored_names_;         // of the first ids, when they came from a file
     std::vector<Origin> origins_;  // of the ids after those

@@ -130,11 +130,16 @@ def fit(
         Called with each trace point and the iterate; a true answer stops training.
     checkpoint : path, optional
         Where to save, every ``checkpoint_every`` passes and at the end, all that is needed to
-        go on; ``resume=True`` goes on from there, to the very model that an uninterrupted run gives.
+        go on; ``resume=True`` goes on from there, to the model that an uninterrupted run gives.
     """
     if problem.loss.name not in solver.losses:
         raise InputError(f"solver {solver.name} does not take the loss {problem.loss.name}")
-    if stopping.gap is None and stopping.passes is None and stopping.seconds is None and dev is None:
+    if (
+        stopping.gap is None
+        and stopping.passes is None
+        and stopping.seconds is None
+        and dev is None
+    ):
         raise InputError("nothing would stop training: give a gap, passes, seconds or dev data")
     if not len(problem.structure):
         raise InputError("there are no examples to train on")
@@ -148,8 +153,9 @@ def fit(
         try:
             point = run.one_pass(stopping, certify_every)
             stopped_by = run.reason_to_stop(stopping)
-            if any([callback(point, run.iterate) for callback in callbacks]):
-                stopped_by = stopped_by or "callback"
+            for callback in callbacks:
+                if callback(point, run.iterate):
+                    stopped_by = stopped_by or "callback"
             if checkpoint is not None and (stopped_by or point.passes % checkpoint_every == 0):
                 run.save(checkpoint)
         except KeyboardInterrupt:
@@ -202,7 +208,11 @@ class _Run:
             certificate = self._certify()
         score = None if self.dev is None else self.dev(self.iterate.w)
         if score is not None and (self.best_score is None or score > self.best_score):
-            self.best_w, self.best_score, self.best_pass = self.iterate.w.array.copy(), score, passes
+            self.best_w, self.best_score, self.best_pass = (
+                self.iterate.w.array.copy(),
+                score,
+                passes,
+            )
         point = TracePoint(
             passes=passes,
             seconds=self.seconds,
@@ -289,7 +299,8 @@ class _Run:
         for name, value in facts["fingerprint"].items():
             if ours.get(name) != value:
                 raise InputError(
-                    f"{path} was written by another run: its {name} is {value}, here {ours.get(name)}"
+                    f"{path} was written by another run: its {name} is {value}, "
+                    f"here {ours.get(name)}"
                 )
         self.iterate.restore(facts["iterate"], arrays)
         self.trace = [TracePoint(**point) for point in facts["trace"]]

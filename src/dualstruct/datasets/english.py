@@ -31,4 +31,6 @@ def load_english(part: Literal["train", "test", "all"] = "all") -> list[ConlluSe
         return sentences
     held_out = part == "test"
     # The number at the end of a sent_id counts the sentences of its kind.
-    return [s for s in sentences if (int(s.sent_id.split("-")[-1]) % HELD_OUT_EVERY == 0) == held_out]
+    return [
+        s for s in sentences if (int(s.sent_id.split("-")[-1]) % HELD_OUT_EVERY == 0) == held_out
+    ]

@@ -50,7 +50,11 @@ def make_chains(
     3
     """
     rng = np.random.default_rng(seed)
-    lengths = rng.integers(1, 2 * tokens, sentences, endpoint=False) if tokens > 1 else np.ones(sentences, int)
+    lengths = (
+        rng.integers(1, 2 * tokens, sentences, endpoint=False)
+        if tokens > 1
+        else np.ones(sentences, int)
+    )
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     total = int(offsets[-1])
     steps = rng.dirichlet(np.full(labels, 0.5), size=labels).cumsum(axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,9 @@ class Labels:
     def _check_lengths(self, y: Sequence[Sequence[str]], sentences: NDArray[np.int64]) -> None:
         if len(y) != len(sentences) - 1:
             raise InputError(f"{len(sentences) - 1} sentences, but labels for {len(y)}")
-        lengths = y.lengths if isinstance(y, ColumnSentences) else np.fromiter(map(len, y), np.int64)
+        lengths = (
+            y.lengths if isinstance(y, ColumnSentences) else np.fromiter(map(len, y), np.int64)
+        )
         wrong = np.flatnonzero(lengths != np.diff(sentences))
         if len(wrong):
             i = int(wrong[0])
@@ -85,7 +87,7 @@ class Labels:
         """Lists of label names, one a sentence."""
         words = [self.names[k] for k in flat.tolist()]
         bounds = sentences.tolist()
-        return [words[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [words[a:b] for a, b in pairwise(bounds)]
 
     def encode_allowed(
         self, allowed: Sequence[Sequence[Sequence[str] | None] | None]
@@ -95,7 +97,9 @@ class Labels:
             None
             if sentence is None
             else [
-                None if names is None else [self._known(n, f"sentence {i}, token {t}") for n in names]
+                None
+                if names is None
+                else [self.number(n, f"sentence {i}, token {t}") for n in names]
                 for t, names in enumerate(sentence, 1)
             ]
             for i, sentence in enumerate(allowed, 1)
@@ -105,10 +109,11 @@ class Labels:
         """The cost of mistaking each label, 1 unless given."""
         costs = np.ones(len(self), dtype=np.float32)
         for name, weight in weights.items():
-            costs[self._known(name, "cost")] = weight
+            costs[self.number(name, "cost")] = weight
         return costs
 
-    def _known(self, name: str, where: str) -> int:
+    def number(self, name: str, where: str = "the model") -> int:
+        """The number of a label; an error that says where if there is none."""
         if name not in self._number:
             raise InputError(f"{where}: there is no label {name!r}")
         return self._number[name]
@@ -124,7 +129,11 @@ class UnseenLabel:
 
     @classmethod
     def first(
-        cls, numbers: NDArray[np.int32], names: Sequence[str], known: int, sentences: NDArray[np.int64]
+        cls,
+        numbers: NDArray[np.int32],
+        names: Sequence[str],
+        known: int,
+        sentences: NDArray[np.int64],
     ) -> UnseenLabel:
         at = int(np.flatnonzero(numbers >= known)[0])
         i = int(np.searchsorted(sentences, at, side="right")) - 1

@@ -18,7 +18,15 @@ from dualstruct.estimators.params import Parameters
 from dualstruct.estimators.weights import WeightTable
 from dualstruct.features import FeatureExtractor, FeatureRows, from_state, make_extractor
 from dualstruct.files.arrays import read_arrays, write_arrays
-from dualstruct.files.spans import SCHEMES, allowed_transitions, are_span_labels
+from dualstruct.files.columns import ColumnSentences
+from dualstruct.files.spans import (
+    SCHEMES,
+    Scheme,
+    allowed_transitions,
+    are_span_labels,
+    convert_scheme,
+    detect_scheme,
+)
 from dualstruct.fit import Callback, FitResult, Stopping, fit
 from dualstruct.metrics import Scores, evaluate_ids, score_name
 from dualstruct.problem import Problem
@@ -60,6 +68,9 @@ class SequenceTagger(Parameters):
         ``"auto"`` makes BIO and BILOU labels valid by construction when the training labels are;
         ``"iob1"``, ``"iob2"``, ``"bilou"``, ``"bioes"`` insist on it; None leaves all
         transitions open.
+    scheme : str, optional
+        Learn in this label scheme (``"bilou"``, ``"iob2"`` …) whatever the training labels are
+        in; predictions come back in theirs.
     cost : dict, optional
         The cost of mistaking a label, 1 for those not named.
     hash_bits : int, optional
@@ -83,6 +94,7 @@ class SequenceTagger(Parameters):
     Attributes
     ----------
     classes_ : array of str
+        The labels, in the scheme that the model learns in.
     result_ : FitResult
         Passes, primal, dual, gap, dev score, trace, and what stopped training.
     weights_ : WeightTable
@@ -109,6 +121,7 @@ class SequenceTagger(Parameters):
         seconds: float | None = None,
         patience: int = 5,
         constraints: str | None = "auto",
+        scheme: Scheme | None = None,
         cost: dict[str, float] | None = None,
         hash_bits: int | None = None,
         min_count: int = 1,
@@ -128,6 +141,7 @@ class SequenceTagger(Parameters):
         self.seconds = seconds
         self.patience = patience
         self.constraints = constraints
+        self.scheme = scheme
         self.cost = cost
         self.hash_bits = hash_bits
         self.min_count = min_count
@@ -160,6 +174,8 @@ class SequenceTagger(Parameters):
             Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
         """
         self._settings()  # bad parameters fail before features are extracted
+        self._outer_scheme = None if self.scheme is None else detect_scheme(y)
+        y = self._to_inner(y)
         labels = Labels.learn(y)
         started = time.perf_counter()
         extractor = make_extractor(
@@ -167,7 +183,7 @@ class SequenceTagger(Parameters):
         )
         rows = extractor.fit(X)
         self.feature_seconds_ = time.perf_counter() - started
-        return self._train(extractor, rows, labels, y, dev, callbacks, None)
+        return self._train(extractor, X, rows, labels, y, dev, callbacks, None)
 
     def partial_fit(
         self,
@@ -186,6 +202,7 @@ class SequenceTagger(Parameters):
         self._settings()
         old_emission = self._chain.emission_weights(self.w_)
         old_transition = self._chain.transition_weights(self.w_)
+        y = self._to_inner(y)
         old = self._labels
         labels = old.extend(Labels.learn(y))
         started = time.perf_counter()
@@ -197,7 +214,7 @@ class SequenceTagger(Parameters):
         transition = np.zeros((len(labels) + 1, len(labels) + 1), dtype=np.float32)
         place = [*range(len(old)), len(labels)]  # start and end stay last
         transition[np.ix_(place, place)] = old_transition
-        return self._train(extractor, rows, labels, y, dev, callbacks, (emission, transition))
+        return self._train(extractor, X, rows, labels, y, dev, callbacks, (emission, transition))
 
     def _settings(self) -> tuple[Solver, Stopping]:
         if self.unseen_labels not in ("warn", "count", "error"):
@@ -205,17 +222,29 @@ class SequenceTagger(Parameters):
         solver = find_solver(self.solver, self.loss.replace("-", "_"))
         return solver, Stopping(self.gap, self.passes, self.seconds, self.patience)
 
+    def _to_inner(self, y: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+        """Labels in the scheme that the model learns in."""
+        if self._outer_scheme is None or self.scheme is None:
+            return y
+        return convert_scheme(y, self.scheme, self._outer_scheme)
+
+    def _to_outer(self, y: list[list[str]]) -> list[list[str]]:
+        """Labels in the scheme of the training data."""
+        if self._outer_scheme is None or self.scheme is None:
+            return y
+        return convert_scheme(y, self._outer_scheme, self.scheme)
+
     def _choose_features(self, X: Sequence[Any], labels: Labels) -> Any:
         if not (isinstance(self.features, str) and self.features == "auto"):
             return self.features
-        token = next((token for sentence in X for token in sentence), "")
-        if not isinstance(token, str | tuple):
+        if not isinstance(_first_token(X), str | tuple):
             return "attributes"
         return "ner" if are_span_labels(labels.names) else "pos"
 
     def _train(
         self,
         extractor: FeatureExtractor,
+        X: Sequence[Any],
         rows: FeatureRows,
         labels: Labels,
         y: Sequence[Sequence[str]],
@@ -252,17 +281,19 @@ class SequenceTagger(Parameters):
                 checkpoint=self.checkpoint,
                 resume=self.resume,
             )
-        self._set(extractor, labels, transitions, result.w, chain)
+        self._set(extractor, labels, transitions, result.w)
+        self.n_columns_ = _count_columns(X)
         self.result_ = result
         return self
 
     def _allowed(
         self, labels: Labels, truth: NDArray[np.int32], sentences: NDArray[np.int64]
     ) -> NDArray[np.bool_] | None:
-        if self.constraints is None:
+        insisted = self.scheme if self._outer_scheme is not None else self.constraints
+        if insisted is None:
             return None
-        if self.constraints != "auto":
-            return allowed_transitions(labels.names, self.constraints)  # type: ignore[arg-type]
+        if insisted != "auto":
+            return allowed_transitions(labels.names, insisted)  # type: ignore[arg-type]
         if not are_span_labels(labels.names):
             return None
         for scheme in SCHEMES:
@@ -294,7 +325,7 @@ class SequenceTagger(Parameters):
     def _true_labels(
         self, labels: Labels, y: Sequence[Sequence[str]], chain: Chain
     ) -> tuple[NDArray[np.int32], list[str]]:
-        truth, names = labels.encode_any(y, chain.sentences)
+        truth, names = labels.encode_any(self._to_inner(y), chain.sentences)
         if len(names) > len(labels) and self.unseen_labels != "count":
             found = UnseenLabel.first(truth, names, len(labels), chain.sentences)
             if self.unseen_labels == "error":
@@ -308,7 +339,6 @@ class SequenceTagger(Parameters):
         labels: Labels,
         transitions: NDArray[np.bool_] | None,
         w: _core.Weights,
-        chain: Chain,
     ) -> None:
         self._extractor = extractor
         self._labels = labels
@@ -329,7 +359,9 @@ class SequenceTagger(Parameters):
         return Chain(rows, len(self._labels), transitions=self._transitions, allowed=choices)
 
     def predict(
-        self, X: Sequence[Any], allowed: Sequence[Sequence[Sequence[str] | None] | None] | None = None
+        self,
+        X: Sequence[Any],
+        allowed: Sequence[Sequence[Sequence[str] | None] | None] | None = None,
     ) -> list[list[str]]:
         """The best labels of each sentence.
 
@@ -340,7 +372,8 @@ class SequenceTagger(Parameters):
             For each sentence None, or for each token None or the labels it may have.
         """
         chain = self._chain_of(X, allowed)
-        return self._labels.decode(chain.decode_all(self.w_, threads=self.threads), chain.sentences)
+        best = chain.decode_all(self.w_, threads=self.threads)
+        return self._to_outer(self._labels.decode(best, chain.sentences))
 
     def predict_marginals(self, X: Sequence[Any], beta: float = 1.0) -> list[NDArray[np.float32]]:
         """The probability of each label (in the order of ``classes_``) at each token.
@@ -351,13 +384,19 @@ class SequenceTagger(Parameters):
         marginals = chain.marginals_all(self.w_, beta, threads=self.threads)
         return np.split(marginals, chain.sentences[1:-1])[: len(chain)]
 
+    def class_indices(self, labels: Sequence[str]) -> list[int]:
+        """Where in ``classes_``, and so in the marginals, a sentence's labels are."""
+        self._fitted()
+        return [self._labels.number(name) for name in self._to_inner([labels])[0]]
+
     def predict_k_best(self, X: Sequence[Any], k: int = 5) -> list[list[tuple[float, list[str]]]]:
         """The k best labellings of each sentence with their scores, best first."""
         chain = self._chain_of(X)
         names = self._labels.names
+        found = [chain.k_best(self.w_, i, k) for i in range(len(chain))]
         return [
-            [(score, [names[j] for j in y]) for score, y in chain.k_best(self.w_, i, k)]
-            for i in range(len(chain))
+            [(score, self._to_outer([[names[j] for j in y]])[0]) for score, y in outputs]
+            for outputs in found
         ]
 
     def evaluate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Scores:
@@ -370,6 +409,12 @@ class SequenceTagger(Parameters):
     def score(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
         """F1 for BIO-like labels, accuracy for others."""
         return self.evaluate(X, y).score
+
+    @property
+    def n_features_(self) -> int:
+        """How many features the model has weights for."""
+        self._fitted()
+        return self._extractor.dimension
 
     @property
     def weights_(self) -> WeightTable:
@@ -396,6 +441,8 @@ class SequenceTagger(Parameters):
         facts = {
             "parameters": self._portable_parameters(),
             "labels": self._labels.names,
+            "outer_scheme": self._outer_scheme,
+            "columns": self.n_columns_,
             "features": settings,
             "result": self._summary(),
         }
@@ -441,9 +488,26 @@ class SequenceTagger(Parameters):
             w = chain.pack(arrays["emission"], arrays["transition"])
         except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{path} is damaged: {error}") from None
-        tagger._set(extractor, labels, transitions, w, chain)
+        tagger._set(extractor, labels, transitions, w)
+        tagger._outer_scheme = facts.get("outer_scheme")
+        tagger.n_columns_ = facts.get("columns")
         tagger.result_ = facts["result"]
         return tagger
+
+
+def _count_columns(X: Sequence[Any]) -> int | None:
+    """How many columns the tokens have; None for attributes and matrices."""
+    if isinstance(X, ColumnSentences):
+        return X.n_columns
+    token = _first_token(X)
+    return len(token) if isinstance(token, tuple) else 1 if isinstance(token, str) else None
+
+
+def _first_token(X: Sequence[Any]) -> Any:
+    try:
+        return next((token for sentence in X for token in sentence), None)
+    except TypeError:  # a matrix and lengths: not a sequence of sentences
+        return None
 
 
 def _no_rows(dimension: int) -> FeatureRows:

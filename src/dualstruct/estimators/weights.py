@@ -48,14 +48,18 @@ class WeightTable:
         self, n: int = 20, label: str | None = None, sign: int | None = None
     ) -> list[Weight]:
         """The n emission weights of largest size, of one label and sign if wanted."""
+        if n < 1:
+            return []
         values = self.emission if label is None else self.emission[:, [self._number(label)]]
         flat = values.ravel()
         size = np.abs(flat) if sign is None else np.sign(sign) * flat
-        n = min(n, int(np.count_nonzero(size > 0)))
-        top = np.argpartition(-size, n - 1)[:n] if 0 < n < len(size) else np.arange(len(size))
+        top = np.flatnonzero(size > 0)
+        if n < len(top):  # sorting all of millions of weights would take seconds
+            smallest = -np.partition(-size[top], n - 1)[n - 1]
+            top = top[size[top] >= smallest]
         top = top[np.argsort(-size[top], kind="stable")][:n]
         features, columns = np.unravel_index(top, values.shape)
-        names = self._extractor.names(features.astype(np.int32)) if n else []
+        names = self._extractor.names(features.astype(np.int32))
         return [
             Weight(name, self.labels[k] if label is None else label, float(flat[at]))
             for name, k, at in zip(names, columns, top, strict=True)
@@ -85,4 +89,6 @@ class WeightTable:
         rows = self.strongest(10)
         width = max((len(row.feature) for row in rows), default=0)
         lines = [f"{row.weight:+8.3f}  {row.feature:<{width}}  {row.label}" for row in rows]
-        return "\n".join([f"{len(self)} weights, {len(self.labels)} labels; the strongest:", *lines])
+        return "\n".join(
+            [f"{len(self)} weights, {len(self.labels)} labels; the strongest:", *lines]
+        )

@@ -46,22 +46,23 @@ class AttributeExtractor(FeatureExtractor):
         check_settings(hash_bits, min_count)
         self.hash_bits = hash_bits
         self.min_count = int(min_count)
-        self._strings: _core.AttributeFeatures | None = None
+        # Hashing leaves nothing to learn, so that there is something to ask from the start.
+        self._strings = _core.AttributeFeatures(hash_bits) if hash_bits else None
         self._columns: MatrixColumns | None = None
 
     def fit(self, X: Any) -> FeatureRows:
         if is_matrices(X):
-            if self._strings is not None:
-                raise InputError("the features learned so far are attributes, not matrix columns")
             if self.hash_bits:
                 raise InputError("hash_bits has no meaning for matrices")
+            if self._strings is not None:
+                raise InputError("the features learned so far are attributes, not matrix columns")
             columns = self._columns or MatrixColumns()
             rows = columns.fit(as_sequences(X), self.min_count)
             self._columns = columns
             return rows
         if self._columns is not None:
             raise InputError("the features learned so far are matrix columns, not attributes")
-        strings = self._strings or _core.AttributeFeatures(self.hash_bits or 0)
+        strings = self._strings or _core.AttributeFeatures(0)
         rows = _rows(strings, *strings.fit(X, self.min_count))
         self._strings = strings
         return rows
@@ -73,7 +74,7 @@ class AttributeExtractor(FeatureExtractor):
             raise InputError("the features were learned from sparse matrices; these are none")
         if is_matrices(X):
             raise InputError("the features were learned from attributes; these are sparse matrices")
-        strings = self._strings or _core.AttributeFeatures(self.hash_bits or 0)
+        strings = self._strings or _core.AttributeFeatures(0)
         return _rows(strings, *strings.transform(X))
 
     @property
@@ -82,15 +83,13 @@ class AttributeExtractor(FeatureExtractor):
             return self._columns.dimension
         if self._strings is not None:
             return self._strings.dimension
-        return 2**self.hash_bits if self.hash_bits else 0
+        return 0
 
     def names(self, ids: ArrayLike) -> list[str]:
-        numbers = as_ids(ids, self.dimension).tolist()
+        numbers = as_ids(ids, self.dimension)
         if self._columns is not None:
-            return [self._columns.name(id) for id in numbers]
-        if self._strings is None:
-            return [f"#{id}" for id in numbers]
-        return [self._strings.name(id) for id in numbers]
+            return self._columns.names_of(numbers)
+        return [self._strings.name(id) for id in numbers.tolist()] if self._strings else []
 
     def find(self, name: str) -> int | None:
         if self._columns is not None:
@@ -144,8 +143,8 @@ class AttributeExtractor(FeatureExtractor):
             )
 
         if source == "strings":
-            made._strings = _core.AttributeFeatures(made.hash_bits or 0)
-            if not made.hash_bits:
+            if made._strings is None:
+                made._strings = _core.AttributeFeatures(0)
                 made._strings.restore(*stored_names())
         elif source == "matrices":
             names = decode_names(*stored_names()) if "name_bytes" in arrays else None
@@ -183,7 +182,7 @@ class MatrixColumns:
             if X.names is not None:
                 self.names = X.names
             elif self.names is not None:
-                self.names += [f"#{column}" for column in range(known, X.n_columns)]
+                self.names = [*self.names, *(f"#{c}" for c in range(known, X.n_columns))]
         return self.transform(X)
 
     def transform(self, X: CSRSequences) -> FeatureRows:
@@ -198,12 +197,9 @@ class MatrixColumns:
             offsets, ids[kept], None if all_ones else values, X.sentences, self.dimension
         )
 
-    def column(self, id: int) -> int:
-        return int(np.searchsorted(np.cumsum(self.id_of >= 0), id + 1))
-
-    def name(self, id: int) -> str:
-        column = self.column(id)
-        return f"#{column}" if self.names is None else self.names[column]
+    def names_of(self, ids: NDArray[np.int32]) -> list[str]:
+        columns = np.flatnonzero(self.id_of >= 0)[ids].tolist()
+        return [f"#{column}" if self.names is None else self.names[column] for column in columns]
 
     def find(self, name: str) -> int | None:
         if self.names is not None:

@@ -6,13 +6,15 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct.errors import InputError
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 __all__ = ["FeatureExtractor", "FeatureRows", "State"]
 
@@ -36,6 +38,8 @@ class FeatureRows:
 
     def matrix(self) -> scipy.sparse.csr_matrix:
         """The rows as a sparse matrix, for other libraries."""
+        import scipy.sparse
+
         values = np.ones(len(self.ids), np.float32) if self.values is None else self.values
         shape = (self.n_tokens, self.dimension)
         return scipy.sparse.csr_matrix((values, self.ids, self.offsets), shape)

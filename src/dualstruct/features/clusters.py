@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dualstruct import _core
 from dualstruct.errors import InputError
-from dualstruct.files.opening import PathOrFile, name_of, read_bytes
+from dualstruct.files.opening import PathOrFile, in_file, name_of, read_bytes
 
 __all__ = ["read_clusters"]
 
@@ -23,4 +23,4 @@ def read_clusters(path: PathOrFile) -> _core.Clusters:
     try:
         return _core.Clusters.parse(data)
     except InputError as problem:
-        raise InputError(f"{name_of(path)}, {problem}") from None
+        raise InputError(in_file(name_of(path), problem)) from None

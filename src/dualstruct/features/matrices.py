@@ -1,15 +1,21 @@
-"""Features that come as sparse matrices, one row a token."""
+"""Features that come as sparse matrices, one row a token.
+
+scipy is imported where a matrix is at hand, not before: it takes a quarter of a second.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct.errors import InputError
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 __all__ = ["CSRSequences", "as_sequences", "is_matrices"]
 
@@ -36,6 +42,8 @@ class CSRSequences:
     def __init__(
         self, matrix: Any, lengths: ArrayLike, *, names: Sequence[str] | None = None
     ) -> None:
+        import scipy.sparse
+
         try:
             csr = scipy.sparse.csr_matrix(matrix)
             counts = np.asarray(lengths, dtype=np.int64).reshape(-1)
@@ -73,21 +81,41 @@ class CSRSequences:
     def __len__(self) -> int:
         return len(self.sentences) - 1
 
+    def __getitem__(self, index: int) -> scipy.sparse.csr_matrix:
+        """The rows of one sentence."""
+        import scipy.sparse
+
+        sentence = range(len(self))[index]
+        first, last = self.sentences[sentence], self.sentences[sentence + 1]
+        begin, end = self.offsets[first], self.offsets[last]
+        return scipy.sparse.csr_matrix(
+            (self.values[begin:end], self.ids[begin:end], self.offsets[first : last + 1] - begin),
+            shape=(int(last - first), self.n_columns),
+        )
+
 
 def is_matrices(X: Any) -> bool:
     """Whether X is :class:`CSRSequences`, or a list with one sparse matrix a sentence."""
     return isinstance(X, CSRSequences) or (
-        isinstance(X, list | tuple) and len(X) > 0 and scipy.sparse.issparse(X[0])
+        isinstance(X, list | tuple) and len(X) > 0 and _is_sparse(X[0])
     )
+
+
+def _is_sparse(value: Any) -> bool:
+    # There are no sparse matrices where scipy.sparse was never imported.
+    module = sys.modules.get("scipy.sparse")
+    return module is not None and bool(module.issparse(value))
 
 
 def as_sequences(X: Any) -> CSRSequences:
     """Put a list with one sparse matrix a sentence into one."""
     if isinstance(X, CSRSequences):
         return X
+    import scipy.sparse
+
     width = X[0].shape[1]
     for number, matrix in enumerate(X, 1):
-        if not scipy.sparse.issparse(matrix):
+        if not _is_sparse(matrix):
             raise InputError(
                 f"sentence {number}: a sparse matrix is wanted, not a {type(matrix).__name__}"
             )

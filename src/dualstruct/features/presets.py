@@ -39,7 +39,7 @@ bias
 word[-2..2]
 word[-1] & word[0]
 word[0] & word[1]
-lower(word[-2..2])
+lower(word[-1..1])
 prefix(word[0],1..4)
 suffix(word[0],1..4)
 suffix(word[-1],3)

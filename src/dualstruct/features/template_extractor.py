@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
-from dualstruct.features.clusters import read_clusters
 from dualstruct.features.base import (
     FeatureExtractor,
     FeatureRows,
@@ -22,6 +21,7 @@ from dualstruct.features.base import (
     number_in,
     stored_array,
 )
+from dualstruct.features.clusters import read_clusters
 from dualstruct.features.gazetteers import read_gazetteer
 from dualstruct.features.templates import Template, Templates, parse_templates
 from dualstruct.files.columns import ColumnSentences

@@ -14,6 +14,22 @@ starts a comment, ``&`` joins terms, a range makes one template of each of its v
     shape(word[-1]) & shape(word[0])
     in(cities,word[0])                # B or I where a phrase of the list stands
 
+The functions, which may be nested:
+
+==================  ====================================================================
+``lower(t)``        the word in lower case
+``digits(t)``       the word with a 0 for every digit
+``prefix(t,n)``     its first n characters
+``suffix(t,n)``     its last n characters
+``shape(t)``        X for upper case, x for lower case, d for digits: ``Xxx-dd``
+``shortshape(t)``   the shape with every run written once: ``Xx-d``
+``kind(t)``         upper, lower, title, mixed, letter, number or symbol, with ``,digit``
+                    and ``,hyphen`` behind it if they are there
+``cluster(t,n)``    the first n bits of the word's cluster, all of them without n
+``in(name,t)``      B on the first word of a phrase of a list, I on its others; the
+                    longest phrase wins, and case does not matter
+==================  ====================================================================
+
 Positions outside the sentence have the values ``<s1>``, ``<s2>`` ... before it and ``</s1>``,
 ``</s2>`` ... behind it, the nearest first. A term without a value (an affix that is not shorter
 than the word, a word in no cluster or list) makes no feature.

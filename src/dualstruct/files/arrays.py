@@ -53,9 +53,7 @@ def write_arrays(
             Path(beside).unlink(missing_ok=True)
 
 
-def read_arrays(
-    path: str | Path, format: str
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_arrays(path: str | Path, format: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What :func:`write_arrays` wrote."""
     path = Path(path)
     if not path.exists():

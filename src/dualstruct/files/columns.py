@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, overload
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
-from dualstruct.files.opening import PathOrFile, name_of, read_bytes
+from dualstruct.files.opening import PathOrFile, in_file, name_of, read_bytes
 
 __all__ = ["ColumnFile", "ColumnSentences", "read_columns", "write_columns"]
 
@@ -64,6 +65,10 @@ class ColumnSentences(Sequence[Any]):
             return self._table
         return self._table.select(self._indices(), list(self._columns))
 
+    def columns(self, chosen: Sequence[int]) -> ColumnSentences:
+        """The same sentences with some of the columns, counted from 0."""
+        return ColumnSentences(self._table, [self._columns[k] for k in chosen], self._sentences)
+
     def encoded(self) -> tuple[NDArray[np.int32], list[str]]:
         """The tokens of the only column as numbers, and the strings that the numbers stand for.
 
@@ -108,8 +113,15 @@ class ColumnSentences(Sequence[Any]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_lists, (list(self), self.n_columns)
+
     def __repr__(self) -> str:
         return f"<{len(self)} sentences, {int(self.lengths.sum())} tokens>"
+
+
+def _from_lists(sentences: list[Sentence], n_columns: int) -> ColumnSentences:
+    return ColumnSentences(_core.TokenTable.from_sentences(sentences), range(n_columns))
 
 
 @dataclass(frozen=True)
@@ -127,6 +139,7 @@ class ColumnFile:
     tokens: ColumnSentences
     _labels: ColumnSentences | None
     name: str
+    _source: PathOrFile
 
     @property
     def has_labels(self) -> bool:
@@ -142,6 +155,16 @@ class ColumnFile:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    def where(self, sentence: int, token: int) -> str:
+        """The file's name and the line of a token (both counted from 0), for messages."""
+        place = f"sentence {sentence + 1}, token {token + 1}"
+        if not isinstance(self._source, str | os.PathLike) or self._source == "-":
+            return f"{self.name}, {place}"
+        before = int(self.tokens.lengths[:sentence].sum()) + token
+        lines = enumerate(read_bytes(self._source).split(b"\n"), 1)
+        filled = (number for number, line in lines if line.strip())
+        return f"{self.name}, line {next(islice(filled, before, None))}"
 
 
 def read_columns(
@@ -177,7 +200,7 @@ def read_columns(
     try:
         table = _core.TokenTable.parse(data, separator or "")
     except InputError as problem:
-        raise InputError(f"{name}, {problem}") from None
+        raise InputError(in_file(name, problem)) from None
 
     count = table.n_columns
 
@@ -202,7 +225,7 @@ def read_columns(
             f"{name}: its only column was taken for the labels, which leaves none for the"
             " tokens; if the file has no labels, pass label_column=None"
         )
-    return ColumnFile(ColumnSentences(table, chosen), labels, name)
+    return ColumnFile(ColumnSentences(table, chosen), labels, name, path)
 
 
 def write_columns(

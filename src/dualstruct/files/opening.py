@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from dualstruct.errors import InputError
 
-__all__ = ["name_of", "read_bytes", "read_text"]
+__all__ = ["PathOrFile", "in_file", "name_of", "read_bytes", "read_text"]
 
 _DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.decompress,
@@ -30,6 +30,12 @@ def name_of(source: PathOrFile) -> str:
     if isinstance(source, str | os.PathLike):
         return "standard input" if source == "-" else Path(source).name
     return Path(str(getattr(source, "name", "file"))).name
+
+
+def in_file(name: str, problem: Exception) -> str:
+    """The message of a problem, with the file's name before it."""
+    joint = ", " if str(problem).startswith("line ") else ": "
+    return f"{name}{joint}{problem}"
 
 
 def read_bytes(source: PathOrFile) -> bytes:

@@ -61,7 +61,7 @@ class DualIterate:
             "core_passes": self.core_passes,
             "inference_calls": self.inference_calls,
         }
-        arrays = {
+        arrays: dict[str, NDArray[Any]] = {
             "w": np.array(self.w.array),
             "cut_words": words,
             "cut_words_of_example": words_of_example,

@@ -198,9 +198,7 @@ class Chain(Structure):
         square[:-1, -1] = block[-1]
         return square
 
-    def pack(
-        self, emission: NDArray[np.float32], transition: NDArray[np.float32]
-    ) -> _core.Weights:
+    def pack(self, emission: NDArray[np.float32], transition: NDArray[np.float32]) -> _core.Weights:
         """Weights from what :meth:`emission_weights` and :meth:`transition_weights` gave."""
         features, labels = self.rows.dimension, self.labels
         if emission.shape != (features, labels):
@@ -267,11 +265,14 @@ class Chain(Structure):
             return None, None
         if len(allowed) != len(self.sentences) - 1:
             raise InputError(f"allowed is given for {len(allowed)} sentences, not {len(self)}")
-        offsets, flat = np.zeros(tokens + 1, dtype=np.int64), []
+        offsets = np.zeros(tokens + 1, dtype=np.int64)
+        flat: list[int] = []
         for i, sentence in enumerate(allowed):
             first, length = int(self.sentences[i]), self.tokens(i)
             if sentence is not None and len(sentence) != length:
-                raise InputError(f"sentence {i + 1}: allowed has {len(sentence)} tokens of {length}")
+                raise InputError(
+                    f"sentence {i + 1}: allowed has {len(sentence)} tokens of {length}"
+                )
             for t in range(length):
                 choice = None if sentence is None else sentence[t]
                 if choice is not None:
@@ -314,7 +315,7 @@ class _ExplainInfeasible:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, _core.Infeasible):
+        if isinstance(error, _core.InfeasibleError):
             where = self._structure.name_example(*error.args)
             raise InputError(f"{where}: no labelling satisfies the constraints") from None
 

@@ -1,0 +1,284 @@
+"""Chunking on CoNLL-2000: dualstruct and CRFsuite on the same attributes, one thread, CPU time.
+
+    python benchmarks/chunking.py [--data FOLDER] [--json FILE]
+
+Every run is a process of its own, so that times and peak memory are its own. Both tools get the
+classical attributes (words −2 … 2, word bigrams, POS −2 … 2, POS bigrams and trigrams, a bias: 20
+a token) from the same raw files; dualstruct makes them by its `chunking` preset, CRFsuite gets
+them as strings. CRFsuite runs with its defaults (L-BFGS with c2 = 1 until it converges, averaged
+perceptron with 10 iterations).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+DATA = Path(os.environ.get("DUALSTRUCT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+C, PASSES = 0.1, 6
+
+
+class Clock:
+    """CPU seconds since the last lap."""
+
+    def __init__(self) -> None:
+        self.last = time.process_time()
+
+    def lap(self) -> float:
+        now = time.process_time()
+        self.last, before = now, self.last
+        return now - before
+
+
+def peak_memory_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def run_ours(data: Path) -> dict[str, Any]:
+    """From the raw files to the test score with fixed settings, then speed of decoding."""
+    from dualstruct import SequenceTagger, read_columns
+
+    clock = Clock()
+    train = read_columns(data / "conll2000/train.txt.xz")
+    test = read_columns(data / "conll2000/test.txt.xz")
+    read = clock.lap()
+    tagger = SequenceTagger(features="chunking", C=C, passes=PASSES, unseen_labels="count")
+    tagger.fit(train.tokens, train.labels)
+    fitted = clock.lap()
+    scores = tagger.evaluate(test.tokens, test.labels)
+    evaluated = clock.lap()
+    memory = peak_memory_mb()
+
+    chain = tagger._chain_of(train.tokens)
+    clock.lap()
+    repeats = 10
+    for _ in range(repeats):
+        chain.decode_all(tagger.w_)
+    decoding = clock.lap() / repeats
+    return {
+        "prepare": read + fitted - tagger.result_.cpu_seconds,
+        "train": tagger.result_.cpu_seconds,
+        "test": evaluated,
+        "total": read + fitted + evaluated,
+        "f1": scores.f1,
+        "memory_mb": memory,
+        "features": tagger.n_features_,
+        "tokens_per_second": int(chain.sentences[-1]) / decoding,
+    }
+
+
+def run_curve(data: Path) -> dict[str, Any]:
+    """Training time and test score after each pass, up to a certified gap of 1 %."""
+    from dualstruct import SequenceTagger, read_columns
+    from dualstruct.fit import TracePoint
+    from dualstruct.metrics import evaluate_ids
+
+    train = read_columns(data / "conll2000/train.txt.xz")
+    test = read_columns(data / "conll2000/test.txt.xz")
+    # The judge of the test score: the same features and labels, from a tagger of one pass.
+    first = SequenceTagger(features="chunking", passes=1).fit(train.tokens, train.labels)
+    chain = first._chain_of(test.tokens)
+    truth, names = first._labels.encode_any(test.labels, chain.sentences)
+    points: list[dict[str, float]] = []
+    aside = 0.0
+    started = time.process_time()
+
+    def watch(point: TracePoint, iterate: Any) -> None:
+        nonlocal aside, started
+        clock = Clock()
+        if point.passes == 1:  # reading features is not training
+            started = clock.last - point.seconds
+        scores = evaluate_ids(truth, chain.decode_all(iterate.w), chain.sentences, names)
+        points.append(
+            {"train": clock.last - started - aside, "f1": scores.f1, "gap": point.gap or -1}
+        )
+        aside += clock.lap()
+
+    tagger = SequenceTagger(features="chunking", C=C, gap=0.01)
+    tagger.fit(train.tokens, train.labels, callbacks=[watch])
+    return {"points": points, "gap": tagger.result_.gap, "passes": tagger.result_.passes}
+
+
+def run_crfsuite(data: Path, algorithm: str) -> dict[str, Any]:
+    import pycrfsuite
+
+    from dualstruct import evaluate
+
+    clock = Clock()
+    train, test = (read_plain(data / f"conll2000/{part}.txt.xz") for part in ("train", "test"))
+    x_train, x_test = ([attributes(s) for s in part] for part in (train, test))
+    trainer = pycrfsuite.Trainer(algorithm, verbose=False)
+    if algorithm == "ap":
+        trainer.set_params({"max_iterations": 10})
+    for sentence, x in zip(train, x_train, strict=True):
+        trainer.append(x, [token[2] for token in sentence])
+    prepared = clock.lap()
+    with tempfile.TemporaryDirectory() as folder:
+        model = str(Path(folder) / "model")
+        trainer.train(model)
+        trained = clock.lap()
+        tagger = pycrfsuite.Tagger()
+        tagger.open(model)
+        predicted = [tagger.tag(x) for x in x_test]
+    tested = clock.lap()
+    scores = evaluate([[token[2] for token in s] for s in test], predicted)
+    return {
+        "prepare": prepared,
+        "train": trained,
+        "test": tested,
+        "total": prepared + trained + tested,
+        "f1": scores.f1,
+        "memory_mb": peak_memory_mb(),
+        "features": len({a for x in x_train for token in x for a in token}),
+        "tokens_per_second": sum(map(len, test)) / tested,
+    }
+
+
+def read_plain(path: Path) -> list[list[list[str]]]:
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        blocks = file.read().strip("\n").split("\n\n")
+    return [[line.split("\t") for line in block.split("\n")] for block in blocks]
+
+
+def attributes(sentence: list[list[str]]) -> list[list[str]]:
+    """The attributes of the `chunking` preset, as strings."""
+    n = len(sentence)
+
+    def at(column: int, t: int) -> str:
+        if t < 0:
+            return f"<s{-t}>"
+        return sentence[t][column] if t < n else f"</s{t - n + 1}>"
+
+    rows = []
+    for t in range(n):
+        w = [at(0, t + o) for o in range(-2, 3)]
+        p = [at(1, t + o) for o in range(-2, 3)]
+        row = ["bias", *(f"w{o}={w[o]}" for o in range(5)), *(f"p{o}={p[o]}" for o in range(5))]
+        row += [f"ww{o}={w[o]}|{w[o + 1]}" for o in (1, 2)]
+        row += [f"pp{o}={p[o]}|{p[o + 1]}" for o in range(4)]
+        row += [f"ppp{o}={p[o]}|{p[o + 1]}|{p[o + 2]}" for o in range(3)]
+        rows.append(row)
+    return rows
+
+
+def run_growth(data: Path) -> dict[str, Any]:
+    """CPU seconds a pass at 1/8, 1/4, 1/2 and all of jnlpba, with the `ner` preset."""
+    from dualstruct import SequenceTagger, read_columns
+
+    train = read_columns(data / "jnlpba/train.txt.xz")
+    rows = []
+    for share in (8, 4, 2, 1):
+        tokens, labels = train.tokens[::share], train.labels[::share]
+        tagger = SequenceTagger(features="ner", C=C, passes=8).fit(tokens, labels)
+        rows.append(
+            {
+                "sentences": len(tokens),
+                "tokens": int(tokens.lengths.sum()),
+                "seconds_a_pass": tagger.result_.cpu_seconds / 8,
+            }
+        )
+    return {"rows": rows}
+
+
+RUNS = {
+    "ours": run_ours,
+    "curve": run_curve,
+    "crfsuite-ap": lambda data: run_crfsuite(data, "ap"),
+    "crfsuite-lbfgs": lambda data: run_crfsuite(data, "lbfgs"),
+    "growth": run_growth,
+}
+
+
+def in_own_process(name: str, data: Path) -> dict[str, Any]:
+    print(f"running {name} …", file=sys.stderr, flush=True)
+    command = [sys.executable, __file__, "--data", str(data), "--run", name]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+def report(results: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    ours, ap, lbfgs = results["ours"], results["crfsuite-ap"], results["crfsuite-lbfgs"]
+    console = Console(width=110)
+    table = Table(
+        "CPU seconds", "prepare", "train", "test", "total", "F1", "MB", "tokens/s", box=None
+    )
+    for name, row in (
+        (f"dualstruct, {PASSES} passes", ours),
+        ("CRFsuite ap, 10 iterations", ap),
+        ("CRFsuite L-BFGS", lbfgs),
+    ):
+        times = (f"{row[key]:.2f}" for key in ("prepare", "train", "test", "total"))
+        table.add_row(
+            name, *times, f"{100 * row['f1']:.2f}", f"{row['memory_mb']:.0f}",
+            f"{row['tokens_per_second']:,.0f}",
+        )  # fmt: skip
+    console.print(table)
+    console.print(
+        "prepare: reading, attributes, loading; test: attributes and labels of the test file\n"
+        "tokens/s: decoding alone for dualstruct, tag() on ready attributes for CRFsuite\n"
+    )
+    curve = results["curve"]["points"]
+    reached = next((p for p in curve if p["f1"] >= lbfgs["f1"]), None)
+    if reached is None:
+        console.print(f"the F1 of L-BFGS ({100 * lbfgs['f1']:.2f}) is not reached")
+    else:
+        at = curve.index(reached) + 1
+        console.print(
+            f"training to the F1 of L-BFGS ({100 * lbfgs['f1']:.2f}): pass {at}, "
+            f"{reached['train']:.2f} s against {lbfgs['train']:.1f} s: "
+            f"1/{lbfgs['train'] / reached['train']:.0f}"
+        )
+    console.print(
+        f"whole training of {PASSES} passes, final certificate included: {ours['train']:.2f} s: "
+        f"1/{lbfgs['train'] / ours['train']:.0f}"
+    )
+    console.print(
+        f"raw files to test score: {ours['total']:.2f} s against {ap['total']:.1f} s "
+        f"of CRFsuite ap: 1/{ap['total'] / ours['total']:.0f}"
+    )
+    console.print(
+        f"certified gap of {100 * results['curve']['gap']:.2f} %: {curve[-1]['train']:.2f} s, "
+        f"{len(curve)} passes, F1 {100 * curve[-1]['f1']:.2f}"
+    )
+    growth = Table("jnlpba", "tokens", "s a pass", "µs a token and pass", box=None)
+    for row in results["growth"]["rows"]:
+        growth.add_row(
+            f"{row['sentences']} sentences", f"{row['tokens']}", f"{row['seconds_a_pass']:.3f}",
+            f"{1e6 * row['seconds_a_pass'] / row['tokens']:.3f}",
+        )  # fmt: skip
+    console.print()
+    console.print(growth)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=DATA, help="folder with conll2000 and jnlpba")
+    parser.add_argument("--json", type=Path, help="write all figures here")
+    parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if not (options.data / "conll2000/train.txt.xz").exists():
+        sys.exit(f"no CoNLL-2000 in {options.data}: name a folder with --data or DUALSTRUCT_DATA")
+    if options.run:
+        print(json.dumps(RUNS[options.run](options.data)))
+        return
+    results = {name: in_own_process(name, options.data) for name in RUNS}
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1))
+    report(results)
+
+
+if __name__ == "__main__":
+    main()

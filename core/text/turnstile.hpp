@@ -1,0 +1,26 @@
+// A lock for many readers and now and then a writer, who does not wait for ever: readers pass a
+// gate that a waiting writer keeps shut. (The standard library promises neither side its turn.)
+#pragma once
+
+#include <mutex>
+#include <shared_mutex>
+
+namespace dualstruct {
+
+class Turnstile {
+public:
+    std::shared_lock<std::shared_mutex> read() {
+        const std::lock_guard pass(gate_);
+        return std::shared_lock(mutex_);
+    }
+    std::unique_lock<std::shared_mutex> write() {
+        const std::lock_guard shut(gate_);
+        return std::unique_lock(mutex_);
+    }
+
+private:
+    std::mutex gate_;
+    std::shared_mutex mutex_;
+};
+
+}  // namespace dualstruct

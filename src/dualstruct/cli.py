@@ -1,0 +1,446 @@
+"""The command ``dualstruct``: train, predict, evaluate, inspect, demo.
+
+Results go to standard output, everything else to standard error. Heavy imports happen inside
+the commands, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dualstruct.errors import DualstructError, InputError
+
+if TYPE_CHECKING:
+    from dualstruct.estimators import SequenceTagger
+    from dualstruct.files.columns import ColumnFile
+    from dualstruct.fit import FitResult
+
+app = typer.Typer(
+    help="Linear structured prediction by dual methods.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Model = Annotated[Path, typer.Argument(help="A model file that train wrote.")]
+LabelColumn = Annotated[
+    int, typer.Option(help="Where the label is, counted from 0, or from the end if negative.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Threads = Annotated[int, typer.Option(min=1, help="Threads for inference.")]
+
+
+@app.command()
+def train(
+    train: Annotated[Path, typer.Argument(metavar="TRAIN", help="A column file (.txt, .gz, .xz).")],
+    model: Annotated[Path, typer.Option("--model", help="Where to write the model.")],
+    dev: Annotated[
+        Path | None, typer.Option(help="Development data: keep the weights that do best on it.")
+    ] = None,
+    features: Annotated[
+        str, typer.Option(help="auto, a preset (chunking, pos, ner), or a template file.")
+    ] = "auto",
+    loss: Annotated[str, typer.Option(help="squared-hinge.")] = "squared-hinge",
+    solver: Annotated[str, typer.Option(help="auto, dcd, dcd-light or cpd.")] = "auto",
+    C: Annotated[float, typer.Option("-C", help="The weight of one sentence's loss.")] = 0.1,
+    gap: Annotated[
+        float | None, typer.Option(help="Stop at this certified gap; 0.01 is 1 %.")
+    ] = None,
+    passes: Annotated[int | None, typer.Option(help="Stop after so many passes.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
+    patience: Annotated[
+        int, typer.Option(help="Stop after so many passes without a better dev score.")
+    ] = 5,
+    seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
+    threads: Threads = 1,
+    hash_bits: Annotated[
+        int | None, typer.Option(help="Hash features into 2^b weights, without a dictionary.")
+    ] = None,
+    min_count: Annotated[int, typer.Option(help="Leave out features seen fewer times.")] = 1,
+    constraints: Annotated[
+        str, typer.Option(help="auto, none, iob1, iob2, bilou or bioes: which labels may follow.")
+    ] = "auto",
+    scheme: Annotated[
+        str | None, typer.Option(help="Learn in this label scheme, for instance bilou.")
+    ] = None,
+    label_column: LabelColumn = -1,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Save the state of training here now and then.")
+    ] = None,
+    resume: Annotated[bool, typer.Option(help="Go on from the checkpoint.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train a tagger on a column file.
+
+    One token a line, columns separated by tabs or blanks, the label last, a blank line between
+    sentences. Ctrl-C stops training and keeps the best model so far.
+    """
+    from dualstruct.estimators import SequenceTagger
+
+    started, cpu_started = time.perf_counter(), time.process_time()
+    _check_folder(model)
+    data = _read(train, label_column)
+    dev_data = None if dev is None else _read(dev, label_column)
+    read_seconds = time.perf_counter() - started
+    tagger = SequenceTagger(
+        features=features,
+        loss=loss,
+        solver=solver,
+        C=C,
+        gap=gap,
+        passes=passes,
+        seconds=seconds,
+        patience=patience,
+        constraints=None if constraints == "none" else constraints,
+        scheme=scheme,  # type: ignore[arg-type]
+        hash_bits=hash_bits,
+        min_count=min_count,
+        seed=seed,
+        threads=threads,
+        verbose=sys.stderr.isatty(),
+        checkpoint=checkpoint,
+        resume=resume,
+    )
+    with _located(dev_data or data):
+        tagger.fit(
+            data.tokens,
+            data.labels,
+            dev=None if dev_data is None else (dev_data.tokens, dev_data.labels),
+        )
+    tagger.save(model)
+    result = tagger.result_
+    split = {
+        "read": read_seconds,
+        "features": tagger.feature_seconds_,
+        "train": result.seconds,
+    }
+    report = {
+        "model": str(model),
+        "sentences": len(data),
+        "tokens": int(data.tokens.lengths.sum()),
+        "labels": len(tagger.classes_),
+        "features": tagger.n_features_,
+        "primal": result.primal,
+        "dual": result.dual,
+        "gap": result.gap,
+        "passes": result.passes,
+        "best_pass": result.best_pass,
+        "dev_score": result.dev_score,
+        "inference_calls": result.inference_calls,
+        "cuts": result.cuts,
+        "seconds": time.perf_counter() - started,
+        "cpu_seconds": time.process_time() - cpu_started,
+        "seconds_split": split,
+        "peak_memory_mb": _peak_memory_mb(),
+        "stopped_by": result.stopped_by,
+    }
+    if as_json:
+        _print_json(report)
+    else:
+        _print_training(report, result)
+
+
+@app.command()
+def predict(
+    model: Model,
+    file: Annotated[
+        str, typer.Argument(help="A column file, with or without labels; - is standard input.")
+    ] = "-",
+    k_best: Annotated[
+        int | None, typer.Option(min=1, help="The k best labellings of each sentence.")
+    ] = None,
+    marginals: Annotated[
+        bool, typer.Option("--marginals", help="Add the probability of each label.")
+    ] = False,
+    text: Annotated[
+        bool, typer.Option("--text", help="Each line is a sentence, words separated by blanks.")
+    ] = False,
+    threads: Threads = 1,
+    as_json: Json = False,
+) -> None:
+    """Label new sentences and print them as columns, the predicted label last.
+
+    A label column that the file already has is left out. With --k-best, each labelling follows a
+    line "# rank score".
+    """
+    from dualstruct.estimators import SequenceTagger
+
+    tagger = SequenceTagger.load(model).set_params(threads=threads)
+    sentences = _read_lines(file) if text else _read_unlabelled(file, tagger)
+    if k_best is not None:
+        outputs = tagger.predict_k_best(sentences, k_best)
+    else:
+        outputs = [[(0.0, labels)] for labels in tagger.predict(sentences)]
+    probabilities = _probabilities(tagger, sentences, outputs) if marginals else None
+
+    if as_json:
+        rows = []
+        for i, (tokens, found) in enumerate(zip(sentences, outputs, strict=True)):
+            row: dict[str, Any] = {"tokens": list(tokens), "labels": found[0][1]}
+            if probabilities is not None:
+                row["marginals"] = probabilities[i][0]
+            if k_best is not None:
+                row["k_best"] = [{"score": score, "labels": labels} for score, labels in found]
+            rows.append(row)
+        _print_json({"sentences": rows})
+        return
+    lines: list[str] = []
+    for i, (tokens, found) in enumerate(zip(sentences, outputs, strict=True)):
+        for rank, (score, labels) in enumerate(found):
+            if k_best is not None:
+                lines.append(f"# {rank + 1} {score:.6f}")
+            for t, (token, label) in enumerate(zip(tokens, labels, strict=True)):
+                cells = [token] if isinstance(token, str) else list(token)
+                cells.append(label)
+                if probabilities is not None:
+                    cells.append(f"{probabilities[i][rank][t]:.4f}")
+                lines.append("\t".join(cells))
+            lines.append("")
+    _write(lines)
+
+
+@app.command()
+def evaluate(
+    model: Model,
+    test: Annotated[Path, typer.Argument(metavar="TEST", help="A column file with labels.")],
+    unseen_labels: Annotated[
+        str, typer.Option(help="Labels never seen in training: warn, count (as mistakes) or error.")
+    ] = "warn",
+    label_column: LabelColumn = -1,
+    threads: Threads = 1,
+    as_json: Json = False,
+) -> None:
+    """Score a model: token accuracy, and precision, recall and F1 of spans as conlleval counts."""
+    from dualstruct.estimators import SequenceTagger
+
+    tagger = SequenceTagger.load(model)
+    tagger.set_params(threads=threads, unseen_labels=unseen_labels)
+    data = _read(test, label_column)
+    with _located(data):
+        started = time.perf_counter()
+        scores = tagger.evaluate(data.tokens, data.labels)
+        seconds = time.perf_counter() - started
+    report = {
+        "accuracy": scores.accuracy,
+        "precision": scores.precision,
+        "recall": scores.recall,
+        "f1": scores.f1,
+        "tokens": scores.tokens,
+        "sentences": scores.sentences,
+        "tokens_per_second": scores.tokens / seconds,
+        "seconds": seconds,
+        "per_type": {
+            name: {
+                "precision": each.precision,
+                "recall": each.recall,
+                "f1": each.f1,
+                "support": each.support,
+            }
+            for name, each in scores.per_type.items()
+        },
+    }
+    if as_json:
+        _print_json(report)
+    else:
+        print(scores.table())
+        print(f"{report['tokens_per_second']:,.0f} tokens a second, features included")
+
+
+@app.command()
+def inspect(
+    model: Model,
+    label: Annotated[str | None, typer.Option(help="Only the weights of this label.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many weights to show.")] = 15,
+    as_json: Json = False,
+) -> None:
+    """Show what a model has learned: its strongest weights and transitions."""
+    from dualstruct.estimators import SequenceTagger
+
+    tagger = SequenceTagger.load(model)
+    table = tagger.weights_
+    strongest = table.strongest(top, label)
+    transitions = table.transitions(top)
+    summary = {
+        "labels": table.labels,
+        "features": tagger.n_features_,
+        "nonzero_weights": len(table),
+        "training": tagger.result_,
+    }
+    if as_json:
+        weights = [row._asdict() for row in strongest]
+        steps = [{"from": a, "to": b, "weight": weight} for a, b, weight in transitions]
+        _print_json({**summary, "weights": weights, "transitions": steps})
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    console.print(
+        f"{len(table.labels)} labels, {tagger.n_features_:,} features, {len(table):,} weights",
+        markup=False,
+    )
+    features = Table("weight", "label", "feature", box=None, title_justify="left")
+    for row in strongest:
+        features.add_row(_signed(row.weight), _plain(row.label), _plain(row.feature))
+    steps_table = Table("weight", "from", "to", box=None)
+    for a, b, weight in transitions:
+        steps_table.add_row(_signed(weight), _plain(a), _plain(b))
+    console.print(features)
+    console.print()
+    console.print(steps_table)
+
+
+@app.command()
+def demo() -> None:
+    """Train on the corpus that comes with dualstruct, and tag a few new sentences."""
+    from dualstruct.demo import run_demo
+
+    run_demo()
+
+
+def _plain(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(text)
+
+
+def _signed(weight: float) -> Any:
+    from rich.text import Text
+
+    return Text(f"{weight:+.3f}", style="green" if weight > 0 else "red")
+
+
+def _read(path: Path, label_column: int) -> ColumnFile:
+    from dualstruct.files.columns import read_columns
+
+    return read_columns(path, label_column=label_column)
+
+
+def _read_unlabelled(file: str, tagger: SequenceTagger) -> Any:
+    """The tokens of a column file that may have a label column after the model's columns."""
+    from dualstruct.files.columns import read_columns
+
+    wanted = tagger.n_columns_ or 1
+    data = read_columns(file, label_column=None)
+    if data.tokens.n_columns not in (wanted, wanted + 1):
+        raise InputError(
+            f"{data.name} has {data.tokens.n_columns} columns; the model takes {wanted}, "
+            "with or without a label after them"
+        )
+    return data.tokens.columns(range(wanted))
+
+
+def _read_lines(file: str) -> list[list[str]]:
+    from dualstruct.files.opening import read_text
+
+    return [line.split() for line in read_text(file).splitlines() if line.strip()]
+
+
+def _probabilities(tagger: SequenceTagger, sentences: Any, outputs: Any) -> list[list[list[float]]]:
+    """The marginal of each label that was put out."""
+    import numpy as np
+
+    found = []
+    for marginals, labellings in zip(tagger.predict_marginals(sentences), outputs, strict=True):
+        rows = []
+        for _, labels in labellings:
+            chosen = marginals[np.arange(len(labels)), tagger.class_indices(labels)]
+            rows.append([round(float(p), 6) for p in chosen])
+        found.append(rows)
+    return found
+
+
+@contextlib.contextmanager
+def _located(data: ColumnFile) -> Iterator[None]:
+    """Says where in the file an unseen label stands."""
+    from dualstruct.estimators.labels import UnseenLabelError, UnseenLabelWarning
+
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    except UnseenLabelError as error:
+        found = error.found
+        where = data.where(found.sentence, found.token)
+        raise InputError(f"{where}: the label {found.label!r} was never seen in training") from None
+    for warning in caught:
+        message = str(warning.message)
+        if isinstance(warning.message, UnseenLabelWarning):
+            found = warning.message.found
+            where = data.where(found.sentence, found.token)
+            message = (
+                f"{where}: the label {found.label!r} was never seen in training; "
+                "such tokens count as mistakes"
+            )
+        print(f"dualstruct: {message}", file=sys.stderr)
+
+
+def _check_folder(model: Path) -> None:
+    """A model that cannot be written should not cost a training run."""
+    if model.is_dir():
+        raise InputError(f"{model} is a folder; --model takes the name of a file")
+    if not model.parent.is_dir():
+        raise InputError(f"{model} cannot be written: there is no folder {model.parent}")
+
+
+def _peak_memory_mb() -> float | None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+def _print_training(report: dict[str, Any], result: FitResult) -> None:
+    split = report["seconds_split"]
+    print(
+        f"{report['sentences']:,} sentences, {report['tokens']:,} tokens, "
+        f"{report['labels']} labels, {report['features']:,} features"
+    )
+    print(result)
+    print(
+        ", ".join(f"{what} {seconds:.2f} s" for what, seconds in split.items())
+        + (f", {report['peak_memory_mb']:.0f} MB" if report["peak_memory_mb"] else "")
+    )
+    print(f"model written to {report['model']}")
+
+
+def _print_json(value: Any) -> None:
+    _write([json.dumps(value, ensure_ascii=False)])
+
+
+def _write(lines: list[str]) -> None:
+    sys.stdout.write("\n".join(lines) + "\n" if lines else "")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one sentence, never a traceback."""
+    try:
+        app()
+    except DualstructError as error:
+        print(f"dualstruct: {error}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:  # the reader, head for instance, has seen enough
+        sys.stderr.close()
+        sys.exit(0)
+    except KeyboardInterrupt:
+        print("dualstruct: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except MemoryError:
+        print("dualstruct: there is not enough memory for this", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""What ``dualstruct demo`` shows: a learning curve, held-out scores and tagged sentences."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dualstruct.datasets import load_english
+from dualstruct.estimators import SequenceTagger
+from dualstruct.files.conllu import ConlluSentence
+from dualstruct.files.spans import spans
+
+NEW_SENTENCES = (
+    "Dr Ines Calder moved from Lisbon to Oslo in March .",
+    "Please send 20 kilograms of rice to Harbour Foods by Friday .",
+    "can you meet Tom at the library at 6 pm ?",
+)
+COLOURS = {"PER": "magenta", "LOC": "green", "ORG": "cyan", "DATE": "yellow", "QTY": "blue"}
+
+
+def run_demo(console: Console | None = None) -> None:
+    """Train two taggers on the embedded corpus and show what they do."""
+    console = console or Console(highlight=False)
+    train, test = load_english("train"), load_english("test")
+    console.print(
+        f"{len(train)} English sentences to learn from, {len(test)} held out "
+        "(written for dualstruct: news, letters, recipes, chat …)"
+    )
+    part_tagger = SequenceTagger(features="pos", C=0.5)
+    entity_tagger = SequenceTagger(features="ner", C=0.5)
+    curve = Table(
+        "sentences", "parts of speech", "", "entities", "", box=None, padding=(0, 2, 0, 0)
+    )
+    for share in (8, 4, 2, 1):
+        # Every share-th sentence, so that each share has all kinds of text.
+        some = train[::share]
+        started = time.perf_counter()
+        accuracy = _learn(part_tagger, some, test, "upos")
+        f1 = _learn(entity_tagger, some, test, "entities")
+        seconds = time.perf_counter() - started
+        curve.add_row(
+            f"{len(some)}",
+            f"{100 * accuracy:.1f} %",
+            _bar(accuracy),
+            f"F1 {100 * f1:.1f}",
+            _bar(f1),
+        )
+    console.print()
+    console.print("Learning curve, scored on the held-out sentences:", style="bold")
+    console.print(curve)
+    console.print(
+        f"\nBoth taggers on all sentences took {seconds:.2f} s. The entity tagger:", style="bold"
+    )
+    console.print(Text(str(entity_tagger.result_)))
+    held_out = [sentence.forms for sentence in test]
+    console.print()
+    console.print(Text(entity_tagger.evaluate(held_out, [s.entities for s in test]).table()))
+    console.print("\nNew sentences:", style="bold")
+    words = [sentence.split() for sentence in NEW_SENTENCES]
+    for tokens, parts, entities in zip(
+        words, part_tagger.predict(words), entity_tagger.predict(words), strict=True
+    ):
+        console.print()
+        console.print(_aligned(tokens, parts, entities))
+    console.print("\nNext: dualstruct train YOUR_FILE.txt --model my.dstruct", style="bold")
+
+
+def _learn(
+    tagger: SequenceTagger,
+    train: Sequence[ConlluSentence],
+    test: Sequence[ConlluSentence],
+    what: str,
+) -> float:
+    tagger.set_params(unseen_labels="count")
+    tagger.fit([s.forms for s in train], [getattr(s, what) for s in train])
+    return tagger.score([s.forms for s in test], [getattr(s, what) for s in test])
+
+
+def _bar(share: float, width: int = 15) -> Text:
+    filled = round(share * width)
+    return Text("█" * filled, style="green") + Text("░" * (width - filled), style="dim")
+
+
+def _aligned(tokens: Sequence[str], parts: Sequence[str], entities: Sequence[str]) -> Text:
+    """Words in the colours of their entities, with the parts of speech under them."""
+    kinds = [""] * len(tokens)
+    starts = set()
+    for span in spans(list(entities)):
+        starts.add(span.start)
+        kinds[span.start : span.end] = [span.type] * (span.end - span.start)
+    upper, lower, names = Text("  "), Text("  ", style="dim"), Text("  ")
+    for t, (token, part, kind) in enumerate(zip(tokens, parts, kinds, strict=True)):
+        name = kind if t in starts else ""
+        width = max(len(token), len(part), len(name)) + 1
+        upper.append(token, style=f"bold {COLOURS[kind]}" if kind else "")
+        upper.append(" " * (width - len(token)))
+        lower.append(f"{part:<{width}}")
+        names.append(f"{name:<{width}}", style=COLOURS.get(kind, ""))
+    return Text("\n").join([upper, lower, names])

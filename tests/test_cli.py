@@ -1,0 +1,349 @@
+"""The command line as a user meets it: real processes, real files, exit codes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dualstruct import SequenceTagger, write_columns
+from dualstruct.datasets import load_english
+
+TRAIN, TEST = load_english("train"), load_english("test")
+
+
+def dualstruct(*arguments, stdin: str | bytes | None = None) -> subprocess.CompletedProcess:
+    if isinstance(stdin, str):
+        stdin = stdin.encode()
+    command = [sys.executable, "-m", "dualstruct", *map(str, arguments)]
+    done = subprocess.run(command, input=stdin, capture_output=True, timeout=120)
+    done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def run(*arguments, stdin: str | bytes | None = None) -> str:
+    done = dualstruct(*arguments, stdin=stdin)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refusal(*arguments, stdin: str | bytes | None = None) -> str:
+    """The one line that a failing command says."""
+    done = dualstruct(*arguments, stdin=stdin)
+    assert done.returncode not in (0, None)
+    assert done.stdout == ""
+    [line] = done.stderr.strip().splitlines()
+    assert line.startswith("dualstruct: ")
+    return line.removeprefix("dualstruct: ")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("cli")
+    for name, part in (("train", TRAIN), ("test", TEST)):
+        write_columns(folder / f"{name}.txt", [s.forms for s in part], [s.entities for s in part])
+        rows = [list(zip(s.forms, s.upos, strict=True)) for s in part]
+        write_columns(folder / f"{name}-pos.txt", rows, [s.entities for s in part], separator=" ")
+    run("train", folder / "train.txt", "--model", folder / "ner.dstruct", "-C", 0.5)
+    return folder
+
+
+def test_train_reports_everything_as_one_json_object(files, tmp_path):
+    model = tmp_path / "m.dstruct"
+    out = run(
+        "train", files / "train.txt", "--dev", files / "test.txt", "--model", model, "-C", 0.5,
+        "--features", "ner", "--solver", "dcd", "--loss", "squared-hinge", "--json",
+    )  # fmt: skip
+    report = json.loads(out)
+    assert out.count("\n") == 1
+    assert report["stopped_by"] == "dev"
+    assert 0 <= report["gap"] < 1
+    assert report["primal"] >= report["dual"] > 0
+    assert report["inference_calls"] == report["passes"] * report["sentences"]
+    assert report["cuts"] > 0
+    assert report["seconds"] > 0
+    assert report["cpu_seconds"] > 0
+    assert report["peak_memory_mb"] > 10
+    assert set(report["seconds_split"]) == {"read", "features", "train"}
+    assert report["dev_score"] > 0.8
+    assert SequenceTagger.load(model).result_["passes"] == report["passes"]
+
+
+def test_train_stops_as_it_is_told(files, tmp_path):
+    def report(*options):
+        model = tmp_path / "m.dstruct"
+        return json.loads(run("train", files / "train.txt", "--model", model, "--json", *options))
+
+    assert report("--passes", 2)["passes"] == 2
+    by_gap = report("--gap", 0.05)
+    assert by_gap["stopped_by"] == "gap"
+    assert by_gap["gap"] <= 0.05
+    assert report("--seconds", 0.05)["stopped_by"] == "seconds"
+    assert report("--solver", "cpd", "--passes", 2)["stopped_by"] == "passes"
+    assert report("--solver", "dcd-light", "--passes", 2, "--hash-bits", 12)["features"] == 4096
+
+
+def test_the_same_seed_gives_the_same_model_whatever_the_process(files, tmp_path):
+    models = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        run("train", files / "train.txt", "--model", tmp_path / name, "--passes", 3, "--seed", seed)
+        models.append(SequenceTagger.load(tmp_path / name).w_.array.tobytes())
+    assert models[0] == models[1] != models[2]
+
+
+def test_training_says_in_words_what_it_did(files, tmp_path):
+    out = run("train", files / "train.txt", "--model", tmp_path / "m", "--passes", 3)
+    assert "passes 3" in out
+    assert "stopped by passes" in out
+    assert "model written to" in out
+
+
+def test_evaluate_prints_conllevals_lines_or_json(files):
+    report = json.loads(run("evaluate", files / "ner.dstruct", files / "test.txt", "--json"))
+    assert report["f1"] > 0.8
+    assert report["accuracy"] > 0.95
+    assert report["tokens_per_second"] > 0
+    assert set(report["per_type"]) == {"PER", "LOC", "ORG", "DATE", "QTY"}
+    assert report["tokens"] == sum(len(s.forms) for s in TEST)
+    table = run("evaluate", files / "ner.dstruct", files / "test.txt")
+    assert f"FB1:  {100 * report['f1']:.2f}" in table
+
+
+def test_predict_adds_a_column_and_reads_standard_input(files):
+    text = "Ada\nlives\nin\nLisbon\n\nHello\n"
+    out = run("predict", files / "ner.dstruct", stdin=text)
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert [row[0] for row in rows] == ["Ada", "lives", "in", "Lisbon", "", "Hello", ""]
+    assert rows[3][1] == "B-LOC"
+    assert out == run(
+        "predict", files / "ner.dstruct", "--text", stdin="Ada lives in Lisbon\nHello\n"
+    )
+
+
+def test_predict_ignores_a_label_column_that_is_there(files):
+    out = run("predict", files / "ner.dstruct", files / "test.txt")
+    words = [word for s in TEST for word in [*s.forms, ""]]
+    assert [line.split("\t")[0] for line in out.splitlines()] == words
+    assert all(line.count("\t") == 1 for line in out.splitlines() if line)
+
+
+def test_predict_gives_k_best_and_marginals(files):
+    text = "Ada lives in Lisbon\n"
+    out = run("predict", files / "ner.dstruct", "--text", "--k-best", 3, "--marginals", stdin=text)
+    blocks = out.strip().split("\n\n")
+    assert [block.splitlines()[0].split()[:2] for block in blocks] == [
+        ["#", str(k)] for k in (1, 2, 3)
+    ]
+    scores = [float(block.splitlines()[0].split()[2]) for block in blocks]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= float(line.split("\t")[2]) <= 1 for line in blocks[0].splitlines()[1:])
+    [row] = json.loads(
+        run(
+            "predict",
+            files / "ner.dstruct",
+            "--text",
+            "--k-best",
+            3,
+            "--marginals",
+            "--json",
+            stdin=text,
+        )
+    )["sentences"]
+    assert row["tokens"] == text.split()
+    assert row["k_best"][0]["labels"] == row["labels"]
+    assert len(row["marginals"]) == 4
+
+
+def test_columns_beside_the_word_can_be_used(files, tmp_path):
+    templates = tmp_path / "mine.txt"
+    templates.write_text("columns word tag\nbias\nword[-1..1]\ntag[-1..1]\ntag[-1] & tag[0]\n")
+    model = tmp_path / "m.dstruct"
+    run("train", files / "train-pos.txt", "--features", templates, "--model", model, "-C", 0.5)
+    assert json.loads(run("evaluate", model, files / "test-pos.txt", "--json"))["f1"] > 0.5
+    out = run("predict", model, files / "test-pos.txt")
+    assert all(line.count("\t") == 2 for line in out.splitlines() if line)
+    message = refusal("predict", model, stdin="one\ncolumn\n")
+    assert "has 1 columns; the model takes 2" in message
+
+
+def test_another_label_column_can_be_chosen(files, tmp_path):
+    model = tmp_path / "m.dstruct"
+    run(
+        "train", files / "train-pos.txt", "--label-column", 1, "--model", model, "--features", "pos"
+    )
+    report = run("evaluate", model, files / "test-pos.txt", "--label-column", 1, "--json")
+    assert json.loads(report)["accuracy"] > 0.85
+
+
+def test_compressed_files_are_read_as_they_are(files, tmp_path):
+    plain = (files / "train.txt").read_bytes()
+    (tmp_path / "train.txt.gz").write_bytes(gzip.compress(plain))
+    (tmp_path / "train.txt.xz").write_bytes(lzma.compress(plain))
+    arrays = []
+    for name in ("train.txt.gz", "train.txt.xz"):
+        run("train", tmp_path / name, "--model", tmp_path / "m", "--passes", 1)
+        arrays.append(SequenceTagger.load(tmp_path / "m").w_.array.tobytes())
+    assert arrays[0] == arrays[1]
+
+
+def test_bilou_learning_comes_back_as_iob2(files, tmp_path):
+    model = tmp_path / "m.dstruct"
+    run("train", files / "train.txt", "--model", model, "--scheme", "bilou", "-C", 0.5)
+    out = run("predict", model, files / "test.txt")
+    assert {line.split("\t")[1][:2] for line in out.splitlines() if line} == {"O", "B-", "I-"}
+    assert json.loads(run("evaluate", model, files / "test.txt", "--json"))["f1"] > 0.8
+
+
+def test_inspect_names_the_strongest_weights(files):
+    report = json.loads(run("inspect", files / "ner.dstruct", "--top", 4, "--json"))
+    assert len(report["weights"]) == len(report["transitions"]) == 4
+    sizes = [abs(row["weight"]) for row in report["weights"]]
+    assert sizes == sorted(sizes, reverse=True)
+    out = run("inspect", files / "ner.dstruct", "--top", 4, "--label", "B-LOC")
+    assert "B-LOC" in out
+
+
+def test_demo_learns_scores_and_tags():
+    out = run("demo")
+    assert "Learning curve" in out
+    assert "FB1" in out
+    assert "Lisbon" in out
+
+
+def test_help_is_there_for_every_command():
+    for command in ("train", "predict", "evaluate", "inspect", "demo"):
+        assert "Usage" in run(command, "--help")
+
+
+def test_ctrl_c_writes_the_model_learned_so_far(files, tmp_path):
+    model = tmp_path / "m.dstruct"
+    command = [
+        sys.executable, "-m", "dualstruct", "train", str(files / "train.txt"),
+        "--model", str(model), "--passes", "1000000", "--json",
+    ]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(2.5)
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=60)
+    assert process.returncode == 0, error
+    assert json.loads(out)["stopped_by"] == "interrupt"
+    assert SequenceTagger.load(model).predict([["Ada"]])
+
+
+def test_a_killed_run_resumes_to_the_same_model(files, tmp_path):
+    common = ["train", files / "train.txt", "--passes", 30, "--solver", "dcd"]
+    run(*common, "--model", tmp_path / "whole")
+    saved = ["--checkpoint", tmp_path / "state", "--model", tmp_path / "parts"]
+    run(*["train", files / "train.txt", "--passes", 13, "--solver", "dcd"], *saved)
+    run(*common, *saved, "--resume")
+    whole, parts = (SequenceTagger.load(tmp_path / name) for name in ("whole", "parts"))
+    assert whole.w_.array.tobytes() == parts.w_.array.tobytes()
+
+
+BAD_FILES = {
+    "ragged": (b"a X O\nb O\n", "bad.txt, line 2"),
+    "ragged later": (b"a O\n\nb O\nc\n", "bad.txt, line 4"),
+    "empty": (b"", "bad.txt"),
+    "only blank lines": (b"\n\n\n", "bad.txt"),
+    "not UTF-8": (b"a O\n\xff\xfe O\n", "bad.txt, line 2"),
+    "one column": (b"a\nb\n", "bad.txt"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_bad_file_is_refused_with_its_place(name, files, tmp_path):
+    content, place = BAD_FILES[name]
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(content)
+    keep = tmp_path / "keep.dstruct"
+    keep.write_bytes((files / "ner.dstruct").read_bytes())
+    before = keep.read_bytes()
+    assert place in refusal("train", bad, "--model", keep)
+    assert place in refusal("train", files / "train.txt", "--dev", bad, "--model", keep)
+    assert place in refusal("evaluate", keep, bad)
+    assert keep.read_bytes() == before
+
+
+def test_a_label_never_seen_is_named_with_its_line(files, tmp_path):
+    test = tmp_path / "test.txt"
+    test.write_text("Ada B-PER\n\nbarked O\nRex B-DOG\n")
+    done = dualstruct("evaluate", files / "ner.dstruct", test, "--json")
+    assert done.returncode == 0
+    assert "test.txt, line 4: the label 'B-DOG' was never seen in training" in done.stderr
+    assert json.loads(done.stdout)["per_type"]["DOG"]["support"] == 1
+    message = refusal("evaluate", files / "ner.dstruct", test, "--unseen-labels", "error")
+    assert message == "test.txt, line 4: the label 'B-DOG' was never seen in training"
+
+
+def test_contradictory_constraints_name_sentence_and_token(files, tmp_path):
+    bad = tmp_path / "bad.txt"
+    bad.write_text("a O\nb I-PER\n")
+    message = refusal("train", bad, "--model", tmp_path / "m", "--constraints", "iob2")
+    assert "sentence 1, token 2" in message
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-C", "-1"], "C is -1.0"),
+        (["--loss", "hinges"], "hinges"),
+        (["--solver", "adam"], "unknown solver 'adam'"),
+        (["--passes", "0"], "passes is 0"),
+        (["--gap", "-1"], "gap is -1.0"),
+        (["--hash-bits", "99"], "hash_bits"),
+        (["--features", "missing.tpl"], "missing.tpl"),
+        (["--constraints", "iob7"], "iob7"),
+        (["--scheme", "iob7"], "iob7"),
+        (["--label-column", "7"], "no column 7"),
+        (["--dev", "missing.txt"], "missing.txt"),
+    ],
+)
+def test_impossible_options_are_refused_in_one_sentence(options, message, files, tmp_path):
+    assert message in refusal("train", files / "train.txt", "--model", tmp_path / "m", *options)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_template_with_an_error_names_line_and_column(files, tmp_path):
+    templates = tmp_path / "mine.txt"
+    templates.write_text("bias\nword[0] & shape(word[0]\n")
+    message = refusal(
+        "train", files / "train.txt", "--features", templates, "--model", tmp_path / "m"
+    )
+    assert "mine.txt, line 2, column" in message
+
+
+def test_models_that_cannot_be_read_or_written_are_explained(files, tmp_path):
+    good = (files / "ner.dstruct").read_bytes()
+    for content, message in (
+        (b"no model", "damaged"),
+        (good[: len(good) // 3], "damaged"),
+        (b"", "damaged"),
+    ):
+        (tmp_path / "m").write_bytes(content)
+        for command in (["predict"], ["inspect"], ["evaluate"]):
+            rest = [files / "test.txt"] if command == ["evaluate"] else []
+            said = refusal(*command, tmp_path / "m", *rest, stdin="a\n")
+            assert message in said
+            assert "m" in said
+    assert "does not exist" in refusal("inspect", tmp_path / "nothing")
+    assert "no folder" in refusal("train", files / "train.txt", "--model", tmp_path / "no" / "m")
+    assert "is a folder" in refusal("train", files / "train.txt", "--model", tmp_path)
+    assert "no such file" in refusal("train", tmp_path / "nothing.txt", "--model", tmp_path / "x")
+
+
+def test_a_reader_that_stops_early_is_no_error(files):
+    predict = f"{sys.executable} -m dualstruct predict"
+    command = f"{predict} {files / 'ner.dstruct'} {files / 'train.txt'} | head -2"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 2

@@ -1,0 +1,199 @@
+"""The training loop: stopping, best weights, interrupts, checkpoints."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from dualstruct import Chain, InputError, Problem, Stopping, fit
+from dualstruct.datasets import make_chains
+from dualstruct.solvers import CPD, DCD, DCDLight, Solver
+
+DATA = make_chains(sentences=120, tokens=8, labels=4, features=60, noise=0.6, seed=1)
+
+
+def problem(C: float = 0.5) -> Problem:
+    return Problem(DATA.structure(), C=C)
+
+
+@pytest.mark.parametrize("solver", [DCD(), DCDLight(), CPD()])
+def test_a_certified_gap_stops_training(solver):
+    result = fit(problem(), solver, Stopping(gap=0.02, passes=500))
+    assert result.stopped_by == "gap"
+    assert 0 <= result.gap <= 0.02
+    assert result.gap == pytest.approx((result.primal - result.dual) / result.primal)
+    assert problem().primal(result.w) == pytest.approx(result.primal, rel=1e-6)
+    assert result.trace[-1].gap <= 0.02
+    assert all(point.gap is None or point.gap > 0.02 for point in result.trace[:-1])
+
+
+def test_passes_and_seconds_stop_training():
+    assert fit(problem(), DCD(), Stopping(passes=3)).passes == 3
+    result = fit(problem(), DCD(delta=0), Stopping(seconds=0.05))
+    assert result.stopped_by == "seconds"
+    assert result.passes >= 1
+
+
+def test_an_unreachable_gap_with_a_limit_says_what_it_reached():
+    result = fit(problem(), DCD(delta=1.0), Stopping(gap=1e-9, passes=5))
+    assert result.stopped_by == "passes"
+    assert result.gap > 1e-9
+
+
+def test_nothing_to_stop_on_is_refused():
+    with pytest.raises(InputError, match="nothing would stop training"):
+        fit(problem(), DCD(), Stopping())
+    for wrong in ({"passes": 0}, {"gap": -1}, {"seconds": -1}, {"patience": 0}):
+        with pytest.raises(InputError, match=f"{next(iter(wrong))} is"):
+            Stopping(**wrong)
+
+
+def test_the_best_dev_weights_are_kept():
+    scores = iter([0.1, 0.9, 0.3, 0.2, 0.4, 0.8])
+    weights = []
+
+    def dev(w) -> float:
+        weights.append(w.array.copy())
+        return next(scores)
+
+    result = fit(problem(), DCD(), Stopping(patience=4, passes=50), dev=dev)
+    assert result.stopped_by == "dev"
+    assert (result.passes, result.best_pass, result.dev_score) == (6, 2, 0.9)
+    np.testing.assert_array_equal(result.w.array, weights[1])
+    assert problem().primal(result.w) == pytest.approx(result.primal, rel=1e-6)
+    assert result.gap >= 0
+
+
+def test_the_trace_tells_the_whole_story():
+    result = fit(problem(), DCD(), Stopping(passes=6), certify_every=1, dev=lambda w: 0.5)
+    duals = [point.dual for point in result.trace]
+    assert [point.passes for point in result.trace] == [1, 2, 3, 4, 5, 6]
+    assert all(point.gap >= -1e-6 and point.primal >= point.dual for point in result.trace)
+    assert all(later >= before - 1e-4 for before, later in pairwise(duals))
+    assert [point.inference_calls for point in result.trace] == [120 * k for k in range(1, 7)]
+    seconds = [point.seconds for point in result.trace]
+    assert seconds == sorted(seconds)
+    assert result.trace[-1].cuts == result.cuts > 0
+    assert result.trace[0].dev_score == 0.5
+
+
+def test_a_callback_sees_every_pass_and_can_stop():
+    seen = []
+
+    def callback(point, iterate):
+        seen.append((point.passes, iterate.cuts))
+        return point.passes == 2
+
+    result = fit(problem(), DCD(), Stopping(passes=10), callbacks=[callback])
+    assert result.stopped_by == "callback"
+    assert [p for p, _ in seen] == [1, 2]
+
+
+@pytest.mark.parametrize("solver", [DCD(), DCDLight(), CPD()])
+def test_resuming_gives_the_uninterrupted_model_bit_for_bit(solver, tmp_path):
+    def dev(w) -> float:
+        return float(np.abs(w.array).sum() % 1)
+
+    stopping = Stopping(passes=25, patience=100)
+    whole = fit(problem(), solver, stopping, seed=3, dev=dev)
+    file = tmp_path / "run.checkpoint"
+    for passes in (4, 11, 25):  # three sittings; the rebuild after 20 passes is in the last
+        part = fit(
+            problem(),
+            solver,
+            Stopping(passes=passes, patience=100),
+            seed=3,
+            dev=dev,
+            checkpoint=file,
+            checkpoint_every=3,
+            resume=True,
+        )
+    assert part.w.array.tobytes() == whole.w.array.tobytes()
+    assert (part.passes, part.best_pass, part.cuts) == (25, whole.best_pass, whole.cuts)
+    assert part.inference_calls == whole.inference_calls
+    assert part.primal == whole.primal
+    assert len(part.trace) == 25
+
+
+def test_a_run_killed_between_checkpoints_goes_on_from_the_last_one(tmp_path):
+    file = tmp_path / "run.checkpoint"
+    whole = fit(problem(), DCD(), Stopping(passes=9), seed=5)
+
+    def fail(point, iterate):
+        if point.passes == 8:
+            raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        fit(problem(), DCD(), Stopping(passes=9), seed=5, callbacks=[fail], checkpoint=file,
+            checkpoint_every=3)  # fmt: skip
+    part = fit(problem(), DCD(), Stopping(passes=9), seed=5, checkpoint=file, resume=True)
+    assert part.w.array.tobytes() == whole.w.array.tobytes()
+
+
+def test_a_checkpoint_of_another_problem_is_refused(tmp_path):
+    file = tmp_path / "run.checkpoint"
+    fit(problem(), DCD(), Stopping(passes=2), checkpoint=file)
+    with pytest.raises(InputError, match=r"another run: its C is 0\.5, here 2\.0"):
+        fit(problem(C=2.0), DCD(), Stopping(passes=4), checkpoint=file, resume=True)
+    with pytest.raises(InputError, match="its solver is dcd, here cpd"):
+        fit(problem(), CPD(), Stopping(passes=4), checkpoint=file, resume=True)
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"run\.checkpoint is damaged"):
+        fit(problem(), DCD(), Stopping(passes=4), checkpoint=file, resume=True)
+
+
+def test_ctrl_c_keeps_what_was_learned():
+    def interrupt(point, iterate):
+        if point.passes == 3:
+            raise KeyboardInterrupt
+
+    result = fit(problem(), DCD(), Stopping(passes=10), callbacks=[interrupt])
+    assert result.stopped_by == "interrupt"
+    assert result.passes == 3
+    same = fit(problem(), DCD(), Stopping(passes=3))
+    np.testing.assert_allclose(result.w.array, same.w.array, atol=1e-6)
+
+
+def test_ctrl_c_reaches_a_long_pass_in_the_core():
+    big = make_chains(sentences=1000, tokens=300, labels=60, features=2000, seed=0)
+    timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
+    started = time.perf_counter()
+    timer.start()
+    result = fit(Problem(big.structure()), DCD(), Stopping(passes=10_000))
+    assert result.stopped_by == "interrupt"
+    assert time.perf_counter() - started < 30
+    # (α, w) is consistent although a pass was cut short.
+    assert result.gap >= 0
+
+
+def test_a_solver_that_does_not_take_the_loss_is_refused():
+    class Other(Solver):
+        name = "other"
+        losses = ("hinge",)
+
+        def run_pass(self, iterate):
+            raise AssertionError("must not run")
+
+    with pytest.raises(InputError, match="does not take the loss squared_hinge"):
+        fit(problem(), Other(), Stopping(passes=1))
+
+
+def test_no_examples_are_refused():
+    empty = make_chains(sentences=1, seed=0)
+    rows = empty.rows
+    none = type(rows)(
+        offsets=np.zeros(1, dtype=np.int64),
+        ids=rows.ids[:0],
+        values=None,
+        sentences=np.zeros(1, dtype=np.int64),
+        dimension=rows.dimension,
+    )
+    chain = Chain(none, 3, np.zeros(0, dtype=np.int32))
+    with pytest.raises(InputError, match="no examples"):
+        fit(Problem(chain), DCD(), Stopping(passes=1))
