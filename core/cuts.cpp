@@ -7,13 +7,15 @@ namespace dualstruct {
 
 static_assert(sizeof(Cut) % (2 * sizeof(Word)) == 0);
 
-bool CutStore::holds(std::int64_t i, std::span<const Word> words) const {
-    bool found = false;
-    for_each(i, [&](const Cut& cut) { found = found || std::ranges::equal(cut.words(), words); });
+Cut* CutStore::find(std::int64_t i, std::span<const Word> words) {
+    Cut* found = nullptr;
+    for_each(i, [&](Cut& cut) {
+        if (!found && std::ranges::equal(cut.words(), words)) found = &cut;
+    });
     return found;
 }
 
-void CutStore::add(std::int64_t i, const Difference& difference, double norm2) {
+Cut& CutStore::add(std::int64_t i, const Difference& difference, double norm2) {
     const Cut head{.alpha = 0,
                    .cost = difference.cost,
                    .norm2 = static_cast<float>(norm2),
@@ -39,6 +41,7 @@ void CutStore::add(std::int64_t i, const Difference& difference, double norm2) {
     b.used += static_cast<std::uint32_t>(head.extent());
     used_ += head.extent();
     ++cuts_;
+    return *reinterpret_cast<Cut*>(at);
 }
 
 void CutStore::remove_zeros(std::int64_t i) {

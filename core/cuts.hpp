@@ -49,8 +49,8 @@ public:
         const_cast<CutStore*>(this)->for_each(i, [&](const Cut& cut) { visit(cut); });
     }
 
-    bool holds(std::int64_t i, std::span<const Word> words) const;
-    void add(std::int64_t i, const Difference& difference, double norm2);
+    Cut* find(std::int64_t i, std::span<const Word> words);
+    Cut& add(std::int64_t i, const Difference& difference, double norm2);
     void remove_zeros(std::int64_t i);
     // Gives back the memory of removed cuts once half of the arena is garbage.
     void compact_if_worth_it();

@@ -14,48 +14,12 @@
 #include <vector>
 
 #include "cuts.hpp"
-#include "memory.hpp"
 #include "parallel.hpp"
 #include "random.hpp"
 #include "structure.hpp"
+#include "weights.hpp"
 
 namespace dualstruct {
-
-// A weight vector in a structure's layout.
-class Weights {
-public:
-    explicit Weights(const Structure& structure)
-        : dimension_(structure.dimension()), storage_(structure.storage()),
-          data_(allocate_floats(static_cast<std::size_t>(storage_))) {
-        structure.derive(data_.get());
-    }
-    float* data() { return data_.get(); }
-    const float* data() const { return data_.get(); }
-    std::int64_t dimension() const { return dimension_; }
-    double squared_norm() const {
-        return sum_squares([this](std::int64_t k) { return data_[k]; });
-    }
-    // ‖w − other‖².
-    double squared_distance(const Weights& other) const {
-        return sum_squares([this, &other](std::int64_t k) { return data_[k] - other.data_[k]; });
-    }
-
-private:
-    template <class Entry>
-    double sum_squares(Entry entry) const {
-        double total = 0;
-        for (std::int64_t k = 0; k < dimension_; k += 8) {  // rows are multiples of 8
-            float squares[8];  // products of floats vectorise; their sum is taken in double
-            for (int q = 0; q < 8; ++q) squares[q] = entry(k + q) * entry(k + q);
-            total += (double{squares[0]} + squares[1]) + (double{squares[2]} + squares[3]) +
-                     (double{squares[4]} + squares[5]) + (double{squares[6]} + squares[7]);
-        }
-        return total;
-    }
-
-    std::int64_t dimension_, storage_;
-    FloatBuffer data_;
-};
 
 // (α, w) with w = center + Σ_iy α_iy δ_i(y); no center stands for 0.
 class DualState {
@@ -65,6 +29,9 @@ public:
           sum_alpha(static_cast<std::size_t>(structure.size())), center_(center) {
         return_to_center();
     }
+
+    // Where w goes from now on is averaged there; null: nowhere.
+    Average* average = nullptr;
 
     // Recomputes w and the sums from the duals: float32 drifts.
     void rebuild() {
@@ -106,24 +73,43 @@ private:
     const Weights* center_;
 };
 
+// Buffers that the examples of a pass share.
+struct PassScratch {
+    explicit PassScratch(const Structure& structure, std::uint64_t seed)
+        : structure(structure.make_scratch()), random(seed ^ 0x5EED) {}
+    std::unique_ptr<Scratch> structure;
+    Random random;
+    std::vector<Cut*> order;
+    std::vector<double> violations;
+    std::vector<WeightedWords> terms;
+};
+
 // One example as a rule sees it.
 class Example {
 public:
-    Example(DualState& state, std::int64_t i, Random& random, std::vector<Cut*>& order)
-        : sum_alpha(state.sum_alpha[static_cast<std::size_t>(i)]), state_(state), i_(i), random_(random),
-          order_(order) {}
+    Example(DualState& state, std::int64_t i, PassScratch& scratch)
+        : sum_alpha(state.sum_alpha[static_cast<std::size_t>(i)]), scratch(scratch), state_(state), i_(i) {}
 
     double& sum_alpha;
+    PassScratch& scratch;
+    bool decoded = false;      // whether this update follows inference
+    Cut* found = nullptr;      // the cut that inference found; null: the truth, or not admitted
+
+    // The cuts, oldest first.
+    std::vector<Cut*>& cuts() {
+        scratch.order.clear();
+        state_.cuts.for_each(i_, [&](Cut& cut) { scratch.order.push_back(&cut); });
+        return scratch.order;
+    }
 
     // The cuts in random order, but the newest first.
     const std::vector<Cut*>& newest_first() {
-        order_.clear();
-        state_.cuts.for_each(i_, [&](Cut& cut) { order_.push_back(&cut); });
-        if (order_.size() > 1) {
-            std::swap(order_.front(), order_.back());
-            random_.shuffle(order_.begin() + 1, order_.end());
+        auto& order = cuts();
+        if (order.size() > 1) {
+            std::swap(order.front(), order.back());
+            scratch.random.shuffle(order.begin() + 1, order.end());
         }
-        return order_;
+        return order;
     }
 
     // H_i(y; w) = Δ_i(y) − w·δ_i(y).
@@ -136,8 +122,17 @@ public:
         const float step = static_cast<float>(alpha - cut.alpha);
         if (step == 0) return;
         state_.structure.axpy(state_.w.data(), i_, cut.words(), step);
+        if (state_.average) state_.average->add(state_.structure, i_, cut.words(), step);
         sum_alpha += alpha - cut.alpha;
         cut.alpha = alpha;
+    }
+
+    // ‖δ − δ'‖² of two cuts, ‖Σ c_p δ_p‖² of several.
+    double distance2(const Cut& a, const Cut& b) const {
+        return state_.structure.distance2(i_, a.words(), b.words(), *scratch.structure);
+    }
+    double combination_norm2(std::span<const WeightedWords> terms) const {
+        return state_.structure.combination_norm2(i_, terms, *scratch.structure);
     }
 
     void remove_zero_cuts() { state_.cuts.remove_zeros(i_); }
@@ -145,8 +140,6 @@ public:
 private:
     DualState& state_;
     std::int64_t i_;
-    Random& random_;
-    std::vector<Cut*>& order_;
 };
 
 struct PassReport {
@@ -161,13 +154,16 @@ struct PassReport {
 using Interrupt = std::function<bool()>;
 inline constexpr std::int64_t examples_between_asks = 256;
 
+// A Rule has
+//   loss(violation)               what an example's largest violation costs
+//   admits(example, violation, δ) whether the output with this violation is worth a cut
+//   update(example)               moves the example's duals; returns how far from optimal they were
 template <class Rule>
 PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const Interrupt& interrupt) {
     PassReport report;
     const auto order = shuffled_order(state.structure.size(), seed);
     const auto n = static_cast<std::int64_t>(order.size());
-    Random random(seed ^ 0x5EED);
-    std::vector<Cut*> scratch;
+    PassScratch scratch(state.structure, seed);
     for (std::int64_t q = 0; q < n; ++q) {
         if (q % examples_between_asks == 0 && interrupt()) {
             report.interrupted = true;
@@ -184,9 +180,11 @@ PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const
             });
         }
         const std::int64_t i = order[q];
-        if (state.cuts.empty(i)) continue;
-        Example example(state, i, random, scratch);
-        report.largest_violation = std::max(report.largest_violation, rule.update(example));
+        if (!state.cuts.empty(i)) {
+            Example example(state, i, scratch);
+            report.largest_violation = std::max(report.largest_violation, rule.update(example));
+        }
+        if (state.average) state.average->end_step();
     }
     return report;
 }
@@ -198,9 +196,7 @@ PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t
     const Structure& structure = state.structure;
     const auto order = shuffled_order(structure.size(), seed);
     const auto n = static_cast<std::int64_t>(order.size());
-    const auto scratch = structure.make_scratch();
-    Random random(seed ^ 0x5EED);
-    std::vector<Cut*> cut_order;
+    PassScratch scratch(structure, seed);
     Difference found;
     for (std::int64_t q = 0; q < n; ++q) {
         if (q % examples_between_asks == 0 && interrupt()) {
@@ -210,44 +206,66 @@ PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t
         if (q + 2 < n) structure.prefetch_example(order[q + 2]);
         if (q + 1 < n) structure.prefetch_decode(state.w.data(), order[q + 1]);
         const std::int64_t i = order[q];
-        structure.decode(state.w.data(), i, 1, *scratch);
+        structure.decode(state.w.data(), i, 1, *scratch.structure);
         ++report.inferences;
-        structure.difference(i, scratch->output, found);
-        Example example(state, i, random, cut_order);
+        structure.difference(i, scratch.structure->output, found);
+        Example example(state, i, scratch);
+        example.decoded = true;
+        double violation = 0;
         if (!found.words.empty()) {
-            const double violation = found.cost - structure.dot(state.w.data(), i, found.words);
+            violation = found.cost - structure.dot(state.w.data(), i, found.words);
             report.loss += rule.loss(violation);
-            const double excess = rule.excess(violation, example.sum_alpha);
-            report.largest_violation = std::max(report.largest_violation, excess);
-            if (excess >= delta && !state.cuts.holds(i, found.words)) {
-                state.cuts.add(i, found, structure.inner(i, found.words, found.words, *scratch));
+            example.found = state.cuts.find(i, found.words);
+            if (!example.found && rule.admits(example, violation, delta)) {
+                const double norm2 = structure.inner(i, found.words, found.words, *scratch.structure);
+                example.found = &state.cuts.add(i, found, norm2);
                 ++report.added;
             }
         }
-        if (!state.cuts.empty(i)) rule.update(example);
+        if (!state.cuts.empty(i)) {
+            report.largest_violation = std::max(report.largest_violation, rule.update(example));
+        }
+        if (state.average) state.average->end_step();
     }
     state.cuts.compact_if_worth_it();
     return report;
 }
 
-// max_y H_i(y; w) of every example at a fixed w: what a certificate needs.
-inline std::vector<double> largest_violations(const Structure& structure, const Weights& w, int threads,
-                                              const Interrupt& interrupt) {
+// measure(i, scratch, difference) of every example, on several threads.
+template <class Measure>
+std::vector<double> for_all(const Structure& structure, int threads, const Interrupt& interrupt, Measure measure) {
     std::vector<double> result(static_cast<std::size_t>(structure.size()));
     for_each_range(structure.size(), threads, [&](std::int64_t begin, std::int64_t end, int thread) {
         const auto scratch = structure.make_scratch();
-        Difference found;
+        Difference difference;
         for (std::int64_t i = begin; i < end; ++i) {
             // Only the calling thread may ask: signals are its business.
             if (thread == 0 && (i - begin) % examples_between_asks == 0 && interrupt()) return;
-            if (i + 1 < end) structure.prefetch_decode(w.data(), i + 1);
-            structure.decode(w.data(), i, 1, *scratch);
-            structure.difference(i, scratch->output, found);
-            const double h = found.words.empty() ? 0 : found.cost - structure.dot(w.data(), i, found.words);
-            result[static_cast<std::size_t>(i)] = std::max(h, 0.0);
+            result[static_cast<std::size_t>(i)] = measure(i, *scratch, difference, i + 1 < end);
         }
     });
     return result;
+}
+
+// max_y (cost_weight·Δ_i(y) − w·δ_i(y)) of every example at a fixed w: what a certificate needs.
+inline std::vector<double> largest_violations(const Structure& structure, const Weights& w, double cost_weight,
+                                              int threads, const Interrupt& interrupt) {
+    return for_all(structure, threads, interrupt,
+                   [&](std::int64_t i, Scratch& scratch, Difference& found, bool more) {
+                       if (more) structure.prefetch_decode(w.data(), i + 1);
+                       structure.decode(w.data(), i, static_cast<float>(cost_weight), scratch);
+                       structure.difference(i, scratch.output, found);
+                       if (found.words.empty()) return 0.0;
+                       return std::max(cost_weight * found.cost - structure.dot(w.data(), i, found.words), 0.0);
+                   });
+}
+
+// (1/β) log Σ_y exp β(γΔ_i(y) − w·δ_i(y)) of every example at a fixed w.
+inline std::vector<double> log_losses(const Structure& structure, const Weights& w, double beta, double gamma,
+                                      int threads, const Interrupt& interrupt) {
+    return for_all(structure, threads, interrupt, [&](std::int64_t i, Scratch& scratch, Difference&, bool) {
+        return structure.log_loss(w.data(), i, beta, gamma, scratch);
+    });
 }
 
 }  // namespace dualstruct

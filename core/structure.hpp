@@ -35,6 +35,17 @@ struct Difference {
     float cost = 0;           // Δ_i(y)
 };
 
+struct WeightedWords {
+    std::span<const Word> words;
+    double coefficient;
+};
+
+// Thrown by a structure that lacks what a solver asks of it.
+class Unsupported : public std::logic_error {
+public:
+    using std::logic_error::logic_error;
+};
+
 class Structure {
 public:
     virtual ~Structure() = default;
@@ -59,6 +70,24 @@ public:
     virtual double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
                          Scratch& scratch) const = 0;
 
+    // ‖δ − δ'‖² and ‖Σ_p coefficient_p δ_p‖².
+    virtual double distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
+                             Scratch& scratch) const = 0;
+    virtual double combination_norm2(std::int64_t i, std::span<const WeightedWords> terms,
+                                     Scratch& scratch) const = 0;
+
+    // The k best outputs of decode's objective, best first.
+    virtual std::vector<std::vector<std::int32_t>> best_outputs(const float* w, std::int64_t i, float cost_weight,
+                                                                int k, Scratch& scratch) const;
+
+    // With p(y) ∝ exp β(w·φ_i(y) + γΔ_i(y)): (1/β) log Σ_y exp β(γΔ_i(y) − w·δ_i(y)). What the two
+    // functions after it need of p stays in scratch.
+    virtual double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const;
+    // target += step·(φ_i(y_i) − E φ_i(y)).
+    virtual void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const;
+    // ‖φ_i(y_i) − E φ_i(y)‖².
+    virtual double expected_difference_norm2(std::int64_t i, Scratch& scratch) const;
+
     // w·φ_i(y) and w += step·φ_i(y) of a whole output.
     virtual double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const = 0;
     virtual void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output,
@@ -69,5 +98,25 @@ public:
     virtual void prefetch_decode(const float*, std::int64_t) const {}
     virtual void prefetch_cut(const float*, std::int64_t, std::span<const Word>) const {}
 };
+
+inline std::vector<std::vector<std::int32_t>> Structure::best_outputs(const float* w, std::int64_t i,
+                                                                      float cost_weight, int k,
+                                                                      Scratch& scratch) const {
+    if (k > 1) throw Unsupported("this structure has no k-best decoder");
+    decode(w, i, cost_weight, scratch);
+    return {scratch.output};
+}
+
+inline double Structure::log_loss(const float*, std::int64_t, double, double, Scratch&) const {
+    throw Unsupported("this structure has no expectations");
+}
+
+inline void Structure::add_expected_difference(float*, std::int64_t, float, Scratch&) const {
+    throw Unsupported("this structure has no expectations");
+}
+
+inline double Structure::expected_difference_norm2(std::int64_t, Scratch&) const {
+    throw Unsupported("this structure has no expectations");
+}
 
 }  // namespace dualstruct

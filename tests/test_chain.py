@@ -109,6 +109,30 @@ def test_cut_arithmetic_equals_dense_vectors(case):
         assert w @ naive.phi(i, y) == pytest.approx(best, abs=1e-4)
 
 
+@settings(max_examples=500, deadline=None)
+@given(chains, st.sampled_from([0.3, 1.0, 4.0]), st.sampled_from([0.0, 1.0]))
+def test_expected_features_equal_the_sum_over_all_labellings(case, beta, gamma):
+    naive, chain, w, weights, rng = build(case)
+    for i in range(len(chain)):
+        outputs = naive.outputs(i)
+        scores = np.array([gamma * naive.loss(i, y) - w @ naive.delta(i, y) for y in outputs])
+        p = np.exp(beta * (scores - scores.max()))
+        p /= p.sum()
+        expected = sum(q * naive.delta(i, y) for q, y in zip(p, outputs, strict=True))
+        target = chain.new_weights()
+        loss, norm2 = chain.core.log_loss(weights, i, beta, gamma, target, 2.0)
+        soft = np.log(np.exp(beta * (scores - scores.max())).sum()) / beta + scores.max()
+        assert loss == pytest.approx(soft, abs=2e-4)
+        assert norm2 == pytest.approx(expected @ expected, abs=1e-3)
+        emission, transition = naive.split(2 * expected)
+        np.testing.assert_allclose(chain.emission_weights(target), emission, atol=2e-4)
+        np.testing.assert_allclose(chain.transition_weights(target), transition, atol=2e-4)
+        a, b = (outputs[rng.integers(len(outputs))] for _ in range(2))
+        words = [chain.core.difference(i, np.array(y, dtype=np.int32))[1] for y in (a, b)]
+        apart = naive.delta(i, a) - naive.delta(i, b)
+        assert chain.core.distance2(i, *words) == pytest.approx(apart @ apart, abs=1e-4)
+
+
 def long_chain(
     rng, tokens: int, labels: int, features: int = 6
 ) -> tuple[Chain, np.ndarray, np.ndarray]:

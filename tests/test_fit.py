@@ -13,7 +13,7 @@ import pytest
 
 from dualstruct import Chain, InputError, Problem, Stopping, fit
 from dualstruct.datasets import make_chains
-from dualstruct.solvers import CPD, DCD, DCDLight, Solver
+from dualstruct.solvers import CPD, DCD, Averaged, DCDLight, DualSolver
 
 DATA = make_chains(sentences=120, tokens=8, labels=4, features=60, noise=0.6, seed=1)
 
@@ -160,6 +160,36 @@ def test_ctrl_c_keeps_what_was_learned():
     np.testing.assert_allclose(result.w.array, same.w.array, atol=1e-6)
 
 
+def test_averaged_weights_are_the_mean_over_all_steps():
+    data = make_chains(sentences=1, tokens=9, labels=3, features=20, noise=0.5, seed=2)
+    one = Problem(data.structure(), C=0.3)  # one example: a step is a pass over it
+    solver = Averaged(DCDLight(delta=0.0))
+    seen = []
+    result = fit(
+        one,
+        solver,
+        Stopping(passes=6),
+        callbacks=[lambda point, iterate: seen.append(iterate.w.array.copy())],
+    )
+    np.testing.assert_allclose(result.w.array, np.mean(seen, axis=0), atol=1e-6)
+
+
+def test_an_averaged_run_resumes_bit_for_bit(tmp_path):
+    solver = Averaged(DCD())
+    whole = fit(problem(), solver, Stopping(passes=6), seed=3)
+    for passes in (2, 6):
+        part = fit(
+            problem(),
+            solver,
+            Stopping(passes=passes),
+            seed=3,
+            checkpoint=tmp_path / "c",
+            resume=True,
+        )
+    assert part.w.array.tobytes() == whole.w.array.tobytes()
+    assert whole.gap >= 0
+
+
 def test_ctrl_c_reaches_a_long_pass_in_the_core():
     big = make_chains(sentences=1000, tokens=300, labels=60, features=2000, seed=0)
     timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
@@ -173,7 +203,7 @@ def test_ctrl_c_reaches_a_long_pass_in_the_core():
 
 
 def test_a_solver_that_does_not_take_the_loss_is_refused():
-    class Other(Solver):
+    class Other(DualSolver):
         name = "other"
         losses = ("hinge",)
 

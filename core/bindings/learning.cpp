@@ -16,6 +16,7 @@
 #include "rules/dcd.hpp"
 #include "simd/dispatch.hpp"
 #include "structures/chain.hpp"
+#include "weights.hpp"
 
 namespace dualstruct {
 
@@ -61,6 +62,25 @@ PassReport run(Pass pass) {
     }
     raise_if_signalled();
     return report;
+}
+
+template <class Measure>
+Array<double> for_every_example(Measure measure) {
+    std::vector<double> values;
+    {
+        nb::gil_scoped_release no_gil;
+        values = measure(SignalCheck());
+    }
+    raise_if_signalled();
+    return to_numpy(std::move(values));
+}
+
+void assign(Weights& w, const Structure& structure, Input<float> values) {
+    if (static_cast<std::int64_t>(values.size()) != w.dimension() || structure.dimension() != w.dimension()) {
+        throw std::invalid_argument("the weights have another shape than the structure");
+    }
+    std::copy_n(values.data(), values.size(), w.data());
+    structure.derive(w.data());
 }
 
 // A rule's class for Python and the passes that take it: one row a rule.
@@ -148,6 +168,8 @@ void bind_learning(nb::module_& m) {
             std::rethrow_exception(p);
         } catch (const Infeasible& e) {
             PyErr_SetObject(infeasible, nb::make_tuple(e.example, e.part).ptr());
+        } catch (const Unsupported& e) {
+            PyErr_SetString(PyExc_NotImplementedError, e.what());
         }
     });
 
@@ -161,13 +183,7 @@ void bind_learning(nb::module_& m) {
             return nb::ndarray<const float, nb::numpy, nb::ndim<1>>(
                 w.data(), {static_cast<std::size_t>(w.dimension())}, nb::find(w));
         }, nb::rv_policy::reference_internal)
-        .def("assign", [](Weights& w, const Structure& structure, Input<float> values) {
-            if (static_cast<std::int64_t>(values.size()) != w.dimension() || structure.dimension() != w.dimension()) {
-                throw std::invalid_argument("the weights have another shape than the structure");
-            }
-            std::copy_n(values.data(), values.size(), w.data());
-            structure.derive(w.data());
-        }, "structure"_a, "values"_a)
+        .def("assign", &assign, "structure"_a, "values"_a)
         .def("squared_norm", &Weights::squared_norm, nb::call_guard<nb::gil_scoped_release>())
         .def("squared_distance", &Weights::squared_distance, "other"_a, nb::call_guard<nb::gil_scoped_release>());
 
@@ -181,6 +197,8 @@ void bind_learning(nb::module_& m) {
     state.def(nb::init<const Structure&, Weights&, const Weights*>(), "structure"_a, "w"_a, "center"_a.none() = nb::none(),
               nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
         .def_prop_ro("cuts", [](const DualState& s) { return s.cuts.size(); })
+        .def("average_into", [](DualState& s, Average* average) { s.average = average; }, "average"_a.none(),
+             nb::keep_alive<1, 2>())
         .def("rebuild", &DualState::rebuild, nb::call_guard<nb::gil_scoped_release>())
         .def("sum_alpha_cost", &DualState::sum_alpha_cost, nb::call_guard<nb::gil_scoped_release>())
         .def("sum_alpha", [](const DualState& s) { return to_numpy(std::vector<double>(s.sum_alpha)); })
@@ -207,15 +225,31 @@ void bind_learning(nb::module_& m) {
     bind_rule<DCDRule>(m, state, "DCDRule");
     bind_rule<GatherRule>(m, state, "GatherRule");
 
-    m.def("largest_violations", [](const Structure& structure, const Weights& w, int threads) {
-        std::vector<double> violations;
-        {
-            nb::gil_scoped_release no_gil;
-            violations = largest_violations(structure, w, threads, SignalCheck());
-        }
-        raise_if_signalled();
-        return to_numpy(std::move(violations));
-    }, "structure"_a, "w"_a, "threads"_a = 1);
+    m.def("largest_violations", [](const Structure& structure, const Weights& w, double cost_weight, int threads) {
+        return for_every_example([&](const Interrupt& interrupt) {
+            return largest_violations(structure, w, cost_weight, threads, interrupt);
+        });
+    }, "structure"_a, "w"_a, "cost_weight"_a = 1.0, "threads"_a = 1);
+    m.def("log_losses", [](const Structure& structure, const Weights& w, double beta, double gamma, int threads) {
+        return for_every_example([&](const Interrupt& interrupt) {
+            return log_losses(structure, w, beta, gamma, threads, interrupt);
+        });
+    }, "structure"_a, "w"_a, "beta"_a, "gamma"_a, "threads"_a = 1);
+
+    nb::class_<Average>(m, "Average")
+        .def(nb::init<const Structure&>(), "structure"_a)
+        .def("write", &Average::write, "structure"_a, "v"_a, "scale"_a, "out"_a,
+             nb::call_guard<nb::gil_scoped_release>())
+        .def("save", [](Average& average) {
+            const float* late = average.late().data();
+            return nb::make_tuple(to_numpy(std::vector<float>(late, late + average.late().dimension())),
+                                  average.scales(), average.steps());
+        })
+        .def("load", [](Average& average, const Structure& structure, Input<float> late, double scales,
+                        std::int64_t steps) {
+            assign(average.late(), structure, late);
+            average.set(scales, steps);
+        }, "structure"_a, "late"_a, "scales"_a, "steps"_a);
 
     nb::class_<Chain, Structure>(m, "Chain")
         .def("__init__", [](Chain* self, Input<std::int64_t> sentences, Input<std::int64_t> offsets,
@@ -294,6 +328,17 @@ void bind_learning(nb::module_& m) {
         .def("axpy", [](const Chain& c, Weights& w, std::int64_t i, Input<Word> words, float step) {
             c.axpy(w.data(), i, view(words), step);
         }, "w"_a, "i"_a, "words"_a, "step"_a)
+        .def("log_loss", [](const Chain& c, const Weights& w, std::int64_t i, double beta, double gamma,
+                            Weights* target, float step) {
+            const auto scratch = c.make_scratch();
+            const double loss = c.log_loss(w.data(), i, beta, gamma, *scratch);
+            if (target) c.add_expected_difference(target->data(), i, step, *scratch);
+            return nb::make_tuple(loss, c.expected_difference_norm2(i, *scratch));
+        }, "w"_a, "i"_a, "beta"_a, "gamma"_a, "target"_a.none() = nb::none(), "step"_a = 1.0f)
+        .def("distance2", [](const Chain& c, std::int64_t i, Input<Word> a, Input<Word> b) {
+            const auto scratch = c.make_scratch();
+            return c.distance2(i, view(a), view(b), *scratch);
+        }, "i"_a, "a"_a, "b"_a)
         .def("inner", [](const Chain& c, std::int64_t i, Input<Word> a, Input<Word> b) {
             const auto scratch = c.make_scratch();
             return c.inner(i, view(a), view(b), *scratch);

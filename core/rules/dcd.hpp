@@ -15,17 +15,21 @@ struct DCDRule {
 
     double loss(double violation) const { return violation > 0 ? violation * violation : 0; }
 
-    // The gradient of the dual in a new α_iy: positive when the cut is worth having.
-    double excess(double violation, double sum_alpha) const { return violation - sum_alpha / (2 * C); }
+    // The gradient of the dual in α_iy.
+    double gradient(double violation, double sum_alpha) const { return violation - sum_alpha / (2 * C); }
+
+    bool admits(Example& example, double violation, double delta) const {
+        return gradient(violation, example.sum_alpha) >= delta;
+    }
 
     // Line 1–7. Returns the largest projected gradient met.
     double update(Example& example) const {
         double largest = 0;
         bool zeros = false;
         for (Cut* cut : example.newest_first()) {
-            const double gradient = excess(example.violation(*cut), example.sum_alpha);
-            const double d = gradient / (cut->norm2 + 1 / (2 * C));
-            largest = std::max(largest, cut->alpha > 0 ? std::abs(gradient) : gradient);
+            const double ascent = gradient(example.violation(*cut), example.sum_alpha);
+            const double d = ascent / (cut->norm2 + 1 / (2 * C));
+            largest = std::max(largest, cut->alpha > 0 ? std::abs(ascent) : ascent);
             example.set_alpha(*cut, std::max(cut->alpha + d, 0.0));
             zeros = zeros || cut->alpha == 0;
         }
@@ -34,9 +38,13 @@ struct DCDRule {
     }
 };
 
-// Leaves the duals alone: a visit with it only gathers cuts, at a fixed w.
+// Leaves the duals alone: a visit with it only gathers cuts, at a fixed w, and reports how much
+// the best new cut promises.
 struct GatherRule : DCDRule {
-    double update(Example&) const { return 0; }
+    double update(Example& example) const {
+        if (!example.found || example.found->alpha > 0) return 0;
+        return gradient(example.violation(*example.found), example.sum_alpha);
+    }
 };
 
 }  // namespace dualstruct

@@ -18,6 +18,7 @@ struct ChainScratch final : Scratch {
     FloatScratch maxima, emissions, forward, backward;
     std::vector<double> shifts;
     SparseSum sum, other;
+    ChainExpectation expectation{};
 };
 
 int token_of(Word word) { return static_cast<int>(word >> Chain::label_bits); }
@@ -210,19 +211,23 @@ void Chain::axpy(float* w, std::int64_t i, std::span<const Word> words, float st
         [&](int from, int to, int sign) { move_transition(w, from, to, sign * step); });
 }
 
-void Chain::accumulate(std::int64_t i, std::span<const Word> words, SparseSum& sum) const {
-    std::size_t entries = 4 * words.size() + 4;
+// How many entries accumulate adds at most.
+std::size_t Chain::entries(std::int64_t i, std::span<const Word> words) const {
+    std::size_t total = 4 * words.size() + 4;
     for (Word word : words) {
         const std::int64_t token = data_.sentences[i] + token_of(word);
-        entries += static_cast<std::size_t>(2 * (data_.offsets[token + 1] - data_.offsets[token]));
+        total += static_cast<std::size_t>(2 * (data_.offsets[token + 1] - data_.offsets[token]));
     }
-    sum.reset(entries);
+    return total;
+}
+
+void Chain::accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const {
     walk(
         i, words,
         [&](std::int64_t token, int truth, int label) {
             for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
                 const std::uint64_t row = static_cast<std::uint64_t>(data_.features[f]) * stride_;
-                const float value = data_.values.empty() ? 1 : data_.values[f];
+                const float value = data_.values.empty() ? coefficient : coefficient * data_.values[f];
                 sum.add(row + truth, value);
                 sum.add(row + label, -value);
             }
@@ -230,17 +235,110 @@ void Chain::accumulate(std::int64_t i, std::span<const Word> words, SparseSum& s
         [&](int from, int to, int sign) {
             const bool end = to == data_.labels;
             const std::int64_t row = transition_row(end ? data_.labels + 1 : from);
-            sum.add(static_cast<std::uint64_t>(row * stride_ + (end ? from : to)), static_cast<float>(sign));
+            sum.add(static_cast<std::uint64_t>(row * stride_ + (end ? from : to)), sign * coefficient);
         });
 }
 
 double Chain::inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
                     Scratch& scratch) const {
     auto& buffers = static_cast<ChainScratch&>(scratch);
-    accumulate(i, a, buffers.sum);
+    buffers.sum.reset(entries(i, a));
+    accumulate(i, a, 1, buffers.sum);
     if (std::ranges::equal(a, b)) return buffers.sum.squared_norm();
-    accumulate(i, b, buffers.other);
+    buffers.other.reset(entries(i, b));
+    accumulate(i, b, 1, buffers.other);
     return buffers.sum.inner(buffers.other);
+}
+
+double Chain::distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const {
+    const WeightedWords terms[] = {{a, 1}, {b, -1}};
+    return combination_norm2(i, terms, scratch);
+}
+
+double Chain::combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const {
+    auto& sum = static_cast<ChainScratch&>(scratch).sum;
+    std::size_t total = 0;
+    for (const auto& term : terms) total += entries(i, term.words);
+    sum.reset(total);
+    for (const auto& term : terms) accumulate(i, term.words, static_cast<float>(term.coefficient), sum);
+    return sum.squared_norm();
+}
+
+std::vector<std::vector<std::int32_t>> Chain::best_outputs(const float* w, std::int64_t i, float cost_weight, int k,
+                                                           Scratch& scratch) const {
+    std::vector<std::vector<std::int32_t>> outputs;
+    for (auto& found : k_best(w, i, cost_weight, k, scratch)) outputs.push_back(std::move(found.labels));
+    return outputs;
+}
+
+double Chain::log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const {
+    auto& buffers = static_cast<ChainScratch&>(scratch);
+    buffers.expectation = expectation(w, i, beta, gamma, true, scratch);
+    const std::int64_t first = data_.sentences[i];
+    return buffers.expectation.log_partition -
+           score(w, i, data_.truth.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(tokens(i))));
+}
+
+// φ(y_i) − E φ(y) entry by entry: emit(token, label, difference), move(from, to, difference).
+template <class Emit, class Move>
+void Chain::walk_expected(std::int64_t i, const ChainExpectation& expected, Emit emit, Move move) const {
+    const std::int64_t n = tokens(i), first = data_.sentences[i];
+    const int K = data_.labels;
+    const std::int32_t* truth = data_.truth.data() + first;
+    if (n == 0) return;
+    std::vector<float> steps(static_cast<std::size_t>(K) * K);
+    for (std::int64_t t = 0; t < n; ++t) {
+        const float* p = expected.labels.data() + t * K;
+        emit(first + t, p, truth[t]);
+        if (t) {
+            const float* pairs = expected.pairs.data() + (t - 1) * K * K;
+            for (std::size_t k = 0; k < steps.size(); ++k) steps[k] -= pairs[k];
+            steps[static_cast<std::size_t>(truth[t - 1]) * K + truth[t]] += 1;
+        }
+    }
+    for (int k = 0; k < K; ++k) {
+        move(K, k, (truth[0] == k) - expected.labels[static_cast<std::size_t>(k)]);
+        move(k, K, (truth[n - 1] == k) - expected.labels[static_cast<std::size_t>((n - 1) * K + k)]);
+        for (int j = 0; j < K; ++j) move(j, k, steps[static_cast<std::size_t>(j) * K + k]);
+    }
+}
+
+void Chain::add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const {
+    const auto& expected = static_cast<ChainScratch&>(scratch).expectation;
+    walk_expected(
+        i, expected,
+        [&](std::int64_t token, const float* p, int truth) {
+            for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
+                float* row = target + std::int64_t{data_.features[f]} * stride_;
+                const float change = data_.values.empty() ? step : step * data_.values[f];
+                for (int k = 0; k < data_.labels; ++k) row[k] -= change * p[k];
+                row[truth] += change;
+            }
+        },
+        [&](int from, int to, float difference) { move_transition(target, from, to, step * difference); });
+}
+
+double Chain::expected_difference_norm2(std::int64_t i, Scratch& scratch) const {
+    auto& buffers = static_cast<ChainScratch&>(scratch);
+    const int K = data_.labels;
+    std::size_t rows = static_cast<std::size_t>(data_.offsets[data_.sentences[i + 1]] -
+                                                data_.offsets[data_.sentences[i]]);
+    buffers.sum.reset(rows * K + static_cast<std::size_t>(K) * (K + 2));
+    walk_expected(
+        i, buffers.expectation,
+        [&](std::int64_t token, const float* p, int truth) {
+            for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
+                const std::uint64_t row = static_cast<std::uint64_t>(data_.features[f]) * stride_;
+                const float value = data_.values.empty() ? 1 : data_.values[f];
+                for (int k = 0; k < K; ++k) buffers.sum.add(row + k, value * ((k == truth) - p[k]));
+            }
+        },
+        [&](int from, int to, float difference) {
+            const bool end = to == K;
+            const std::int64_t row = transition_row(end ? K + 1 : from);
+            buffers.sum.add(static_cast<std::uint64_t>(row * stride_ + (end ? from : to)), difference);
+        });
+    return buffers.sum.squared_norm();
 }
 
 double Chain::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {

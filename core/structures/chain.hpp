@@ -75,6 +75,14 @@ public:
     void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
     double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
                  Scratch& scratch) const override;
+    double distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
+                     Scratch& scratch) const override;
+    double combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const override;
+    std::vector<std::vector<std::int32_t>> best_outputs(const float* w, std::int64_t i, float cost_weight, int k,
+                                                        Scratch& scratch) const override;
+    double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
+    void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override;
+    double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override;
     double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const override;
     void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output,
                       float step) const override;
@@ -105,8 +113,11 @@ private:
     void walk(std::int64_t i, std::span<const Word> words, Emit emit, Move move) const;
     template <class Emit, class Move>
     void walk_output(std::int64_t i, std::span<const std::int32_t> output, Emit emit, Move move) const;
+    template <class Emit, class Move>
+    void walk_expected(std::int64_t i, const ChainExpectation& expected, Emit emit, Move move) const;
     void move_transition(float* w, int from, int to, float step) const;
-    void accumulate(std::int64_t i, std::span<const Word> words, SparseSum& sum) const;
+    std::size_t entries(std::int64_t i, std::span<const Word> words) const;
+    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const;
 
     ChainData data_;
     int stride_;

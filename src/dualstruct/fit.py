@@ -19,7 +19,7 @@ from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.files.arrays import read_arrays, write_arrays
 from dualstruct.problem import Certificate, Problem, relative_gap
-from dualstruct.solvers import DualIterate, Solver
+from dualstruct.solvers import Iterate, Solver
 
 CHECKPOINT_FORMAT = "dualstruct checkpoint"
 #: Passes between two computations of w from the duals: after 80 passes of float32 sums the
@@ -97,7 +97,7 @@ class Stopping:
                 raise InputError(f"{name} is {value}; it must be at least {least}")
 
 
-Callback = Callable[[TracePoint, DualIterate], "bool | None"]
+Callback = Callable[[TracePoint, Iterate], "bool | None"]
 
 
 def fit(
@@ -176,7 +176,9 @@ class _Run:
         self.problem = problem
         self.solver = solver
         self.dev = dev
-        self.iterate = solver.start(problem, seed)
+        self.iterate: Iterate = solver.start(problem, seed)
+        if solver.averaged:
+            self.iterate.start_averaging()
         self.trace: list[TracePoint] = []
         self.best_w: NDArray[np.float32] | None = None
         self.best_score: float | None = None
@@ -203,16 +205,16 @@ class _Run:
         certificate = None
         if (certify_every and passes % certify_every == 0) or (
             # Losses met on the way are larger than those at the end of the pass.
-            stopping.gap is not None and estimate <= 2 * stopping.gap
+            stopping.gap is not None and estimate is not None and not estimate > 2 * stopping.gap
         ):
             certificate = self._certify()
-        score = None if self.dev is None else self.dev(self.iterate.w)
-        if score is not None and (self.best_score is None or score > self.best_score):
-            self.best_w, self.best_score, self.best_pass = (
-                self.iterate.w.array.copy(),
-                score,
-                passes,
-            )
+        score = None
+        if self.dev is not None:
+            answer = self.iterate.answer()
+            score = self.dev(answer)
+            if self.best_score is None or score > self.best_score:
+                self.best_w, self.best_score = answer.array.copy(), score
+                self.best_pass = passes
         point = TracePoint(
             passes=passes,
             seconds=self.seconds,
@@ -229,7 +231,7 @@ class _Run:
 
     def _certify(self) -> Certificate:
         self.iterate.rebuild()
-        return self.problem.certify(self.iterate.w, self.iterate.dual())
+        return self.problem.certify(self.iterate.answer(), self.iterate.dual())
 
     def reason_to_stop(self, stopping: Stopping) -> str | None:
         if not self.trace:
@@ -247,9 +249,10 @@ class _Run:
 
     def finish(self, stopped_by: str) -> FitResult:
         last = self._certify()
-        w, certificate = self.iterate.w, last
+        w, certificate = self.iterate.answer(), last
         passes = len(self.trace)
-        if self.best_w is not None and self.best_pass != passes:
+        # An interrupted pass has moved w beyond the weights that were judged.
+        if self.best_w is not None and (self.best_pass != passes or stopped_by == "interrupt"):
             w = self.problem.structure.new_weights(self.best_w)
             certificate = self.problem.certify(w, last.dual)
         return FitResult(
@@ -277,6 +280,7 @@ class _Run:
             "C": self.problem.C,
             "solver": self.solver.name,
             "settings": self.solver.settings(),
+            "averaged": self.solver.averaged,
         }
 
     def save(self, path: str | Path) -> None:

@@ -1,10 +1,17 @@
-"""The losses: what one example costs given its violations, and their terms in the dual.
+"""The losses: what one example costs at w, and their terms in the dual.
 
 With H_i(y; w) = Δ_i(y) − w·δ_i(y) and P(w) = ½‖w‖² + C Σ_i ℓ_i(w):
 
-| loss          | ℓ_i(w)           | dual                                          |
-| ------------- | ---------------- | --------------------------------------------- |
-| squared_hinge | (max_y H_i(y))²  | α ≥ 0, and the penalty (1/4C) Σ_i (Σ_y α_iy)² |
+| loss                 | ℓ_i(w)                                     | dual                        |
+| -------------------- | ------------------------------------------ | --------------------------- |
+| hinge                | max_y H_i(y)                               | α ≥ 0, Σ_y α_iy ≤ C         |
+| squared_hinge        | (max_y H_i(y))²                            | α ≥ 0, − Σ_i (Σ_y α_iy)²/4C |
+| softmax_margin(β, γ) | (1/β) log Σ_y exp β(γΔ_i(y) − w·δ_i(y))    | entropy                     |
+| crf                  | softmax_margin(1, 0)                       | entropy                     |
+| perceptron           | max_y −w·δ_i(y)                            | none of use: 0 is optimal   |
+| ramp                 | max_y H_i(y) − (max_y −Δ_i(y) − w·δ_i(y))₊ | not convex                  |
+
+(Σ_y α_iy ≤ C because the true output's share of C, whose δ is 0, is not stored.)
 """
 
 from __future__ import annotations
@@ -15,19 +22,38 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dualstruct import _core
 from dualstruct.errors import InputError
 
 
 class Loss(Protocol):
-    """A loss that is a function of each example's largest violation."""
+    """A loss, and what its dual takes away besides ½‖w‖²."""
 
-    name: ClassVar[str]
+    @property
+    def name(self) -> str: ...
 
-    def total(self, violations: NDArray[np.float64]) -> float:
-        """Σ_i ℓ_i of max_y H_i(y; w)."""
+    def values(
+        self, structure: _core.Structure, w: _core.Weights, threads: int
+    ) -> NDArray[np.float64]:
+        """ℓ_i(w) of every example, by a full inference pass."""
 
     def dual_penalty(self, sum_alpha: NDArray[np.float64], C: float) -> float:
-        """What the dual takes away besides ½‖w‖²."""
+        """For duals held as cuts: the dual is Σ α Δ − ½‖w‖² − this."""
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """ℓ_i(w) = max_y H_i(y; w)."""
+
+    name: ClassVar[str] = "hinge"
+
+    def values(
+        self, structure: _core.Structure, w: _core.Weights, threads: int
+    ) -> NDArray[np.float64]:
+        return _core.largest_violations(structure, w, 1.0, threads)
+
+    def dual_penalty(self, sum_alpha: NDArray[np.float64], C: float) -> float:
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -36,25 +62,109 @@ class SquaredHinge:
 
     name: ClassVar[str] = "squared_hinge"
 
-    def total(self, violations: NDArray[np.float64]) -> float:
-        return float(violations @ violations)
+    def values(
+        self, structure: _core.Structure, w: _core.Weights, threads: int
+    ) -> NDArray[np.float64]:
+        return np.square(_core.largest_violations(structure, w, 1.0, threads))
 
     def dual_penalty(self, sum_alpha: NDArray[np.float64], C: float) -> float:
         return float(sum_alpha @ sum_alpha) / (4 * C)
 
 
-LOSSES: dict[str, Loss] = {loss.name: loss for loss in (SquaredHinge(),)}
+@dataclass(frozen=True)
+class Perceptron:
+    """ℓ_i(w) = max_y −w·δ_i(y): what Collins's perceptron descends."""
+
+    name: ClassVar[str] = "perceptron"
+
+    def values(
+        self, structure: _core.Structure, w: _core.Weights, threads: int
+    ) -> NDArray[np.float64]:
+        return _core.largest_violations(structure, w, 0.0, threads)
+
+    def dual_penalty(self, sum_alpha: NDArray[np.float64], C: float) -> float:
+        return 0.0
 
 
-def find_loss(name: str | Loss) -> Loss:
+@dataclass(frozen=True)
+class SoftmaxMargin:
+    """ℓ_i(w) = (1/β) log Σ_y exp β(γΔ_i(y) − w·δ_i(y)); a CRF at β = 1, γ = 0."""
+
+    beta: float = 1.0
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.beta < float("inf"):
+            raise InputError(f"beta is {self.beta}; it must be positive and finite")
+        if not 0 <= self.gamma < float("inf"):
+            raise InputError(f"gamma is {self.gamma}; it must be at least 0 and finite")
+
+    @property
+    def name(self) -> str:
+        return "crf" if (self.beta, self.gamma) == (1.0, 0.0) else "softmax_margin"
+
+    def values(
+        self, structure: _core.Structure, w: _core.Weights, threads: int
+    ) -> NDArray[np.float64]:
+        return _core.log_losses(structure, w, self.beta, self.gamma, threads)
+
+    def dual_penalty(self, sum_alpha: NDArray[np.float64], C: float) -> float:
+        raise NotImplementedError("the dual of this loss is not over cuts")
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """ℓ_i(w) = max_y H_i(y; w) − (max_y −costed·Δ_i(y) − w·δ_i(y))₊.
+
+    Parameters
+    ----------
+    costed : bool
+        Whether the second term subtracts the cost (Mančev 2015); without it the ramp is that of
+        Do et al. 2008.
+    """
+
+    costed: bool = True
+    name: ClassVar[str] = "ramp"
+
+    @property
+    def concave_cost_weight(self) -> float:
+        return -1.0 if self.costed else 0.0
+
+    def values(
+        self, structure: _core.Structure, w: _core.Weights, threads: int
+    ) -> NDArray[np.float64]:
+        convex = _core.largest_violations(structure, w, 1.0, threads)
+        return convex - _core.largest_violations(structure, w, self.concave_cost_weight, threads)
+
+    def dual_penalty(self, sum_alpha: NDArray[np.float64], C: float) -> float:
+        raise NotImplementedError("the ramp is not convex; its dual bounds nothing")
+
+
+LOSSES: dict[str, Loss] = {
+    "hinge": Hinge(),
+    "squared_hinge": SquaredHinge(),
+    "crf": SoftmaxMargin(1.0, 0.0),
+    "softmax_margin": SoftmaxMargin(1.0, 1.0),
+    "perceptron": Perceptron(),
+    "ramp": Ramp(),
+}
+
+
+def find_loss(name: str | Loss, beta: float | None = None, gamma: float | None = None) -> Loss:
     """The loss of this name; hyphens and underscores are alike.
 
     >>> find_loss("squared-hinge")
     SquaredHinge()
+    >>> find_loss("softmax-margin", beta=3)
+    SoftmaxMargin(beta=3, gamma=1.0)
     """
     if not isinstance(name, str):
         return name
-    loss = LOSSES.get(name.replace("-", "_"))
-    if loss is None:
+    key = name.replace("-", "_")
+    if key not in LOSSES:
         raise InputError(f"unknown loss {name!r}; there is {', '.join(LOSSES)}")
-    return loss
+    if beta is None and gamma is None:
+        return LOSSES[key]
+    if key != "softmax_margin":
+        raise InputError(f"beta and gamma belong to the loss softmax_margin, not to {key}")
+    return SoftmaxMargin(1.0 if beta is None else beta, 1.0 if gamma is None else gamma)

@@ -22,8 +22,8 @@ class Certificate(NamedTuple):
     """Primal, dual and their relative gap (P − D)/max(1, |P|), at a fixed w."""
 
     primal: float
-    dual: float
-    gap: float
+    dual: float | None
+    gap: float | None
 
 
 class Problem:
@@ -63,8 +63,8 @@ class Problem:
 
     def primal(self, w: _core.Weights) -> float:
         """P(w), by a full inference pass."""
-        violations = _core.largest_violations(self.structure.core, w, self.threads)
-        return self.regulariser(w) + self.C * self.loss.total(violations)
+        losses = self.loss.values(self.structure.core, w, self.threads)
+        return self.regulariser(w) + self.C * float(losses.sum())
 
     def regulariser(self, w: _core.Weights) -> float:
         """½‖w − c‖²."""
@@ -76,12 +76,12 @@ class Problem:
         at_center = 0.0 if self.center is None else self.center.squared_norm()
         return duals.sum_alpha_cost() - 0.5 * (w.squared_norm() - at_center) - penalty
 
-    def certify(self, w: _core.Weights, dual: float) -> Certificate:
-        """Primal and gap at w against a dual value."""
+    def certify(self, w: _core.Weights, dual: float | None) -> Certificate:
+        """Primal and gap at w against a dual value, where there is one."""
         primal = self.primal(w)
         return Certificate(primal, dual, relative_gap(primal, dual))
 
 
-def relative_gap(primal: float, dual: float) -> float:
-    """(P − D)/max(1, |P|)."""
-    return (primal - dual) / max(1.0, abs(primal))
+def relative_gap(primal: float, dual: float | None) -> float | None:
+    """(P − D)/max(1, |P|); None without a dual."""
+    return None if dual is None else (primal - dual) / max(1.0, abs(primal))

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from dualstruct.errors import InputError
-from dualstruct.solvers.base import DualIterate, Solver
+from dualstruct.solvers.base import Averaged, DualIterate, DualSolver, Iterate, Solver
 from dualstruct.solvers.dcd import CPD, DCD, DCDLight
 
-__all__ = ["CPD", "DCD", "SOLVERS", "DCDLight", "DualIterate", "Solver", "find_solver"]
+__all__ = [
+    "CPD",
+    "DCD",
+    "SOLVERS",
+    "Averaged",
+    "DCDLight",
+    "DualIterate",
+    "DualSolver",
+    "Iterate",
+    "Solver",
+    "find_solver",
+]
 
 #: Every solver by its name on the command line.
 SOLVERS: dict[str, type[Solver]] = {solver.name: solver for solver in (DCD, DCDLight, CPD)}

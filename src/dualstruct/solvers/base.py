@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,73 +13,128 @@ from dualstruct.errors import InputError
 from dualstruct.problem import Problem
 
 
-class DualIterate:
-    """Where a dual solver stands: w, the cuts with their duals, and the seed of the next pass.
+class Iterate:
+    """Where a solver stands: w, perhaps its average, and the seed of the next pass.
 
     Everything random in a pass follows from ``seed`` and the number of the pass, so that an
-    iterate that was saved and loaded goes on exactly as the original would have.
+    iterate that was saved and loaded goes on exactly as the original would have. ``memory`` holds
+    what else a solver has to remember from one pass to the next; it is saved as JSON.
     """
+
+    cuts: int = 0
 
     def __init__(self, problem: Problem, seed: int = 0) -> None:
         self.problem = problem
         self.seed = seed
         self.w = problem.structure.new_weights()
-        self.duals = _core.DualState(problem.structure.core, self.w, problem.center)
+        self.average: _core.Average | None = None
+        self.memory: dict[str, Any] = {}
         self.core_passes = 0
         self.inference_calls = 0
+        self._averaged: _core.Weights | None = None
 
-    def visit(self, rule: _core.Rule, delta: float) -> _core.PassReport:
-        """Decode every example in random order; admit cuts that gain δ or more; apply the rule."""
-        report = self.duals.visit(rule, delta, self._next_seed())
-        self.inference_calls += report.inferences
-        return report
+    def start_averaging(self) -> None:
+        """From now on :meth:`answer` is the average of w over all steps."""
+        self.average = _core.Average(self.problem.structure.core)
+        self._averaged = self.problem.structure.new_weights()
 
-    def revisit(self, rule: _core.Rule) -> _core.PassReport:
-        """Apply the rule to the cuts that every example holds, in random order."""
-        return self.duals.revisit(rule, self._next_seed())
+    def answer(self) -> _core.Weights:
+        """The weights to predict with: w, or its average."""
+        if self.average is None or self._averaged is None:
+            return self.w
+        self.average.write(self.problem.structure.core, self.w, 1.0, self._averaged)
+        return self._averaged
+
+    def dual(self) -> float | None:
+        """A lower bound of the optimum, if this solver has one."""
+        return None
 
     def rebuild(self) -> None:
-        """w = c + Σ α δ anew: single precision drifts."""
-        self.duals.rebuild()
+        """Undo the rounding that w has gathered, if there is something to compute it from."""
 
-    def dual(self) -> float:
-        return self.problem.dual(self.duals, self.w)
-
-    @property
-    def cuts(self) -> int:
-        return self.duals.cuts
-
-    def _next_seed(self) -> int:
+    def next_seed(self) -> int:
         self.core_passes += 1
         return (self.seed * 0x9E3779B97F4A7C15 + self.core_passes) % 2**64
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Everything that :meth:`restore` needs, as JSON and arrays."""
-        words, words_of_example, sum_alpha = self.duals.save()
-        counters = {
+        facts: dict[str, Any] = {
             "seed": self.seed,
             "core_passes": self.core_passes,
             "inference_calls": self.inference_calls,
+            "memory": self.memory,
         }
-        arrays: dict[str, NDArray[Any]] = {
-            "w": np.array(self.w.array),
-            "cut_words": words,
-            "cut_words_of_example": words_of_example,
-            "sum_alpha": sum_alpha,
-        }
-        return counters, arrays
+        arrays: dict[str, NDArray[Any]] = {"w": np.array(self.w.array)}
+        if self.average is not None:
+            arrays["late"], facts["scales"], facts["steps"] = self.average.save()
+        return facts, arrays
 
-    def restore(self, counters: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Go back to where :meth:`state` was called."""
         try:
-            self.duals.load(
-                arrays["cut_words"], arrays["cut_words_of_example"], arrays["sum_alpha"]
-            )
-            self.w.assign(self.problem.structure.core, arrays["w"])
-            self.seed = int(counters["seed"])
-            self.core_passes = int(counters["core_passes"])
-            self.inference_calls = int(counters["inference_calls"])
+            self._restore(facts, arrays)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"the checkpoint does not fit this problem ({error})") from None
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        core = self.problem.structure.core
+        self.w.assign(core, arrays["w"])
+        if self.average is not None:
+            self.average.load(core, arrays["late"], facts["scales"], facts["steps"])
+        self.seed = int(facts["seed"])
+        self.core_passes = int(facts["core_passes"])
+        self.inference_calls = int(facts["inference_calls"])
+        self.memory = dict(facts["memory"])
+
+
+class DualIterate(Iterate):
+    """An iterate whose w is Σ α δ over cuts."""
+
+    def __init__(self, problem: Problem, seed: int = 0) -> None:
+        super().__init__(problem, seed)
+        self.duals = _core.DualState(problem.structure.core, self.w, problem.center)
+
+    def start_averaging(self) -> None:
+        super().start_averaging()
+        self.duals.average_into(self.average)
+
+    def visit(self, rule: _core.Rule, delta: float) -> _core.PassReport:
+        """Decode every example in random order; admit cuts that gain δ or more; apply the rule."""
+        report = self.duals.visit(rule, delta, self.next_seed())
+        self.inference_calls += report.inferences
+        return report
+
+    def revisit(self, rule: _core.Rule) -> _core.PassReport:
+        """Apply the rule to the cuts that every example holds, in random order."""
+        return self.duals.revisit(rule, self.next_seed())
+
+    def rebuild(self) -> None:
+        """w = c + Σ α δ anew: single precision drifts."""
+        self.duals.rebuild()
+
+    def dual(self) -> float | None:
+        return self.problem.dual(self.duals, self.w)
+
+    @property
+    def cuts(self) -> int:  # type: ignore[override]
+        return self.duals.cuts
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        facts, arrays = super().state()
+        names = ("cut_words", "cut_words_of_example", "sum_alpha")
+        return facts, arrays | dict(zip(names, self.duals.save(), strict=True))
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self.duals.load(arrays["cut_words"], arrays["cut_words_of_example"], arrays["sum_alpha"])
+        super()._restore(facts, arrays)
+
+
+class PassResult(Protocol):
+    """What a pass tells the training loop."""
+
+    @property
+    def loss(self) -> float:
+        """Σ_i ℓ_i as the examples were met; NaN if the pass did not compute it."""
 
 
 class Solver(ABC):
@@ -87,13 +142,15 @@ class Solver(ABC):
 
     name: ClassVar[str]
     losses: ClassVar[tuple[str, ...]]
-
-    def start(self, problem: Problem, seed: int) -> DualIterate:
-        return DualIterate(problem, seed)
+    averaged: bool = False
 
     @abstractmethod
-    def run_pass(self, iterate: DualIterate) -> _core.PassReport:
-        """One outer pass; the report is that of its inference pass."""
+    def start(self, problem: Problem, seed: int) -> Any:
+        """A fresh iterate."""
+
+    @abstractmethod
+    def run_pass(self, iterate: Any) -> PassResult:
+        """One outer pass; what came of its inference pass."""
 
     def settings(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -101,3 +158,38 @@ class Solver(ABC):
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={value!r}" for name, value in self.settings().items())
         return f"{type(self).__name__}({inside})"
+
+
+class DualSolver(Solver):
+    """A solver whose iterate holds cuts."""
+
+    def start(self, problem: Problem, seed: int) -> DualIterate:
+        return DualIterate(problem, seed)
+
+
+class Averaged(Solver):
+    """Any solver, judged and kept by the average of w over all its steps.
+
+    >>> from dualstruct.solvers import DCD
+    >>> Averaged(DCD()).averaged
+    True
+    """
+
+    averaged = True
+
+    def __init__(self, solver: Solver) -> None:
+        self.solver = solver
+        self.name = solver.name  # type: ignore[misc]
+        self.losses = solver.losses  # type: ignore[misc]
+
+    def start(self, problem: Problem, seed: int) -> Any:
+        return self.solver.start(problem, seed)
+
+    def run_pass(self, iterate: Any) -> PassResult:
+        return self.solver.run_pass(iterate)
+
+    def settings(self) -> dict[str, Any]:
+        return self.solver.settings()
+
+    def __repr__(self) -> str:
+        return f"Averaged({self.solver!r})"

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from dualstruct import _core
 from dualstruct.errors import InputError
-from dualstruct.solvers.base import DualIterate, Solver
+from dualstruct.solvers.base import DualIterate, DualSolver
 
 
 def _check(delta: float, passes: int) -> None:
@@ -27,7 +27,7 @@ def _check(delta: float, passes: int) -> None:
         raise InputError(f"inner_passes is {passes}; it must be at least 0")
 
 
-class DCD(Solver):
+class DCD(DualSolver):
     """DCD-SSVM (Algorithm 3): r passes over the cuts held, then one with inference.
 
     Parameters
@@ -63,7 +63,7 @@ class DCDLight(DCD):
         super().__init__(inner_passes=0, delta=delta)
 
 
-class CPD(Solver):
+class CPD(DualSolver):
     """Cutting planes with dual coordinate descent inside (Chang et al. 2010).
 
     All examples are decoded at a fixed w; then the dual over the cuts held is solved until its

@@ -1,0 +1,95 @@
+// Weight vectors, and the average of all those that a run of passes went through.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "memory.hpp"
+#include "structure.hpp"
+
+namespace dualstruct {
+
+// A weight vector in a structure's layout.
+class Weights {
+public:
+    explicit Weights(const Structure& structure)
+        : dimension_(structure.dimension()), storage_(structure.storage()),
+          data_(allocate_floats(static_cast<std::size_t>(storage_))) {
+        structure.derive(data_.get());
+    }
+    float* data() { return data_.get(); }
+    const float* data() const { return data_.get(); }
+    std::int64_t dimension() const { return dimension_; }
+    double squared_norm() const {
+        return sum_squares([this](std::int64_t k) { return data_[k]; });
+    }
+    // ‖w − other‖².
+    double squared_distance(const Weights& other) const {
+        return sum_squares([this, &other](std::int64_t k) { return data_[k] - other.data_[k]; });
+    }
+
+private:
+    template <class Entry>
+    double sum_squares(Entry entry) const {
+        double total = 0;
+        for (std::int64_t k = 0; k < dimension_; k += 8) {  // rows are multiples of 8
+            float squares[8];  // products of floats vectorise; their sum is taken in double
+            for (int q = 0; q < 8; ++q) squares[q] = entry(k + q) * entry(k + q);
+            total += (double{squares[0]} + squares[1]) + (double{squares[2]} + squares[3]) +
+                     (double{squares[4]} + squares[5]) + (double{squares[6]} + squares[7]);
+        }
+        return total;
+    }
+
+    std::int64_t dimension_, storage_;
+    FloatBuffer data_;
+};
+
+// The average of w over all steps, kept up lazily: a step costs as much as the change it makes.
+//
+// With w_t = s_t v_t and v_t = v_0 + Σ_r≤t d_r:  Σ_t≤T s_t v_t = S_T v_T − Σ_r S_r−1 d_r, where
+// S_t = s_1 + … + s_t (Xu 2011). Passes without a scale have s = 1 and d the change of w.
+class Average {
+public:
+    explicit Average(const Structure& structure) : late_(structure) {}
+
+    // w changes by step·δ (v by step/scale·δ).
+    void add(const Structure& structure, std::int64_t i, std::span<const Word> words, double step, double scale = 1) {
+        structure.axpy(late_.data(), i, words, static_cast<float>(scales_ * step / scale));
+    }
+    // Ends a step with w = scale·v.
+    void end_step(double scale = 1) {
+        scales_ += scale;
+        ++steps_;
+    }
+    // v is about to be multiplied by `factor` and the scale divided by it.
+    void rescale(float factor) {
+        for (std::int64_t k = 0; k < late_.dimension(); ++k) late_.data()[k] *= factor;
+        scales_ /= factor;
+    }
+    // The sum of S_r−1 d_r, for changes that are not those of a cut.
+    Weights& late() { return late_; }
+    double scales() const { return scales_; }
+    std::int64_t steps() const { return steps_; }
+    void set(double scales, std::int64_t steps) {
+        scales_ = scales;
+        steps_ = steps;
+    }
+
+    // out = (S v − late) / steps, or v·scale before the first step.
+    void write(const Structure& structure, const Weights& v, double scale, Weights& out) const {
+        for (std::int64_t k = 0; k < v.dimension(); ++k) {
+            out.data()[k] = static_cast<float>(
+                steps_ ? (scales_ * v.data()[k] - late_.data()[k]) / static_cast<double>(steps_)
+                       : scale * v.data()[k]);
+        }
+        structure.derive(out.data());
+    }
+
+private:
+    Weights late_;
+    double scales_ = 0;
+    std::int64_t steps_ = 0;
+};
+
+}  // namespace dualstruct
