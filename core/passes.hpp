@@ -268,4 +268,25 @@ inline std::vector<double> log_losses(const Structure& structure, const Weights&
     });
 }
 
+// The tangent at w of the concave part of the ramp: center = −C Σ_{i∈A} δ_i(y), where A are the
+// examples with max_y (cost_weight·Δ_i(y) − w·δ_i(y)) > 0 and y where it is reached. Returns A.
+inline std::vector<std::int64_t> linearise_concave(const Structure& structure, const Weights& w, double cost_weight,
+                                                   double C, Weights& center) {
+    std::vector<std::int64_t> active;
+    const auto scratch = structure.make_scratch();
+    Difference found;
+    std::fill_n(center.data(), center.dimension(), 0.0f);
+    structure.derive(center.data());
+    for (std::int64_t i = 0; i < structure.size(); ++i) {
+        structure.decode(w.data(), i, static_cast<float>(cost_weight), *scratch);
+        structure.difference(i, scratch->output, found);
+        if (found.words.empty()) continue;
+        if (cost_weight * found.cost - structure.dot(w.data(), i, found.words) > 0) {
+            structure.axpy(center.data(), i, found.words, static_cast<float>(-C));
+            active.push_back(i);
+        }
+    }
+    return active;
+}
+
 }  // namespace dualstruct

@@ -13,7 +13,10 @@
 #include "bindings/bindings.hpp"
 #include "cuts.hpp"
 #include "passes.hpp"
+#include "planes.hpp"
 #include "rules/dcd.hpp"
+#include "rules/frank_wolfe.hpp"
+#include "rules/smo.hpp"
 #include "simd/dispatch.hpp"
 #include "structures/chain.hpp"
 #include "weights.hpp"
@@ -85,17 +88,79 @@ void assign(Weights& w, const Structure& structure, Input<float> values) {
 
 // A rule's class for Python and the passes that take it: one row a rule.
 template <class Rule>
-void bind_rule(nb::module_& m, nb::class_<DualState>& state, const char* name) {
-    nb::class_<Rule>(m, name).def("__init__", [](Rule* self, double C) {
-        new (self) Rule();
-        self->C = C;
-    }, "C"_a);
+nb::class_<Rule> bind_rule(nb::module_& m, nb::class_<DualState>& state, const char* name) {
     state.def("visit", [](DualState& s, const Rule& rule, double delta, std::uint64_t seed) {
         return run([&](const Interrupt& interrupt) { return visit(s, rule, delta, seed, interrupt); });
     }, "rule"_a, "delta"_a, "seed"_a);
     state.def("revisit", [](DualState& s, const Rule& rule, std::uint64_t seed) {
         return run([&](const Interrupt& interrupt) { return revisit(s, rule, seed, interrupt); });
     }, "rule"_a, "seed"_a);
+    return nb::class_<Rule>(m, name);
+}
+
+template <class Rule>
+void set_C(Rule* self, double C) {
+    new (self) Rule();
+    self->C = C;
+}
+
+template <class Rule>
+void set_smo(Rule* self, double C, double tolerance, double decoded_tolerance, int max_steps) {
+    set_C(self, C);
+    self->tolerance = tolerance;
+    self->decoded_tolerance = decoded_tolerance;
+    self->max_steps = max_steps;
+}
+
+// Planes as arrays, one after the other, for checkpoints.
+nb::tuple save_planes(const PlaneStore& store) {
+    std::vector<std::int64_t> examples, ends, sizes, idle;
+    std::vector<float> coefficients;
+    std::vector<Word> words;
+    std::vector<double> numbers;
+    for (const auto& plane : store.planes()) {
+        examples.insert(examples.end(), plane.examples.begin(), plane.examples.end());
+        ends.insert(ends.end(), plane.ends.begin(), plane.ends.end());
+        coefficients.insert(coefficients.end(), plane.coefficients.begin(), plane.coefficients.end());
+        words.insert(words.end(), plane.words.begin(), plane.words.end());
+        sizes.push_back(static_cast<std::int64_t>(plane.examples.size()));
+        idle.push_back(plane.idle);
+        numbers.push_back(plane.offset);
+        numbers.push_back(plane.alpha);
+    }
+    return nb::make_tuple(to_numpy(std::move(examples)), to_numpy(std::move(coefficients)), to_numpy(std::move(words)),
+                          to_numpy(std::move(ends)), to_numpy(std::move(sizes)), to_numpy(std::move(idle)),
+                          to_numpy(std::move(numbers)));
+}
+
+void load_planes(PlaneStore& store, Input<std::int64_t> examples, Input<float> coefficients, Input<Word> words,
+                 Input<std::int64_t> ends, Input<std::int64_t> sizes, Input<std::int64_t> idle, Input<double> numbers) {
+    std::vector<PlaneStore::Plane> planes(sizes.size());
+    std::size_t example = 0, word = 0;
+    const auto check = [](bool good) {
+        if (!good) throw std::invalid_argument("the saved planes are damaged");
+    };
+    check(examples.size() == coefficients.size() && examples.size() == ends.size() && idle.size() == sizes.size() &&
+          numbers.size() == 2 * sizes.size());
+    for (std::size_t p = 0; p < planes.size(); ++p) {
+        auto& plane = planes[p];
+        check(sizes.data()[p] > 0 && static_cast<std::size_t>(sizes.data()[p]) <= examples.size() - example);
+        const std::size_t size = static_cast<std::size_t>(sizes.data()[p]);
+        plane.examples.assign(examples.data() + example, examples.data() + example + size);
+        plane.coefficients.assign(coefficients.data() + example, coefficients.data() + example + size);
+        for (std::size_t k = 0; k < size; ++k) {
+            const auto end = static_cast<std::size_t>(ends.data()[example + k]);
+            check(end >= (plane.ends.empty() ? 0 : plane.ends.back()) && end <= words.size() - word);
+            plane.ends.push_back(end);
+        }
+        plane.words.assign(words.data() + word, words.data() + word + plane.ends.back());
+        plane.idle = static_cast<int>(idle.data()[p]);
+        plane.offset = numbers.data()[2 * p];
+        plane.alpha = numbers.data()[2 * p + 1];
+        example += size;
+        word += plane.ends.back();
+    }
+    store.load(std::move(planes));
 }
 
 // The arrays a chain reads; it keeps them alive.
@@ -222,8 +287,29 @@ void bind_learning(nb::module_& m) {
             s.cuts.load(view(words), view(words_of_example));
             std::copy_n(sums.data(), sums.size(), s.sum_alpha.begin());
         }, "words"_a, "words_of_example"_a, "sum_alpha"_a);
-    bind_rule<DCDRule>(m, state, "DCDRule");
-    bind_rule<GatherRule>(m, state, "GatherRule");
+    bind_rule<DCDRule>(m, state, "DCDRule").def("__init__", &set_C<DCDRule>, "C"_a);
+    bind_rule<GatherRule>(m, state, "GatherRule").def("__init__", &set_C<GatherRule>, "C"_a);
+    bind_rule<SMORule>(m, state, "SMORule")
+        .def("__init__", &set_smo<SMORule>, "C"_a, "tolerance"_a, "decoded_tolerance"_a = 0.0, "max_steps"_a = 100);
+    bind_rule<SMOGatherRule>(m, state, "SMOGatherRule").def("__init__", &set_C<SMOGatherRule>, "C"_a);
+    bind_rule<FrankWolfeRule>(m, state, "FrankWolfeRule").def("__init__", &set_C<FrankWolfeRule>, "C"_a);
+
+    nb::class_<PlaneStore>(m, "PlaneStore")
+        .def(nb::init<const Structure&, Weights&, const Weights*>(), "structure"_a, "w"_a, "center"_a.none() = nb::none(),
+             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+        .def_prop_ro("size", &PlaneStore::size)
+        .def("add", [](PlaneStore& planes, bool squared, int threads) {
+            return run([&](const Interrupt& interrupt) {
+                PassReport report;
+                report.loss = planes.add(squared, threads, interrupt);
+                return report;
+            });
+        }, "squared"_a, "threads"_a)
+        .def("solve", &PlaneStore::solve, "C"_a, "tolerance"_a, "patience"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def("dual", &PlaneStore::dual)
+        .def("rebuild", &PlaneStore::rebuild, nb::call_guard<nb::gil_scoped_release>())
+        .def("save", &save_planes)
+        .def("load", &load_planes);
 
     m.def("largest_violations", [](const Structure& structure, const Weights& w, double cost_weight, int threads) {
         return for_every_example([&](const Interrupt& interrupt) {
@@ -236,8 +322,18 @@ void bind_learning(nb::module_& m) {
         });
     }, "structure"_a, "w"_a, "beta"_a, "gamma"_a, "threads"_a = 1);
 
+    m.def("linearise_concave", [](const Structure& structure, const Weights& w, double cost_weight, double C,
+                                  Weights& center) {
+        std::vector<std::int64_t> active;
+        {
+            nb::gil_scoped_release no_gil;
+            active = linearise_concave(structure, w, cost_weight, C, center);
+        }
+        return to_numpy(std::move(active));
+    }, "structure"_a, "w"_a, "cost_weight"_a, "C"_a, "center"_a);
+
     nb::class_<Average>(m, "Average")
-        .def(nb::init<const Structure&>(), "structure"_a)
+        .def(nb::init<const Structure&, bool>(), "structure"_a, "linear"_a = false)
         .def("write", &Average::write, "structure"_a, "v"_a, "scale"_a, "out"_a,
              nb::call_guard<nb::gil_scoped_release>())
         .def("save", [](Average& average) {

@@ -178,7 +178,7 @@ class _Run:
         self.dev = dev
         self.iterate: Iterate = solver.start(problem, seed)
         if solver.averaged:
-            self.iterate.start_averaging()
+            self.iterate.start_averaging(solver.linear_average)
         self.trace: list[TracePoint] = []
         self.best_w: NDArray[np.float32] | None = None
         self.best_score: float | None = None

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from dualstruct.errors import InputError
 from dualstruct.solvers.base import Averaged, DualIterate, DualSolver, Iterate, Solver
+from dualstruct.solvers.cutting_plane import CuttingPlane
 from dualstruct.solvers.dcd import CPD, DCD, DCDLight
+from dualstruct.solvers.frank_wolfe import FrankWolfe
+from dualstruct.solvers.ramp import RampSDM
+from dualstruct.solvers.sdm import SDM
 
 __all__ = [
     "CPD",
     "DCD",
+    "SDM",
     "SOLVERS",
     "Averaged",
+    "CuttingPlane",
     "DCDLight",
     "DualIterate",
     "DualSolver",
+    "FrankWolfe",
     "Iterate",
+    "RampSDM",
     "Solver",
     "find_solver",
 ]
 
 #: Every solver by its name on the command line.
-SOLVERS: dict[str, type[Solver]] = {solver.name: solver for solver in (DCD, DCDLight, CPD)}
+SOLVERS: dict[str, type[Solver]] = {
+    solver.name: solver for solver in (DCD, DCDLight, CPD, SDM, FrankWolfe, CuttingPlane, RampSDM)
+}
 
 
 def find_solver(name: str | Solver, loss: str) -> Solver:

@@ -33,9 +33,10 @@ class Iterate:
         self.inference_calls = 0
         self._averaged: _core.Weights | None = None
 
-    def start_averaging(self) -> None:
-        """From now on :meth:`answer` is the average of w over all steps."""
-        self.average = _core.Average(self.problem.structure.core)
+    def start_averaging(self, linear: bool = False) -> None:
+        """From now on :meth:`answer` is the average of w over all steps, or one that weighs
+        step t by t (linear)."""
+        self.average = _core.Average(self.problem.structure.core, linear)
         self._averaged = self.problem.structure.new_weights()
 
     def answer(self) -> _core.Weights:
@@ -94,8 +95,8 @@ class DualIterate(Iterate):
         super().__init__(problem, seed)
         self.duals = _core.DualState(problem.structure.core, self.w, problem.center)
 
-    def start_averaging(self) -> None:
-        super().start_averaging()
+    def start_averaging(self, linear: bool = False) -> None:
+        super().start_averaging(linear)
         self.duals.average_into(self.average)
 
     def visit(self, rule: _core.Rule, delta: float) -> _core.PassReport:
@@ -112,8 +113,12 @@ class DualIterate(Iterate):
         """w = c + Σ α δ anew: single precision drifts."""
         self.duals.rebuild()
 
-    def dual(self) -> float | None:
+    def cut_dual(self) -> float:
+        """The dual objective of the cuts held."""
         return self.problem.dual(self.duals, self.w)
+
+    def dual(self) -> float | None:
+        return self.cut_dual()
 
     @property
     def cuts(self) -> int:  # type: ignore[override]
@@ -143,6 +148,7 @@ class Solver(ABC):
     name: ClassVar[str]
     losses: ClassVar[tuple[str, ...]]
     averaged: bool = False
+    linear_average: bool = False  #: later steps count more, step t as much as t
 
     @abstractmethod
     def start(self, problem: Problem, seed: int) -> Any:
