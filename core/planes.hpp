@@ -34,13 +34,13 @@ public:
                 if (more) structure_.prefetch_decode(w_.data(), i + 1);
                 structure_.decode(w_.data(), i, 1, scratch);
                 structure_.difference(i, scratch.output, difference);
-                return difference.words.empty() ? 0 : difference.cost - structure_.dot(w_.data(), i, difference.words);
+                return difference.is_truth ? 0 : difference.cost - structure_.dot(w_.data(), i, difference.words);
             });
         double risk = 0;
         for (std::int64_t i = 0; i < structure_.size(); ++i) {
             const Difference& difference = found[static_cast<std::size_t>(i)];
             const double H = violations[static_cast<std::size_t>(i)];
-            if (difference.words.empty() || H <= 0) continue;
+            if (difference.is_truth || H <= 0) continue;
             risk += squared ? H * H : H;
             plane.offset += squared ? 2 * H * difference.cost - H * H : difference.cost;
             plane.examples.push_back(i);

@@ -13,10 +13,11 @@ namespace dualstruct {
 class Weights {
 public:
     explicit Weights(const Structure& structure)
-        : dimension_(structure.dimension()), storage_(structure.storage()),
-          data_(allocate_floats(static_cast<std::size_t>(storage_))) {
+        : dimension_(structure.dimension()), layout_(structure.layout()),
+          data_(allocate_floats(static_cast<std::size_t>(structure.storage()))) {
         structure.derive(data_.get());
     }
+    bool fits(const Structure& structure) const { return layout_ == structure.layout(); }
     float* data() { return data_.get(); }
     const float* data() const { return data_.get(); }
     std::int64_t dimension() const { return dimension_; }
@@ -32,16 +33,19 @@ private:
     template <class Entry>
     double sum_squares(Entry entry) const {
         double total = 0;
-        for (std::int64_t k = 0; k < dimension_; k += 8) {  // rows are multiples of 8
+        std::int64_t k = 0;
+        for (; k + 8 <= dimension_; k += 8) {
             float squares[8];  // products of floats vectorise; their sum is taken in double
             for (int q = 0; q < 8; ++q) squares[q] = entry(k + q) * entry(k + q);
             total += (double{squares[0]} + squares[1]) + (double{squares[2]} + squares[3]) +
                      (double{squares[4]} + squares[5]) + (double{squares[6]} + squares[7]);
         }
+        for (; k < dimension_; ++k) total += double{entry(k)} * entry(k);
         return total;
     }
 
-    std::int64_t dimension_, storage_;
+    std::int64_t dimension_;
+    std::uint64_t layout_;
     FloatBuffer data_;
 };
 

@@ -272,13 +272,17 @@ class NaiveDCD:
                 for i in order:
                     self.update_weight(i, random)
         order, random = self.order()
+        added = False
         for i in order:
             _, y = self.chain.scored(self.w, i, 1.0)[0]
             violation = self.chain.loss(i, y) - self.w @ self.chain.delta(i, y)
             gain = violation - sum(self.W[i].values()) / (2 * self.C)
-            if y != self.chain.truth[i] and gain >= self.delta:
-                self.W[i].setdefault(y, 0.0)
+            if y != self.chain.truth[i] and gain >= self.delta and y not in self.W[i]:
+                self.W[i][y] = 0.0
+                added = True
             self.update_weight(i, random)
+        if not added:
+            self.delta /= 2
 
 
 def solve_hinge(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -200,7 +202,7 @@ def test_ccp_rounds_lower_the_ramp_and_give_up_on_noise(loss):
         if iterate.memory["passes"] % 10 == 0:
             primals.append(problem.primal(iterate.w))
     assert primals[-1] < primals[0]
-    assert all(later <= before * 1.02 for before, later in zip(primals, primals[1:], strict=False))
+    assert all(later <= before * 1.02 for before, later in pairwise(primals))
     given_up = set(iterate.given_up.tolist())
     assert len(given_up & set(noisy.tolist())) >= 0.6 * len(given_up) > 0
 

@@ -63,15 +63,16 @@ struct SMORule {
 
     double update(Example& example) const {
         CutBlock block(example, C);
-        const double tau = example.decoded ? std::max(decoded_tolerance, tolerance) : tolerance;
+        // Exchanges below the rounding of w would move α without moving w.
+        const double exact = std::max(tolerance, block.rounding());
+        const double tau = example.decoded ? std::max(decoded_tolerance, exact) : exact;
         const double psi = smo(block, tau, 1);
         if (psi <= tau) return psi;
-        smo(block, tolerance, max_steps - 1);
+        smo(block, exact, max_steps - 1);
         block.finish();
         return psi;
     }
 
-private:
     struct CutBlock {
         CutBlock(Example& example, double C) : example(example), cuts(example.cuts()), C(C) { measure(); }
 
@@ -98,6 +99,11 @@ private:
             violations.clear();
             for (const Cut* each : cuts) violations.push_back(example.violation(*each));
         }
+        double rounding() const {
+            float largest = 1;
+            for (const Cut* each : cuts) largest = std::max(largest, each->cost);
+            return 1e-6 * largest;
+        }
         void finish() {
             for (const Cut* each : cuts) {
                 if (each->alpha == 0) {
@@ -123,10 +129,11 @@ private:
     }
 };
 
-// Leaves the duals alone: a visit with it only gathers cuts, at a fixed w.
+// Leaves the duals alone: a visit with it only gathers cuts, at a fixed w. Returns ψ_i.
 struct SMOGatherRule : SMORule {
     double update(Example& example) const {
-        return example.found && example.found->alpha == 0 ? example.violation(*example.found) : 0;
+        const double F = example.found ? example.violation(*example.found) : 0;
+        return F - smallest_active(example);
     }
 };
 

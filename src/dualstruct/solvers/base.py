@@ -25,7 +25,7 @@ class Iterate:
 
     def __init__(self, problem: Problem, seed: int = 0) -> None:
         self.problem = problem
-        self.seed = seed
+        self.seed = int(seed)
         self.w = problem.structure.new_weights()
         self.average: _core.Average | None = None
         self.memory: dict[str, Any] = {}
@@ -52,6 +52,10 @@ class Iterate:
 
     def rebuild(self) -> None:
         """Undo the rounding that w has gathered, if there is something to compute it from."""
+
+    def settled(self) -> tuple[_core.Weights, float | None]:
+        """The weights to predict with and the dual, without rounding errors; changes nothing."""
+        return self.answer(), self.dual()
 
     def next_seed(self) -> int:
         self.core_passes += 1
@@ -119,6 +123,12 @@ class DualIterate(Iterate):
 
     def dual(self) -> float | None:
         return self.cut_dual()
+
+    def settled(self) -> tuple[_core.Weights, float | None]:
+        exact = self.problem.structure.new_weights()
+        self.duals.write(exact)
+        dual = self.problem.dual(self.duals, exact)
+        return (exact if self.average is None else self.answer()), dual
 
     @property
     def cuts(self) -> int:  # type: ignore[override]

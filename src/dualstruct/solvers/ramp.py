@@ -50,6 +50,11 @@ class RampIterate(DualIterate):
     def dual(self) -> None:
         """The ramp is not convex: no dual bounds it."""
 
+    def settled(self) -> tuple[_core.Weights, None]:
+        exact = self.problem.structure.new_weights()
+        self.duals.write(exact)
+        return (exact if self.average is None else self.answer()), None
+
     def start_round(self, loss: Ramp) -> None:
         """Linearise the concave part at w."""
         self.given_up = _core.linearise_concave(
