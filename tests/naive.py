@@ -240,6 +240,7 @@ class NaiveDCD:
         self.w = np.zeros(chain.dimension)
         self.W: list[dict[tuple, float]] = [{} for _ in chain.X]  # working sets: output → α
         self.passes = 0
+        self.closest = np.inf  # how much the best output ever beat the second best by
 
     def order(self) -> tuple[list[int], NaiveRandom]:
         self.passes += 1
@@ -274,7 +275,9 @@ class NaiveDCD:
         order, random = self.order()
         added = False
         for i in order:
-            _, y = self.chain.scored(self.w, i, 1.0)[0]
+            (best, y), *others = self.chain.scored(self.w, i, 1.0)
+            if others:
+                self.closest = min(self.closest, best - others[0][0])
             violation = self.chain.loss(i, y) - self.w @ self.chain.delta(i, y)
             gain = violation - sum(self.W[i].values()) / (2 * self.C)
             if y != self.chain.truth[i] and gain >= self.delta and y not in self.W[i]:

@@ -172,7 +172,7 @@ def test_columns_beside_the_word_can_be_used(files, tmp_path):
     out = run("predict", model, files / "test-pos.txt")
     assert all(line.count("\t") == 2 for line in out.splitlines() if line)
     message = refusal("predict", model, stdin="one\ncolumn\n")
-    assert "has 1 columns; the model takes 2" in message
+    assert "the number of columns is 1; the model takes 2" in message
 
 
 def test_another_label_column_can_be_chosen(files, tmp_path):
@@ -226,12 +226,14 @@ def test_help_is_there_for_every_command():
 
 def test_ctrl_c_writes_the_model_learned_so_far(files, tmp_path):
     model = tmp_path / "m.dstruct"
+    large = tmp_path / "large.txt"
+    large.write_text(30 * (files / "train.txt").read_text(encoding="utf-8"), encoding="utf-8")
     command = [
-        sys.executable, "-m", "dualstruct", "train", str(files / "train.txt"),
+        sys.executable, "-m", "dualstruct", "train", str(large),
         "--model", str(model), "--passes", "1000000", "--json",
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(2.5)
+    time.sleep(3)
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=60)
     assert process.returncode == 0, error
@@ -256,6 +258,8 @@ BAD_FILES = {
     "only blank lines": (b"\n\n\n", "bad.txt"),
     "not UTF-8": (b"a O\n\xff\xfe O\n", "bad.txt, line 2"),
     "one column": (b"a\nb\n", "bad.txt"),
+    "empty label": (b"a\tO\nb\t\n", "bad.txt, line 2: column 2 is empty"),
+    "empty word": (b"a\tO\n\tO\n", "bad.txt, line 2: column 1 is empty"),
 }
 
 
@@ -325,7 +329,7 @@ def test_a_template_with_an_error_names_line_and_column(files, tmp_path):
 def test_models_that_cannot_be_read_or_written_are_explained(files, tmp_path):
     good = (files / "ner.dstruct").read_bytes()
     for content, message in (
-        (b"no model", "damaged"),
+        (b"no model", "not a dualstruct tagger file"),
         (good[: len(good) // 3], "damaged"),
         (b"", "damaged"),
     ):
@@ -339,6 +343,63 @@ def test_models_that_cannot_be_read_or_written_are_explained(files, tmp_path):
     assert "no folder" in refusal("train", files / "train.txt", "--model", tmp_path / "no" / "m")
     assert "is a folder" in refusal("train", files / "train.txt", "--model", tmp_path)
     assert "no such file" in refusal("train", tmp_path / "nothing.txt", "--model", tmp_path / "x")
+
+
+def test_input_data_and_foreign_files_are_never_overwritten(files, tmp_path):
+    data = tmp_path / "data.txt"
+    data.write_bytes((files / "train.txt").read_bytes())
+    before = data.read_bytes()
+    for option in ("--model", "--checkpoint"):
+        model = [] if option == "--model" else ["--model", tmp_path / "m"]
+        message = refusal("train", data, option, data, *model)
+        assert "not a file that dualstruct wrote" in message
+    assert data.read_bytes() == before
+    assert "is not a regular file" in refusal("train", data, "--model", "/dev/null")
+    run("train", data, "--model", tmp_path / "m", "--passes", 1)
+    run("train", data, "--model", tmp_path / "m", "--passes", 1)  # our own may be replaced
+
+
+def test_a_model_goes_on_from_another_one(files, tmp_path):
+    more = tmp_path / "more.txt"
+    more.write_text("zorkan\tB-DRAGON\nslept\tO\n\nwe\tO\nsaw\tO\nzorkan\tB-DRAGON\n")
+    run("train", more, "--start", files / "ner.dstruct", "--model", tmp_path / "m", "-C", 1)
+    out = run("predict", tmp_path / "m", "--text", stdin="we saw zorkan in Lisbon")
+    assert "zorkan\tB-DRAGON" in out
+    assert "Lisbon\tB-LOC" in out
+
+
+def test_mistaken_files_are_recognised(files, tmp_path):
+    from dualstruct.datasets import english_path
+
+    assert "looks like CoNLL-U" in refusal("train", english_path(), "--model", tmp_path / "m")
+    plain = tmp_path / "plain.txt"
+    lines = english_path().read_text(encoding="utf-8").splitlines()
+    plain.write_text("\n".join(line for line in lines if not line.startswith("#")))
+    assert "looks like CoNLL-U" in refusal("train", plain, "--model", tmp_path / "m")
+    run("train", plain, "--columns", 1, "--label-column", 3, "--model", tmp_path / "m")
+    model = files / "ner.dstruct"
+    assert "is a dualstruct model" in refusal("train", model, "--model", tmp_path / "m")
+    assert "is a dualstruct model" in refusal("predict", model, model)
+    assert "not a dualstruct tagger file" in refusal("inspect", files / "train.txt")
+
+
+def test_a_flipped_bit_in_a_model_is_noticed(files, tmp_path):
+    content = bytearray((files / "ner.dstruct").read_bytes())
+    content[len(content) // 2] ^= 4
+    (tmp_path / "m").write_bytes(content)
+    assert "checksum does not match" in refusal("inspect", tmp_path / "m")
+
+
+def test_the_version_is_told():
+    assert run("--version").startswith("dualstruct 0.")
+
+
+def test_options_that_would_do_nothing_are_refused(files, tmp_path):
+    train = ["train", files / "train.txt", "--model", tmp_path / "m"]
+    assert "--resume needs --checkpoint" in refusal(*train, "--resume")
+    assert "no feature is left" in refusal(*train, "--min-count", 100000)
+    words = ["train", files / "train-pos.txt", "--columns", 0, "--label-column", 1]
+    assert "mark no spans" in refusal(*words, "--model", tmp_path / "m", "--scheme", "bilou")
 
 
 def test_a_reader_that_stops_early_is_no_error(files):

@@ -155,8 +155,11 @@ def test_files_without_labels_say_so():
         _ = file.labels
 
 
-def test_empty_cells_between_tabs_are_kept():
-    assert read_columns(io.StringIO("a\t\tO\n")).tokens == [[("a", "")]]
+@pytest.mark.parametrize("line", ["a\t\tO", "\ta\tO", "a\tb\t"])
+def test_empty_cells_are_refused_with_their_place(line):
+    column = line.split("\t").index("") + 1
+    with pytest.raises(InputError, match=f"line 2: column {column} is empty"):
+        read_columns(io.StringIO(f"x\ty\tO\n{line}\n"))
 
 
 def test_sentences_behave_like_a_list():

@@ -162,7 +162,7 @@ def test_bad_lists_and_files_are_refused(tmp_path):
     with pytest.raises(InputError, match="list, line 2: this is not UTF-8"):
         make_extractor(tmp_path / "t")
     (tmp_path / "t").write_bytes(b"\xff")
-    with pytest.raises(InputError, match="t: this is not UTF-8"):
+    with pytest.raises(InputError, match="t, line 1: this is not UTF-8"):
         make_extractor(tmp_path / "t")
 
 

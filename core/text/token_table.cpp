@@ -67,6 +67,7 @@ private:
     void add_token(std::string_view line) {
         auto& columns = table_->columns;
         const std::size_t found = for_each_cell(line, [&](std::size_t column, std::string_view cell) {
+            if (cell.empty()) fail(line_number_, "column " + std::to_string(column + 1) + " is empty");
             if (column < columns.size()) add_cell(columns[column], cell);
         });
         if (found != columns.size()) {

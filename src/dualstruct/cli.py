@@ -32,6 +32,9 @@ app = typer.Typer(
 )
 
 Model = Annotated[Path, typer.Argument(help="A model file that train wrote.")]
+Columns = Annotated[
+    str | None, typer.Option(help="Which columns make up the tokens, such as 0,2; all by default.")
+]
 LabelColumn = Annotated[
     int, typer.Option(help="Where the label is, counted from 0, or from the end if negative.")
 ]
@@ -39,15 +42,37 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 Threads = Annotated[int, typer.Option(min=1, help="Threads for inference.")]
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from dualstruct import __version__
+
+        print(f"dualstruct {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Its version.")
+    ] = False,
+) -> None:
+    """Linear structured prediction by dual methods."""
+
+
 @app.command()
 def train(
-    train: Annotated[Path, typer.Argument(metavar="TRAIN", help="A column file (.txt, .gz, .xz).")],
+    train: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRAIN", help="A column file (.txt, .gz, .xz); - is standard input."
+        ),
+    ],
     model: Annotated[Path, typer.Option("--model", help="Where to write the model.")],
     dev: Annotated[
         Path | None, typer.Option(help="Development data: keep the weights that do best on it.")
     ] = None,
     features: Annotated[
-        str, typer.Option(help="auto, a preset (chunking, pos, ner), or a template file.")
+        str, typer.Option(help="auto, a preset (chunking, pos, ner, ner-pos) or a template file.")
     ] = "auto",
     loss: Annotated[str, typer.Option(help="squared-hinge.")] = "squared-hinge",
     solver: Annotated[str, typer.Option(help="auto, dcd, dcd-light or cpd.")] = "auto",
@@ -73,6 +98,13 @@ def train(
         str | None, typer.Option(help="Learn in this label scheme, for instance bilou.")
     ] = None,
     label_column: LabelColumn = -1,
+    columns: Columns = None,
+    averaged: Annotated[
+        bool, typer.Option("--averaged", help="Keep the average of the weights over all steps.")
+    ] = False,
+    start: Annotated[
+        Path | None, typer.Option("--start", help="Go on from this model instead of from zero.")
+    ] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Save the state of training here now and then.")
     ] = None,
@@ -87,12 +119,18 @@ def train(
     from dualstruct.estimators import SequenceTagger
 
     started, cpu_started = time.perf_counter(), time.process_time()
-    _check_folder(model)
-    data = _read(train, label_column)
-    dev_data = None if dev is None else _read(dev, label_column)
+    _check_outputs([model, checkpoint], [train, dev, features, start])
+    if resume and checkpoint is None:
+        raise InputError("--resume needs --checkpoint, the file to go on from")
+    if resume and checkpoint is not None and not checkpoint.exists():
+        print(f"dualstruct: there is no {checkpoint} yet; starting anew", file=sys.stderr)
+    data = _read(train, label_column, columns)
+    dev_data = None if dev is None else _read(str(dev), label_column, columns)
     read_seconds = time.perf_counter() - started
-    tagger = SequenceTagger(
+    tagger = SequenceTagger() if start is None else SequenceTagger.load(start)
+    tagger.set_params(
         features=features,
+        averaged=averaged,
         loss=loss,
         solver=solver,
         C=C,
@@ -101,7 +139,7 @@ def train(
         seconds=seconds,
         patience=patience,
         constraints=None if constraints == "none" else constraints,
-        scheme=scheme,  # type: ignore[arg-type]
+        scheme=scheme,
         hash_bits=hash_bits,
         min_count=min_count,
         seed=seed,
@@ -110,8 +148,9 @@ def train(
         checkpoint=checkpoint,
         resume=resume,
     )
+    learn = tagger.fit if start is None else tagger.partial_fit
     with _located(dev_data or data):
-        tagger.fit(
+        learn(
             data.tokens,
             data.labels,
             dev=None if dev_data is None else (dev_data.tokens, dev_data.labels),
@@ -129,6 +168,7 @@ def train(
         "tokens": int(data.tokens.lengths.sum()),
         "labels": len(tagger.classes_),
         "features": tagger.n_features_,
+        "templates": str(getattr(tagger, "features_", features)),
         "primal": result.primal,
         "dual": result.dual,
         "gap": result.gap,
@@ -156,7 +196,7 @@ def predict(
         str, typer.Argument(help="A column file, with or without labels; - is standard input.")
     ] = "-",
     k_best: Annotated[
-        int | None, typer.Option(min=1, help="The k best labellings of each sentence.")
+        int | None, typer.Option(min=1, max=1000, help="The k best labellings of each sentence.")
     ] = None,
     marginals: Annotated[
         bool, typer.Option("--marginals", help="Add the probability of each label.")
@@ -211,11 +251,14 @@ def predict(
 @app.command()
 def evaluate(
     model: Model,
-    test: Annotated[Path, typer.Argument(metavar="TEST", help="A column file with labels.")],
+    test: Annotated[
+        str, typer.Argument(metavar="TEST", help="A column file with labels; - is standard input.")
+    ],
     unseen_labels: Annotated[
         str, typer.Option(help="Labels never seen in training: warn, count (as mistakes) or error.")
     ] = "warn",
     label_column: LabelColumn = -1,
+    columns: Columns = None,
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
@@ -224,7 +267,7 @@ def evaluate(
 
     tagger = SequenceTagger.load(model)
     tagger.set_params(threads=threads, unseen_labels=unseen_labels)
-    data = _read(test, label_column)
+    data = _read(test, label_column, columns)
     with _located(data):
         started = time.perf_counter()
         scores = tagger.evaluate(data.tokens, data.labels)
@@ -319,10 +362,30 @@ def _signed(weight: float) -> Any:
     return Text(f"{weight:+.3f}", style="green" if weight > 0 else "red")
 
 
-def _read(path: Path, label_column: int) -> ColumnFile:
+def _read(path: str, label_column: int, columns: str | None) -> ColumnFile:
     from dualstruct.files.columns import read_columns
 
-    return read_columns(path, label_column=label_column)
+    chosen = None
+    if columns is not None:
+        try:
+            chosen = [int(part) for part in columns.split(",")]
+        except ValueError:
+            raise InputError(f"--columns is {columns!r}; numbers such as 0,2 are wanted") from None
+    try:
+        data = read_columns(path, label_column=label_column, columns=chosen)
+    except InputError as error:
+        if ".conllu" in path:
+            raise InputError(_CONLLU.format(name=Path(path).name)) from error
+        raise
+    if chosen is None and data.tokens.n_columns == 9 and data.tokens[0][0][0] == "1":
+        raise InputError(_CONLLU.format(name=data.name))
+    return data
+
+
+_CONLLU = (
+    "{name}: this looks like CoNLL-U; take the columns you need with --columns and --label-column "
+    "from a file without comments, for instance --columns 1 --label-column 3"
+)
 
 
 def _read_unlabelled(file: str, tagger: SequenceTagger) -> Any:
@@ -333,8 +396,8 @@ def _read_unlabelled(file: str, tagger: SequenceTagger) -> Any:
     data = read_columns(file, label_column=None)
     if data.tokens.n_columns not in (wanted, wanted + 1):
         raise InputError(
-            f"{data.name} has {data.tokens.n_columns} columns; the model takes {wanted}, "
-            "with or without a label after them"
+            f"{data.name}: the number of columns is {data.tokens.n_columns}; the model takes "
+            f"{wanted}, with or without a label after them"
         )
     return data.tokens.columns(range(wanted))
 
@@ -384,12 +447,17 @@ def _located(data: ColumnFile) -> Iterator[None]:
         print(f"dualstruct: {message}", file=sys.stderr)
 
 
-def _check_folder(model: Path) -> None:
-    """A model that cannot be written should not cost a training run."""
-    if model.is_dir():
-        raise InputError(f"{model} is a folder; --model takes the name of a file")
-    if not model.parent.is_dir():
-        raise InputError(f"{model} cannot be written: there is no folder {model.parent}")
+def _check_outputs(written: list[Path | None], read: list[Any]) -> None:
+    """A model that cannot be written, or would destroy data, must not cost a training run."""
+    from dualstruct.files.arrays import check_target
+
+    inputs = {Path(source).resolve() for source in read if source is not None}
+    for path in written:
+        if path is None:
+            continue
+        check_target(path)
+        if path.resolve() in inputs and not path.suffix == ".dstruct":
+            raise InputError(f"{path} is read by this command and cannot be written by it as well")
 
 
 def _peak_memory_mb() -> float | None:
@@ -405,7 +473,7 @@ def _print_training(report: dict[str, Any], result: FitResult) -> None:
     split = report["seconds_split"]
     print(
         f"{report['sentences']:,} sentences, {report['tokens']:,} tokens, "
-        f"{report['labels']} labels, {report['features']:,} features"
+        f"{report['labels']:,} labels, {report['features']:,} features ({report['templates']})"
     )
     print(result)
     print(

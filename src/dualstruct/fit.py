@@ -76,12 +76,22 @@ class FitResult:
         return cls(**{**facts, "w": w, "trace": trace})
 
     def __str__(self) -> str:
-        parts = [f"passes {self.passes}", f"primal {self.primal:.1f}"]
+        parts = [f"passes {self.passes}", f"primal {self.primal:.4g}"]
         if self.gap is not None:
-            parts.append(f"gap {100 * self.gap:.2g} %")
+            parts.append(f"gap {percent(self.gap)}")
         if self.dev_score is not None:
             parts.append(f"dev {100 * self.dev_score:.2f} (pass {self.best_pass})")
         return ", ".join([*parts, f"stopped by {self.stopped_by}"])
+
+
+def percent(share: float) -> str:
+    """A gap for people: two digits, never negative.
+
+    >>> percent(0.00812), percent(0.999), percent(-1e-9)
+    ('0.81 %', '100 %', '0 %')
+    """
+    share = 100 * max(share, 0.0)
+    return f"{share:.0f} %" if share >= 10 or share < 1e-6 else f"{share:.2g} %"
 
 
 @dataclass(frozen=True)

@@ -37,23 +37,24 @@ class ProgressLine:
 
     def describe(self, point: TracePoint) -> str:
         """The line for one trace point."""
+        from dualstruct.fit import percent
+
         parts = [f"pass {point.passes}"]
         if point.dual is not None:
-            parts.append(f"objective ≥ {point.dual:.1f}")
+            parts.append(f"≥ {point.dual:.5g}")
         if point.gap is not None:
-            parts.append(f"gap {100 * point.gap:.2g} %")
+            parts.append(f"gap {percent(point.gap)}")
         elif point.gap_estimate is not None:
-            parts.append(f"gap about {100 * max(point.gap_estimate, 0):.2g} %")
+            parts.append(f"gap ~{percent(point.gap_estimate)}")
         if point.dev_score is not None:
             self._best = max(point.dev_score, self._best or 0)
-            parts.append(
-                f"dev {self._score_name} {100 * point.dev_score:.2f} (best {100 * self._best:.2f})"
-            )
+            best = f"(best {100 * self._best:.2f})"
+            parts.append(f"dev {self._score_name} {100 * point.dev_score:.2f} {best}")
         parts.append(f"{point.seconds:.1f} s")
         left = self._time_left(point)
         if left is not None:
-            parts.append(f"at most {left:.0f} s left")
-        return "  ·  ".join(parts)
+            parts.append(f"{left:.0f} s left")
+        return " · ".join(parts)  # at most 80 columns, so that it stays one line
 
     def _time_left(self, point: TracePoint) -> float | None:
         limits = []

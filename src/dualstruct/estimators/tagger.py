@@ -34,7 +34,7 @@ from dualstruct.losses import find_loss
 from dualstruct.metrics import Scores, evaluate_ids, score_name
 from dualstruct.problem import Problem
 from dualstruct.progress import ProgressLine
-from dualstruct.solvers import SOLVERS, Solver, find_solver
+from dualstruct.solvers import SOLVERS, Averaged, Solver, find_solver
 from dualstruct.structures import Chain
 from dualstruct.structures.chain import forbidden_tokens
 
@@ -52,9 +52,10 @@ class SequenceTagger(Parameters):
     Parameters
     ----------
     features : str, path or None
-        ``"auto"`` (the ``ner`` preset for BIO-like labels, ``pos`` for others, and attributes for
-        tokens that are dicts or lists), a preset (``chunking``, ``pos``, ``ner``), a template file
-        or text, or ``"attributes"``.
+        ``"auto"`` (for BIO-like labels the preset ``ner``, or ``ner-pos`` if the tokens have a
+        second column; ``pos`` for other labels; attributes for tokens that are dicts or lists), a
+        preset (``chunking``, ``pos``, ``ner``, ``ner-pos``), a template file or text, or
+        ``"attributes"``.
     loss : str
         What a mistake costs: ``squared_hinge``.
     beta, gamma : float, optional
@@ -62,6 +63,9 @@ class SequenceTagger(Parameters):
     solver : str or Solver
         ``"auto"`` takes the quickest that fits the loss; ``dcd``, ``dcd-light``, ``cpd``, or an
         instance with settings of its own.
+    averaged : bool
+        Predict with the average of the weights over all steps of training. It makes up for few
+        passes and noisy labels; with dev data there is little to gain.
     C : float
         The weight of one sentence's loss: larger fits the training data more closely.
     gap : float, optional
@@ -101,6 +105,8 @@ class SequenceTagger(Parameters):
     Attributes
     ----------
     classes_ : array of str
+    features_ : str
+        What ``features`` came to.
     result_ : FitResult
         Passes, primal, dual, gap, dev score, trace, and what stopped training.
     weights_ : WeightTable
@@ -123,6 +129,7 @@ class SequenceTagger(Parameters):
         beta: float | None = None,
         gamma: float | None = None,
         solver: str | Solver = "auto",
+        averaged: bool = False,
         C: float = 0.1,
         gap: float | None = None,
         passes: int | None = None,
@@ -145,6 +152,7 @@ class SequenceTagger(Parameters):
         self.beta = beta
         self.gamma = gamma
         self.solver = solver
+        self.averaged = averaged
         self.C = C
         self.gap = gap
         self.passes = passes
@@ -184,13 +192,19 @@ class SequenceTagger(Parameters):
             Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
         """
         self._settings()  # bad parameters fail before features are extracted
+        X, y = _sized(X), _sized(y)
         outer = None if self.scheme is None else detect_scheme(y)
+        if self.scheme is not None and outer is None:
+            raise InputError(
+                f"scheme is {self.scheme!r}, but the labels mark no spans (B-, I- …) to convert"
+            )
         inner = None if outer is None else self.scheme
         inner_y = y if inner is None else convert_scheme(y, inner, outer)
         codec = Codec(Labels.learn(inner_y), inner, outer)
         started = time.perf_counter()
+        self.features_ = self._choose_features(X, codec.labels)
         extractor = make_extractor(
-            self._choose_features(X, codec.labels),
+            self.features_,
             hash_bits=self.hash_bits,
             min_count=self.min_count,
         )
@@ -213,6 +227,7 @@ class SequenceTagger(Parameters):
         if not hasattr(self, "_model"):
             return self.fit(X, y, dev, callbacks)
         self._settings()
+        X, y = _sized(X), _sized(y)
         old = self._model
         inner_y = old.codec.to_inner(y)
         codec = replace(old.codec, labels=old.labels.extend(Labels.learn(inner_y)))
@@ -227,14 +242,20 @@ class SequenceTagger(Parameters):
         if self.unseen_labels not in ("warn", "count", "error"):
             raise InputError(f"unseen_labels is {self.unseen_labels!r}, not warn, count or error")
         solver = find_solver(self.solver, find_loss(self.loss, self.beta, self.gamma).name)
+        if self.averaged:
+            solver = Averaged(solver)
         return solver, Stopping(self.gap, self.passes, self.seconds, self.patience)
 
     def _choose_features(self, X: Sequence[Any], labels: Labels) -> Any:
         if not (isinstance(self.features, str) and self.features == "auto"):
             return self.features
-        if not isinstance(_first_token(X), str | tuple):
+        token = _first_token(X)
+        if not isinstance(token, str | tuple):
             return "attributes"
-        return "ner" if are_span_labels(labels.names) else "pos"
+        if not are_span_labels(labels.names):
+            return "pos"
+        # A second column is a part of speech more often than not.
+        return "ner" if isinstance(token, str) or len(token) < 2 else "ner-pos"
 
     def _train(
         self,
@@ -248,6 +269,8 @@ class SequenceTagger(Parameters):
         start: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
     ) -> Self:
         solver, stopping = self._settings()
+        if not rows.dimension:
+            raise InputError(f"no feature is left: min_count is {self.min_count}")
         labels = codec.labels
         truth = labels.encode(inner_y, rows.sentences)
         transitions = self._allowed(codec, truth, rows.sentences)
@@ -302,7 +325,7 @@ class SequenceTagger(Parameters):
         return None  # real files break their own scheme now and then; then nothing is forbidden
 
     def _judge(self, model: ChainModel, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Any:
-        chain = model.chain(X)
+        chain = model.chain(_sized(X))
         truth, names = self._true_labels(model, y, chain)
         if not len(truth):
             raise InputError("the development data has no tokens")
@@ -370,7 +393,7 @@ class SequenceTagger(Parameters):
             For each sentence None, or for each token None or the labels it may have.
         """
         model = self._trained()
-        chain = model.chain(X, allowed)
+        chain = model.chain(_sized(X), allowed)
         best = chain.decode_all(model.w, threads=self.threads)
         return model.codec.to_outer(model.labels.decode(best, chain.sentences))
 
@@ -380,7 +403,7 @@ class SequenceTagger(Parameters):
         They are those of p(y) ∝ exp β·score; margin losses do not calibrate them.
         """
         model = self._trained()
-        chain = model.chain(X)
+        chain = model.chain(_sized(X))
         marginals = chain.marginals_all(model.w, beta, threads=self.threads)
         return np.split(marginals, chain.sentences[1:-1])[: len(chain)]
 
@@ -392,7 +415,7 @@ class SequenceTagger(Parameters):
     def predict_k_best(self, X: Sequence[Any], k: int = 5) -> list[list[tuple[float, list[str]]]]:
         """The k best labellings of each sentence with their scores, best first."""
         model = self._trained()
-        chain = model.chain(X)
+        chain = model.chain(_sized(X))
         names = model.labels.names
         found = [chain.k_best(model.w, i, k) for i in range(len(chain))]
         return [
@@ -403,7 +426,7 @@ class SequenceTagger(Parameters):
     def evaluate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Scores:
         """Accuracy, and precision, recall and F1 of the spans, over all and by type."""
         model = self._trained()
-        chain = model.chain(X)
+        chain = model.chain(_sized(X))
         truth, names = self._true_labels(model, y, chain)
         predicted = chain.decode_all(model.w, threads=self.threads)
         return evaluate_ids(truth, predicted, chain.sentences, names)
@@ -459,6 +482,11 @@ class SequenceTagger(Parameters):
         if state["model"] is not None:
             self._restore(*state["model"])
         self.set_params(**state["parameters"])
+
+
+def _sized(sentences: Any) -> Any:
+    """Generators as lists: sentences are gone over more than once."""
+    return sentences if hasattr(sentences, "__len__") else list(sentences)
 
 
 def _count_columns(X: Sequence[Any]) -> int | None:

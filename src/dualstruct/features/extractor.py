@@ -14,6 +14,7 @@ from dualstruct.features.attributes import AttributeExtractor
 from dualstruct.features.base import FeatureExtractor, FeatureRows, check_settings
 from dualstruct.features.template_extractor import TemplateExtractor
 from dualstruct.features.templates import PRESETS, Templates, parse_templates
+from dualstruct.files.opening import read_text
 
 __all__ = ["FeatureExtractor", "FeatureRows", "from_state", "make_extractor"]
 
@@ -60,11 +61,7 @@ def make_extractor(
                 f'features="{path}" is neither a file nor one of {", ".join(PRESETS)}, attributes'
             )
         folder = path.parent
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError:
-            raise InputError(f"{path.name}: this is not UTF-8 text") from None
-        templates = parse_templates(text, path.name)
+        templates = parse_templates(read_text(path), path.name)
     else:
         raise InputError(f"features cannot be a {type(features).__name__}")
     return TemplateExtractor.load(templates, folder, hash_bits=hash_bits, min_count=min_count)

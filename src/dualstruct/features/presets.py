@@ -55,4 +55,6 @@ lower(word[-1]) & shortshape(word[0])
 shortshape(word[0]) & lower(word[1])
 """
 
-PRESETS = {"chunking": CHUNKING, "pos": POS, "ner": NER}
+POS_COLUMN = "".join(line for line in CHUNKING.splitlines(True) if line.startswith("pos"))
+
+PRESETS = {"chunking": CHUNKING, "pos": POS, "ner": NER, "ner-pos": NER + POS_COLUMN}

@@ -6,6 +6,7 @@ renamed: a full disk or a crash leaves the old file as it was.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
@@ -33,8 +34,10 @@ def write_arrays(
 ) -> None:
     """Write facts (JSON) and arrays to ``path``, all or nothing."""
     path = Path(path)
-    header = {"format": format, "version": FORMAT_VERSION, **facts}
+    check_target(path)
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    checksum = _checksum(tensors)
+    header = {"format": format, "version": FORMAT_VERSION, "checksum": checksum, **facts}
     beside = None
     try:
         handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -74,13 +77,48 @@ def read_arrays(path: str | Path, format: str) -> tuple[dict[str, Any], dict[str
                     f"{path} has format version {facts['version']}; this dualstruct reads up to "
                     f"{FORMAT_VERSION}: update dualstruct to read it"
                 )
-            return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            if facts.pop("checksum") != _checksum(arrays):
+                raise InputError(f"{path} is damaged: its checksum does not match")
+            return facts, arrays
     except OSError as error:
         raise InputError(f"{path} could not be read: {error.strerror or error}") from None
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path} is damaged or not a {format} file ({error})") from None
+        raise InputError(f"{path} is damaged, cut short or not a {format} file") from None
+
+
+def check_target(path: Path) -> None:
+    """Refuse to write over what is not a file of ours, or where nothing can be written."""
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder; a file name is wanted")
+    if path.exists():
+        if not path.is_file():
+            raise OutputError(f"{path} is not a regular file")
+        if path.stat().st_size and not is_ours(path):
+            raise OutputError(
+                f"{path} exists and is not a file that dualstruct wrote; choose another name"
+            )
+    elif not path.parent.is_dir():
+        raise OutputError(f"{path} could not be written: there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"{path} could not be written: no permission in {path.parent}")
+
+
+def is_ours(path: str | Path) -> bool:
+    """Whether a file begins like one that :func:`write_arrays` wrote."""
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        return length < 10**9 and b'"dualstruct"' in file.read(length)
+
+
+def _checksum(arrays: Mapping[str, NDArray[Any]]) -> str:
+    total = hashlib.blake2b(digest_size=16)
+    for name in sorted(arrays):
+        total.update(name.encode())
+        total.update(np.ascontiguousarray(arrays[name]).data)
+    return total.hexdigest()
 
 
 def _plain_number(value: Any) -> Any:

@@ -197,6 +197,8 @@ def read_columns(
     """
     name = name_of(path)
     data = read_bytes(path)
+    if b'"dualstruct"' in data[:200]:
+        raise InputError(f"{name}: this is a dualstruct model, not a column file")
     try:
         table = _core.TokenTable.parse(data, separator or "")
     except InputError as problem:
@@ -223,7 +225,7 @@ def read_columns(
     if not chosen:
         raise InputError(
             f"{name}: its only column was taken for the labels, which leaves none for the"
-            " tokens; if the file has no labels, pass label_column=None"
+            " tokens: a label in a column of its own is missing"
         )
     return ColumnFile(ColumnSentences(table, chosen), labels, name, path)
 

@@ -58,8 +58,10 @@ def read_bytes(source: PathOrFile) -> bytes:
         return unpack(content) if unpack else content
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as problem:
-        raise InputError(f"{path}: {problem}") from None
+    except OSError as problem:
+        raise InputError(f"{path}: {problem.strerror or problem}") from None
+    except (EOFError, lzma.LZMAError, zlib.error) as problem:
+        raise InputError(f"{path}: it cannot be unpacked ({problem})") from None
 
 
 def read_text(source: PathOrFile) -> str:
