@@ -62,11 +62,9 @@ public:
         scales_ += scale;
         ++steps_;
     }
-    // v is about to be multiplied by `factor` and the scale divided by it.
-    void rescale(float factor) {
-        for (std::int64_t k = 0; k < late_.dimension(); ++k) late_.data()[k] *= factor;
-        scales_ /= factor;
-    }
+    // v is about to be multiplied by `factor` and the scale divided by it. The sum of S_r−1 d_r
+    // stays as it is: its first factor falls as its second one rises.
+    void rescale(double factor) { scales_ /= factor; }
     // The sum of S_r−1 d_r, for changes that are not those of a cut.
     Weights& late() { return late_; }
     double scales() const { return scales_; }

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from dualstruct.errors import InputError
 from dualstruct.solvers.base import Averaged, DualIterate, DualSolver, Iterate, Solver
+from dualstruct.solvers.dca import DCA
 from dualstruct.solvers.dcd import CPD, DCD, DCDLight
+from dualstruct.solvers.mira import MIRA
+from dualstruct.solvers.pegasos import Pegasos
+from dualstruct.solvers.perceptron import Perceptron
+from dualstruct.solvers.sgd import SGD
 
 __all__ = [
     "CPD",
+    "DCA",
     "DCD",
+    "MIRA",
+    "SGD",
     "SOLVERS",
     "Averaged",
     "DCDLight",
     "DualIterate",
     "DualSolver",
     "Iterate",
+    "Pegasos",
+    "Perceptron",
     "Solver",
     "find_solver",
 ]
 
 #: Every solver by its name on the command line.
 SOLVERS: dict[str, type[Solver]] = {solver.name: solver for solver in (DCD, DCDLight, CPD)}
+SOLVERS |= {solver.name: solver for solver in (Perceptron, DCA, MIRA, SGD, Pegasos)}
 
 
 def find_solver(name: str | Solver, loss: str) -> Solver:
