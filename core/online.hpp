@@ -11,6 +11,7 @@
 // v is w.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -63,7 +64,9 @@ public:
         if (scale_ < smallest_scale) fold();
     }
     void end_step() {
-        if (average_) average_->end_step(scale_);
+        if (!average_) return;
+        average_->end_step(scale_);
+        if (average_->scales() > most_put_off * scale_ * static_cast<double>(average_->steps())) average_->settle(v);
     }
     // v ← scale·v, scale ← 1.
     void fold() {
@@ -78,13 +81,13 @@ public:
 private:
     // v/scale must stay far from what a float can hold.
     static constexpr double smallest_scale = 1e-6;
+    // How many times larger than the sum of all w the average's terms may get: a digit of seven.
+    static constexpr double most_put_off = 16;
 
     // w ← 0, which no scale can say.
     void clear() {
-        for (std::int64_t k = 0; k < v.dimension(); ++k) {
-            if (average_) average_->late().data()[k] -= static_cast<float>(average_->scales() * v.data()[k]);
-            v.data()[k] = 0;
-        }
+        if (average_) average_->settle(v);
+        std::fill_n(v.data(), v.dimension(), 0.0f);
         structure.derive(v.data());
         scale_ = 1;
     }

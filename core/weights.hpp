@@ -65,6 +65,15 @@ public:
     // v is about to be multiplied by `factor` and the scale divided by it. The sum of S_r−1 d_r
     // stays as it is: its first factor falls as its second one rises.
     void rescale(double factor) { scales_ /= factor; }
+    // Adds up what was put off: S v − late becomes the new −late, and S starts again at 0. Where the
+    // scale has fallen far, the two terms are much larger than their difference; settling before
+    // that keeps the difference exact.
+    void settle(const Weights& v) {
+        for (std::int64_t k = 0; k < v.dimension(); ++k) {
+            late_.data()[k] = static_cast<float>(late_.data()[k] - scales_ * v.data()[k]);
+        }
+        scales_ = 0;
+    }
     // The sum of S_r−1 d_r, for changes that are not those of a cut.
     Weights& late() { return late_; }
     double scales() const { return scales_; }

@@ -40,6 +40,6 @@ def refuse_center(problem: Problem, name: str) -> None:
         )
 
 
-def check_count(name: str, value: int) -> None:
-    if not (isinstance(value, int) and value >= 1):
-        raise InputError(f"{name} is {value}; it must be a whole number of at least 1")
+def check_count(name: str, value: int, least: int = 1) -> None:
+    if not (isinstance(value, int) and value >= least):
+        raise InputError(f"{name} is {value}; it must be a whole number of at least {least}")

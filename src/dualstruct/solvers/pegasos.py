@@ -7,8 +7,12 @@ Step t takes a batch B of examples and goes η_t = 1/(λt) along their mean subg
     w ← (1 − 1/t) w + η_t/|B| Σ_i∈B δ_i(ỹ_i),           ỹ_i = argmax_y H_i(y; w), if H_i(ỹ_i) > 0
 
 For the ramp, max_y H_i(y) − (max_y −cΔ_i(y) − w·δ_i(y))₊, the output ȳ_i of the second maximum,
-if that is positive, comes in with −δ_i(ȳ_i). Then, with ``projection``, w is drawn into a ball that
-holds the optimum. The classical radius 1/√λ takes Δ ≤ 1 for granted; in general
+if that is positive, comes in with −δ_i(ȳ_i). The first passes leave it out, as the first round of
+CCCP is the hinge problem: the first steps are so long that both maxima are at the same output of
+most examples, their subgradients cancel, and the ramp would give these examples up for good.
+
+With ``projection``, w is then drawn into a ball that holds the optimum. The classical radius 1/√λ
+takes Δ ≤ 1 for granted; in general
 
     hinge   P = D at the optimum:  ‖w*‖² = Σ α Δ − C Σ_i ℓ_i ≤ C Σ_i max_y Δ_i(y)
     ramp    P(w*) ≤ P(0), ℓ ≥ 0:   ‖w*‖² ≤ 2 C Σ_i max_y Δ_i(y)
@@ -40,6 +44,8 @@ class Pegasos(OnlineSolver):
         Examples a step; 1 is the stochastic version.
     projection : bool
         Whether each step ends in the ball that holds the optimum.
+    hinge_passes : int
+        For the ramp: passes over its convex part alone, before the second part comes in.
     averaged : bool
         Predict with the mean of w over all steps instead of the last w.
     """
@@ -47,10 +53,18 @@ class Pegasos(OnlineSolver):
     name: ClassVar[str] = "pegasos"
     losses: ClassVar[tuple[str, ...]] = ("hinge", "ramp")
 
-    def __init__(self, batch: int = 1, projection: bool = False, averaged: bool = True) -> None:
+    def __init__(
+        self,
+        batch: int = 1,
+        projection: bool = False,
+        hinge_passes: int = 1,
+        averaged: bool = True,
+    ) -> None:
         check_count("batch", batch)
+        check_count("hinge_passes", hinge_passes, least=0)
         self.batch = batch
         self.projection = projection
+        self.hinge_passes = hinge_passes
         self.averaged = averaged
 
     def start(self, problem: Problem, seed: int) -> Iterate:
@@ -68,11 +82,14 @@ class Pegasos(OnlineSolver):
     def run_pass(self, iterate: Iterate) -> _core.PassReport:
         problem = iterate.problem
         n = len(problem.structure)
+        concave = None
+        if isinstance(problem.loss, Ramp) and iterate.core_passes >= self.hinge_passes:
+            concave = problem.loss.concave_cost_weight
         step = _core.PegasosStep(
             lambda_=1 / (problem.C * n),
             batch=self.batch,
             steps=iterate.core_passes * -(-n // self.batch),
             radius=iterate.memory.get("radius"),
-            concave=problem.loss.concave_cost_weight if isinstance(problem.loss, Ramp) else None,
+            concave=concave,
         )
         return self.meet_all(iterate, step)

@@ -10,7 +10,8 @@ after T = t − 1 steps with one of two learning rates:
 
 Chang & Yih (2013, §4.3) print η0 T/C. Their C, as ours, weighs the loss of one example, whereas
 Bottou's λ belongs to the mean loss: P/(C n) has λ = 1/(C n). So it is C n that stands under T; with
-C alone the steps would fade n times too early. The second one is that of Martins et al. (2010, §5).
+C alone the steps would fade n times too early. The second one is that of Martins et al. (2010, §5);
+its steps add up to no more than η0 n log T, so it needs an η0 near C to get to the optimum.
 
 η0 is chosen among 2⁻¹ … 2⁻⁵ by the lowest objective after one pass over 1,000 random examples. If
 that is the smallest of them, it is halved further as long as this helps: the gradient of the
