@@ -68,13 +68,15 @@ def anywhere(naive: NaiveChain, seed: int) -> np.ndarray:
     return w
 
 
-def compare(naive: NaiveChain, solver, loss, slow: NaiveOnline, meet, batch=1, center=None) -> None:
-    """Four passes on both sides: the same losses, the same w, the same average."""
+def compare(
+    naive: NaiveChain, solver, loss, slow: NaiveOnline, meet, batch=1, center=None, passes=4
+) -> None:
+    """A few passes on both sides: the same losses, the same w, the same average."""
     chain = naive.fast()
     center = None if center is None else chain.pack(*naive.split(center))
     iterate = solver.start(Problem(chain, loss, C=slow.C, center=center), slow.seed)
     iterate.start_averaging()
-    for _ in range(4):
+    for _ in range(passes):
         expected = slow.one_pass(meet, batch)
         report = solver.run_pass(iterate)
         size = max(1.0, np.abs(slow.iterates).max())
@@ -111,7 +113,12 @@ def test_a_k_best_mira_pass_solves_the_small_problem_of_each_example(seed, k, C)
     naive = untied(seed)
     w = anywhere(naive, seed)
     slow = NaiveOnline(naive, C, seed % 1000, w)
-    compare(naive, MIRA(k=k), "hinge", slow, lambda met: slow.k_best_mira(met, k), center=w)
+
+    def meet(met: list[int]) -> float:
+        return slow.k_best_mira(met, k)
+
+    # One pass: a step makes the outputs tie whose constraints it meets with equality.
+    compare(naive, MIRA(k=k), "hinge", slow, meet, center=w, passes=1)
 
 
 @settings(max_examples=60, deadline=None)
