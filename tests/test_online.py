@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dualstruct import InputError, Problem, Stopping, _core, conversions, fit
+from dualstruct import InputError, Problem, Stopping, _core, conversions, fit, write_columns
 from dualstruct.datasets import make_chains
 from dualstruct.losses import Ramp, SoftmaxMargin, find_loss
 from dualstruct.progress import ProgressLine
@@ -369,7 +371,17 @@ def test_no_gap_is_made_up(solver, loss):
         line = ProgressLine(Stopping(passes=2), "f1", show=False).describe(point)
         assert "gap" not in line
         assert "objective" not in line
-    assert json.loads(json.dumps({"gap": result.gap})) == {"gap": None}
+
+
+def test_the_command_line_reports_a_missing_gap_as_null(tmp_path):
+    file = tmp_path / "train.txt"
+    write_columns(file, [["a", "b"], ["b", "c"]], [["X", "Y"], ["Y", "X"]])
+    command = [sys.executable, "-m", "dualstruct", "train", file, "--model", tmp_path / "m.dstruct"]
+    command += ["--loss", "hinge", "--solver", "mira", "--json"]
+    done = subprocess.run(command, capture_output=True, check=True, timeout=120)
+    report = json.loads(done.stdout)
+    assert report["gap"] is report["dual"] is None
+    assert report["stopped_by"] == "passes"
 
 
 def test_a_gap_alone_cannot_stop_a_solver_without_a_dual():
