@@ -1,6 +1,7 @@
 #include "cuts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace dualstruct {
@@ -89,7 +90,11 @@ std::vector<Word> CutStore::save(std::vector<std::int64_t>& words_of_example) co
     return words;
 }
 
-void CutStore::load(std::span<const Word> words, std::span<const std::int64_t> words_of_example) {
+void CutStore::load(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+                    const Structure& structure) {
+    const auto check = [](bool good) {
+        if (!good) throw std::invalid_argument("the saved cuts are damaged or belong to other data");
+    };
     if (words_of_example.size() != blocks_.size()) {
         throw std::invalid_argument("the saved cuts belong to another number of examples");
     }
@@ -98,23 +103,24 @@ void CutStore::load(std::span<const Word> words, std::span<const std::int64_t> w
     std::size_t offset = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         const std::int64_t count = words_of_example[i];
-        if (count < 0 || count % 2 || static_cast<std::size_t>(count) > words.size() - offset) {
-            throw std::invalid_argument("the saved cuts are damaged");
-        }
+        check(count >= 0 && count % 2 == 0 && count <= std::int64_t{UINT32_MAX} &&
+              static_cast<std::size_t>(count) <= words.size() - offset);
         std::size_t at = offset;
         const std::size_t end = offset + static_cast<std::size_t>(count);
         while (at < end) {
             Cut head;
-            if (end - at < sizeof head / sizeof(Word)) throw std::invalid_argument("the saved cuts are damaged");
+            check(end - at >= sizeof head / sizeof(Word));
             std::memcpy(&head, words.data() + at, sizeof head);
-            if (head.extent() > end - at) throw std::invalid_argument("the saved cuts are damaged");
+            check(head.extent() <= end - at && std::isfinite(head.alpha) && head.norm2 >= 0);
+            check(structure.is_valid(static_cast<std::int64_t>(i),
+                                     words.subspan(at + sizeof head / sizeof(Word), head.count)));
             at += head.extent();
             ++cuts;
         }
         blocks[i] = {offset, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(count)};
         offset = end;
     }
-    if (offset != words.size()) throw std::invalid_argument("the saved cuts are damaged");
+    check(offset == words.size());
     arena_.assign(words.begin(), words.end());
     blocks_ = std::move(blocks);
     cuts_ = cuts;

@@ -24,7 +24,7 @@ struct Cut {
         return {reinterpret_cast<const Word*>(this + 1), count};
     }
     // Words of the arena that the head and its payload take, an even number.
-    std::size_t extent() const { return sizeof(Cut) / sizeof(Word) + (count + 1) / 2 * 2; }
+    std::size_t extent() const { return sizeof(Cut) / sizeof(Word) + (std::size_t{count} + 1) / 2 * 2; }
 };
 
 class CutStore {
@@ -63,7 +63,9 @@ public:
 
     // All cuts in order of examples, and how many words each example's take: for checkpoints.
     std::vector<Word> save(std::vector<std::int64_t>& words_of_example) const;
-    void load(std::span<const Word> words, std::span<const std::int64_t> words_of_example);
+    // Takes what save gave, if every cut is one that the structure could have made.
+    void load(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+              const Structure& structure);
 
 private:
     struct Block {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -13,23 +12,23 @@
 
 namespace dualstruct {
 
-struct FreeDeleter {
-    void operator()(void* p) const noexcept { std::free(p); }
+struct AlignedDeleter {
+    std::align_val_t alignment{64};
+    void operator()(float* p) const noexcept { ::operator delete(static_cast<void*>(p), alignment); }
 };
 
-using FloatBuffer = std::unique_ptr<float[], FreeDeleter>;
+using FloatBuffer = std::unique_ptr<float[], AlignedDeleter>;
 
 inline FloatBuffer allocate_floats(std::size_t count) {
     constexpr std::size_t huge_page = std::size_t{1} << 21;
     const std::size_t alignment = count * sizeof(float) >= huge_page ? huge_page : 64;
     const std::size_t bytes = (count * sizeof(float) + alignment - 1) / alignment * alignment;
-    void* memory = std::aligned_alloc(alignment, bytes ? bytes : alignment);
-    if (!memory) throw std::bad_alloc();
+    void* memory = ::operator new(bytes ? bytes : alignment, std::align_val_t{alignment});
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (alignment == huge_page) madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
     std::memset(memory, 0, bytes);
-    return FloatBuffer(static_cast<float*>(memory));
+    return FloatBuffer(static_cast<float*>(memory), AlignedDeleter{std::align_val_t{alignment}});
 }
 
 // A buffer that grows and never shrinks; growing forgets what it held.

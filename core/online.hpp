@@ -66,7 +66,7 @@ public:
     void end_step() {
         if (!average_) return;
         average_->end_step(scale_);
-        if (average_->scales() > most_put_off * scale_ * static_cast<double>(average_->steps())) average_->settle(v);
+        if (average_->scales() > most_put_off * scale_ * average_->weight()) average_->settle(v);
     }
     // v ← scale·v, scale ← 1.
     void fold() {
@@ -107,13 +107,12 @@ public:
     Difference& found;  // what find found
     std::int64_t i = 0;
 
-    // max_y cost_weight·Δ_i(y) − w·δ_i(y), with the maximiser in `found`; its words are empty when
-    // that is the truth.
+    // max_y cost_weight·Δ_i(y) − w·δ_i(y), with the maximiser in `found`.
     double find(double cost_weight) {
         ++report_.inferences;
         w.structure.decode(w.v.data(), i, static_cast<float>(cost_weight / w.scale()), scratch);
         w.structure.difference(i, scratch.output, found);
-        return found.words.empty() ? 0 : violation(found, cost_weight);
+        return found.is_truth ? 0 : violation(found, cost_weight);
     }
     double violation(const Difference& d, double cost_weight) const {
         return cost_weight * d.cost - w.dot(i, d.words);
@@ -128,7 +127,7 @@ public:
             w.structure.best_outputs(w.v.data(), i, static_cast<float>(cost_weight / w.scale()), k, scratch);
         for (const auto& output : outputs) {
             w.structure.difference(i, output, found);
-            if (!found.words.empty()) best.push_back(found);
+            if (!found.is_truth) best.push_back(found);
         }
         return best;
     }
@@ -171,10 +170,7 @@ PassReport online_pass(const Structure& structure, Weights& weights, Average* av
     ScaledWeights w(structure, weights, average);
     Meeting meeting(w, *scratch, found, report);
     for (std::int64_t q = 0; q < n; ++q) {
-        if (q % examples_between_asks == 0 && interrupt()) {
-            report.interrupted = true;
-            break;
-        }
+        if (interrupt()) break;
         if (q + 2 < n) structure.prefetch_example(order[q + 2]);
         if (q + 1 < n) structure.prefetch_decode(weights.data(), order[q + 1]);
         meeting.i = order[q];

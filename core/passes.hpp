@@ -27,7 +27,7 @@ public:
     DualState(const Structure& structure, Weights& w, const Weights* center)
         : structure(structure), w(w), cuts(structure.size()),
           sum_alpha(static_cast<std::size_t>(structure.size())), center_(center) {
-        return_to_center();
+        if (center) start(w);
     }
 
     // Where w goes from now on is averaged there; null: nowhere.
@@ -35,14 +35,21 @@ public:
 
     // Recomputes w and the sums from the duals: float32 drifts.
     void rebuild() {
-        return_to_center();
+        write(w);
         for (std::int64_t i = 0; i < cuts.examples(); ++i) {
             double total = 0;
-            cuts.for_each(i, [&](const Cut& cut) {
-                total += cut.alpha;
-                structure.axpy(w.data(), i, cut.words(), static_cast<float>(cut.alpha));
-            });
+            cuts.for_each(i, [&](const Cut& cut) { total += cut.alpha; });
             sum_alpha[static_cast<std::size_t>(i)] = total;
+        }
+    }
+
+    // out = center + Σ_iy α_iy δ_i(y).
+    void write(Weights& out) const {
+        start(out);
+        for (std::int64_t i = 0; i < cuts.examples(); ++i) {
+            cuts.for_each(i, [&](const Cut& cut) {
+                structure.axpy(out.data(), i, cut.words(), static_cast<float>(cut.alpha));
+            });
         }
     }
 
@@ -61,13 +68,13 @@ public:
     std::vector<double> sum_alpha;  // Σ_y α_iy of each example
 
 private:
-    void return_to_center() {
+    void start(Weights& out) const {
         if (center_) {
-            std::copy_n(center_->data(), w.dimension(), w.data());
+            std::copy_n(center_->data(), out.dimension(), out.data());
         } else {
-            std::fill_n(w.data(), w.dimension(), 0.0f);
+            std::fill_n(out.data(), out.dimension(), 0.0f);
         }
-        structure.derive(w.data());
+        structure.derive(out.data());
     }
 
     const Weights* center_;
@@ -145,14 +152,12 @@ private:
 struct PassReport {
     std::int64_t inferences = 0;
     std::int64_t added = 0;
-    double largest_violation = 0;  // visit: over the outputs found; revisit: what the rule saw
+    double largest_violation = 0;  // of what the rule returned: how far from optimal duals were
     double loss = 0;               // visit: Σ of the rule's loss as each example was met
-    bool interrupted = false;
 };
 
-// Asked now and then; true stops the pass between two examples, with (α, w) consistent.
+// Asked before every example; true stops the pass there, with (α, w) consistent.
 using Interrupt = std::function<bool()>;
-inline constexpr std::int64_t examples_between_asks = 256;
 
 // A Rule has
 //   loss(violation)               what an example's largest violation costs
@@ -165,10 +170,7 @@ PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const
     const auto n = static_cast<std::int64_t>(order.size());
     PassScratch scratch(state.structure, seed);
     for (std::int64_t q = 0; q < n; ++q) {
-        if (q % examples_between_asks == 0 && interrupt()) {
-            report.interrupted = true;
-            break;
-        }
+        if (interrupt()) break;
         if (q + 6 < n) state.cuts.prefetch_block(order[q + 6]);
         if (q + 4 < n) {
             state.cuts.prefetch_cuts(order[q + 4]);
@@ -199,10 +201,7 @@ PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t
     PassScratch scratch(structure, seed);
     Difference found;
     for (std::int64_t q = 0; q < n; ++q) {
-        if (q % examples_between_asks == 0 && interrupt()) {
-            report.interrupted = true;
-            break;
-        }
+        if (interrupt()) break;
         if (q + 2 < n) structure.prefetch_example(order[q + 2]);
         if (q + 1 < n) structure.prefetch_decode(state.w.data(), order[q + 1]);
         const std::int64_t i = order[q];
@@ -212,7 +211,7 @@ PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t
         Example example(state, i, scratch);
         example.decoded = true;
         double violation = 0;
-        if (!found.words.empty()) {
+        if (!found.is_truth) {
             violation = found.cost - structure.dot(state.w.data(), i, found.words);
             report.loss += rule.loss(violation);
             example.found = state.cuts.find(i, found.words);
@@ -240,7 +239,7 @@ std::vector<double> for_all(const Structure& structure, int threads, const Inter
         Difference difference;
         for (std::int64_t i = begin; i < end; ++i) {
             // Only the calling thread may ask: signals are its business.
-            if (thread == 0 && (i - begin) % examples_between_asks == 0 && interrupt()) return;
+            if (thread == 0 && interrupt()) return;
             result[static_cast<std::size_t>(i)] = measure(i, *scratch, difference, i + 1 < end);
         }
     });
@@ -255,7 +254,7 @@ inline std::vector<double> largest_violations(const Structure& structure, const 
                        if (more) structure.prefetch_decode(w.data(), i + 1);
                        structure.decode(w.data(), i, static_cast<float>(cost_weight), scratch);
                        structure.difference(i, scratch.output, found);
-                       if (found.words.empty()) return 0.0;
+                       if (found.is_truth) return 0.0;
                        return std::max(cost_weight * found.cost - structure.dot(w.data(), i, found.words), 0.0);
                    });
 }
@@ -266,6 +265,27 @@ inline std::vector<double> log_losses(const Structure& structure, const Weights&
     return for_all(structure, threads, interrupt, [&](std::int64_t i, Scratch& scratch, Difference&, bool) {
         return structure.log_loss(w.data(), i, beta, gamma, scratch);
     });
+}
+
+// The tangent at w of the concave part of the ramp: center = −C Σ_{i∈A} δ_i(y), where A are the
+// examples with max_y (cost_weight·Δ_i(y) − w·δ_i(y)) > 0 and y where it is reached. Returns A.
+inline std::vector<std::int64_t> linearise_concave(const Structure& structure, const Weights& w, double cost_weight,
+                                                   double C, Weights& center) {
+    std::vector<std::int64_t> active;
+    const auto scratch = structure.make_scratch();
+    Difference found;
+    std::fill_n(center.data(), center.dimension(), 0.0f);
+    structure.derive(center.data());
+    for (std::int64_t i = 0; i < structure.size(); ++i) {
+        structure.decode(w.data(), i, static_cast<float>(cost_weight), *scratch);
+        structure.difference(i, scratch->output, found);
+        if (found.is_truth) continue;
+        if (cost_weight * found.cost - structure.dot(w.data(), i, found.words) > 0) {
+            structure.axpy(center.data(), i, found.words, static_cast<float>(-C));
+            active.push_back(i);
+        }
+    }
+    return active;
 }
 
 }  // namespace dualstruct

@@ -31,8 +31,9 @@ public:
 
 // How an output differs from the truth, in the structure's own compact form.
 struct Difference {
-    std::vector<Word> words;  // empty: the output is the truth
-    float cost = 0;           // Δ_i(y)
+    bool is_truth = true;
+    std::vector<Word> words;
+    float cost = 0;  // Δ_i(y)
 };
 
 struct WeightedWords {
@@ -46,16 +47,20 @@ public:
     using std::logic_error::logic_error;
 };
 
+// Everything here but the constructors runs without the GIL.
 class Structure {
 public:
     virtual ~Structure() = default;
 
     virtual std::int64_t size() const = 0;       // examples
+    virtual bool has_truth() const = 0;
     virtual std::int64_t dimension() const = 0;  // weights, padding included; padding stays 0
     // Weights and what the structure derives from them and keeps behind them.
     virtual std::int64_t storage() const = 0;
     // Recomputes the derived part after the weights were set from outside.
     virtual void derive(float* w) const = 0;
+    // Structures with the same layout can share weights.
+    virtual std::uint64_t layout() const = 0;
 
     virtual std::unique_ptr<Scratch> make_scratch() const = 0;
 
@@ -63,6 +68,8 @@ public:
     virtual void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const = 0;
 
     virtual void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const = 0;
+    // Whether these words could be a difference of example i.
+    virtual bool is_valid(std::int64_t i, std::span<const Word> words) const = 0;
 
     // With δ = φ_i(y_i) − φ_i(y) of a difference's words: w·δ, w += step·δ, δ·δ'.
     virtual double dot(const float* w, std::int64_t i, std::span<const Word> words) const = 0;

@@ -13,10 +13,11 @@ namespace dualstruct {
 class Weights {
 public:
     explicit Weights(const Structure& structure)
-        : dimension_(structure.dimension()), storage_(structure.storage()),
-          data_(allocate_floats(static_cast<std::size_t>(storage_))) {
+        : dimension_(structure.dimension()), layout_(structure.layout()),
+          data_(allocate_floats(static_cast<std::size_t>(structure.storage()))) {
         structure.derive(data_.get());
     }
+    bool fits(const Structure& structure) const { return layout_ == structure.layout(); }
     float* data() { return data_.get(); }
     const float* data() const { return data_.get(); }
     std::int64_t dimension() const { return dimension_; }
@@ -32,26 +33,30 @@ private:
     template <class Entry>
     double sum_squares(Entry entry) const {
         double total = 0;
-        for (std::int64_t k = 0; k < dimension_; k += 8) {  // rows are multiples of 8
+        std::int64_t k = 0;
+        for (; k + 8 <= dimension_; k += 8) {
             float squares[8];  // products of floats vectorise; their sum is taken in double
             for (int q = 0; q < 8; ++q) squares[q] = entry(k + q) * entry(k + q);
             total += (double{squares[0]} + squares[1]) + (double{squares[2]} + squares[3]) +
                      (double{squares[4]} + squares[5]) + (double{squares[6]} + squares[7]);
         }
+        for (; k < dimension_; ++k) total += double{entry(k)} * entry(k);
         return total;
     }
 
-    std::int64_t dimension_, storage_;
+    std::int64_t dimension_;
+    std::uint64_t layout_;
     FloatBuffer data_;
 };
 
 // The average of w over all steps, kept up lazily: a step costs as much as the change it makes.
 //
 // With w_t = s_t v_t and v_t = v_0 + Σ_r≤t d_r:  Σ_t≤T s_t v_t = S_T v_T − Σ_r S_r−1 d_r, where
-// S_t = s_1 + … + s_t (Xu 2011). Passes without a scale have s = 1 and d the change of w.
+// S_t = s_1 + … + s_t (Xu 2011). Passes without a scale have s = 1 and d the change of w. A linear
+// average weighs step t by t: then s_t stands for t times the scale.
 class Average {
 public:
-    explicit Average(const Structure& structure) : late_(structure) {}
+    explicit Average(const Structure& structure, bool linear = false) : late_(structure), linear_(linear) {}
 
     // w changes by step·δ (v by step/scale·δ).
     void add(const Structure& structure, std::int64_t i, std::span<const Word> words, double step, double scale = 1) {
@@ -59,8 +64,8 @@ public:
     }
     // Ends a step with w = scale·v.
     void end_step(double scale = 1) {
-        scales_ += scale;
         ++steps_;
+        scales_ += linear_ ? scale * static_cast<double>(steps_) : scale;
     }
     // v is about to be multiplied by `factor` and the scale divided by it. The sum of S_r−1 d_r
     // stays as it is: its first factor falls as its second one rises.
@@ -78,16 +83,22 @@ public:
     Weights& late() { return late_; }
     double scales() const { return scales_; }
     std::int64_t steps() const { return steps_; }
+    // The sum of the steps' weights.
+    double weight() const {
+        const auto steps = static_cast<double>(steps_);
+        return linear_ ? steps * (steps + 1) / 2 : steps;
+    }
     void set(double scales, std::int64_t steps) {
         scales_ = scales;
         steps_ = steps;
     }
 
-    // out = (S v − late) / steps, or v·scale before the first step.
+    // out = (S v − late) / (sum of the steps' weights), or v·scale before the first step.
     void write(const Structure& structure, const Weights& v, double scale, Weights& out) const {
+        const double total = weight();
         for (std::int64_t k = 0; k < v.dimension(); ++k) {
             out.data()[k] = static_cast<float>(
-                steps_ ? (scales_ * v.data()[k] - late_.data()[k]) / static_cast<double>(steps_)
+                steps_ ? (scales_ * v.data()[k] - late_.data()[k]) / total
                        : scale * v.data()[k]);
         }
         structure.derive(out.data());
@@ -95,6 +106,7 @@ public:
 
 private:
     Weights late_;
+    bool linear_;
     double scales_ = 0;
     std::int64_t steps_ = 0;
 };

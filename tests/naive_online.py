@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import LinearConstraint, minimize
+from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from naive import NaiveChain, NaiveRandom
@@ -128,25 +128,6 @@ def solve_simplex_qp(G: np.ndarray, H: np.ndarray, C: float) -> np.ndarray:
                 if feasible and value > best_value:
                     best, best_value = alpha, value
     return best
-
-
-def solve_hinge(chain: NaiveChain, C: float) -> float:
-    """min_w ½‖w‖² + C Σ_i max_y H_i(y; w), from its dual written out over all outputs."""
-    n = len(chain.X)
-    pairs = [(i, y) for i in range(n) for y in chain.outputs(i) if y != chain.truth[i]]
-    D = np.array([chain.delta(i, y) for i, y in pairs])
-    cost = np.array([chain.loss(i, y) for i, y in pairs])
-    owner = np.array([[float(i == j) for i, _ in pairs] for j in range(n)])
-    found = minimize(
-        lambda a: 0.5 * np.sum((a @ D) ** 2) - cost @ a,
-        np.zeros(len(pairs)),
-        jac=lambda a: D @ (a @ D) - cost,
-        bounds=[(0, None)] * len(pairs),
-        constraints=[LinearConstraint(owner, -np.inf, C)],
-        method="SLSQP",
-        options={"ftol": 1e-13, "maxiter": 2000},
-    )
-    return -float(found.fun)
 
 
 def solve_smooth(chain: NaiveChain, C: float, beta: float, gamma: float) -> float:

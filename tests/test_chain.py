@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dualstruct import _core
+from dualstruct import DCD, Problem, _core
 from dualstruct.errors import InputError
 from dualstruct.features import FeatureRows
 from dualstruct.structures import Chain
@@ -244,6 +244,11 @@ def test_a_forbidden_truth_is_refused_before_training():
     ("change", "message"),
     [
         ({"values": np.array([1, np.nan, 1])}, "sentence 1, token 2: a feature has the value nan"),
+        ({"values": np.array([1.0, 1.0])}, "3 features, but 2 values"),
+        (
+            {"values": np.array([1, 3e38, 1])},
+            "sentence 1, token 2: a feature has the value 3e\\+38",
+        ),
         ({"values": np.array([1, 1, np.inf])}, "sentence 1, token 3: a feature has the value inf"),
         ({"ids": np.array([0, 0, 5], dtype=np.int32)}, "a feature id is not in 0 … 0"),
         ({"offsets": np.array([0, 2, 1, 3])}, "do not rise"),
@@ -260,6 +265,32 @@ def test_broken_rows_are_refused(change, message):
     }
     with pytest.raises(InputError, match=message):
         Chain(FeatureRows(**{**good, **change}), 2)
+
+
+def test_weights_of_another_layout_are_refused():
+    chain = one_sentence(truth=np.array([0, 1, 1]))
+    open_transitions = np.ones((3, 3), dtype=bool)
+    forbidding = open_transitions.copy()
+    forbidding[0, 0] = False
+    same = one_sentence(transitions=open_transitions)
+    other = one_sentence(transitions=forbidding)
+    larger = random_chain(np.random.default_rng(0), features=9).fast()
+    assert chain.decode(same.new_weights(), 0).tolist() == [0, 0, 0]
+    for weights in (other.new_weights(), larger.new_weights()):
+        for use in (
+            lambda w: chain.decode(w, 0),
+            lambda w: chain.decode_all(w),
+            lambda w: chain.add_features(w, 0, [0, 1, 1], 1.0),
+            lambda w: Problem(chain).primal(w),
+            lambda w: DCD().start(Problem(chain, center=w), 0),
+        ):
+            with pytest.raises(ValueError, match="belong to another structure"):
+                use(weights)
+
+
+def test_learning_needs_true_labels():
+    with pytest.raises(InputError, match="no true outputs"):
+        Problem(one_sentence())
 
 
 @pytest.mark.parametrize("cost", [[1.0], [[0, -1], [1, 0]], [[1, 1], [1, 0]], [np.nan, 1]])

@@ -75,7 +75,7 @@ def test_train_reports_everything_as_one_json_object(files, tmp_path):
     assert report["peak_memory_mb"] > 10
     assert set(report["seconds_split"]) == {"read", "features", "train"}
     assert report["dev_score"] > 0.8
-    assert SequenceTagger.load(model).result_["passes"] == report["passes"]
+    assert SequenceTagger.load(model).result_.passes == report["passes"]
 
 
 def test_train_stops_as_it_is_told(files, tmp_path):
@@ -96,7 +96,7 @@ def test_the_same_seed_gives_the_same_model_whatever_the_process(files, tmp_path
     models = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         run("train", files / "train.txt", "--model", tmp_path / name, "--passes", 3, "--seed", seed)
-        models.append(SequenceTagger.load(tmp_path / name).w_.array.tobytes())
+        models.append(SequenceTagger.load(tmp_path / name).result_.w.array.tobytes())
     assert models[0] == models[1] != models[2]
 
 
@@ -191,7 +191,7 @@ def test_compressed_files_are_read_as_they_are(files, tmp_path):
     arrays = []
     for name in ("train.txt.gz", "train.txt.xz"):
         run("train", tmp_path / name, "--model", tmp_path / "m", "--passes", 1)
-        arrays.append(SequenceTagger.load(tmp_path / "m").w_.array.tobytes())
+        arrays.append(SequenceTagger.load(tmp_path / "m").result_.w.array.tobytes())
     assert arrays[0] == arrays[1]
 
 
@@ -246,7 +246,7 @@ def test_a_killed_run_resumes_to_the_same_model(files, tmp_path):
     run(*["train", files / "train.txt", "--passes", 13, "--solver", "dcd"], *saved)
     run(*common, *saved, "--resume")
     whole, parts = (SequenceTagger.load(tmp_path / name) for name in ("whole", "parts"))
-    assert whole.w_.array.tobytes() == parts.w_.array.tobytes()
+    assert whole.result_.w.array.tobytes() == parts.result_.w.array.tobytes()
 
 
 BAD_FILES = {

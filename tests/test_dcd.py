@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
-from dualstruct.solvers import CPD, DCD, SOLVERS, DCDLight, find_solver
+from dualstruct.solvers import CPD, DCD, DCDLight, find_solver
 from naive import NaiveChain, NaiveDCD, random_chain
 
 exact = [DCD(delta=1e-9), DCDLight(delta=1e-9), CPD(delta=1e-9, tolerance=0.1)]
@@ -60,10 +60,12 @@ def test_the_certified_optimum_is_that_of_a_general_qp_solver(naive, solver, C):
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 5]), st.sampled_from([0.0, 0.1]))
 def test_every_step_is_that_of_the_papers_algorithm(seed, r, delta):
-    # Real features and costs: no ties, so that both sides decode the same outputs.
-    naive = random_chain(
-        np.random.default_rng(seed), sentences=5, tokens=3, real=True, weighted=True
-    )
+    # Real costs and a real value of every feature: no ties, so that both sides decode the same
+    # outputs.
+    rng = np.random.default_rng(seed)
+    naive = random_chain(rng, sentences=5, tokens=3, real=True, weighted=True)
+    for x in naive.X:
+        x[:] = rng.normal(size=x.shape).astype(np.float32)
     chain = naive.fast()
     slow = NaiveDCD(naive, C=0.7, r=r, delta=delta, seed=seed % 1000)
     solver = DCD(inner_passes=r, delta=delta)
@@ -134,7 +136,7 @@ def test_cuts_of_the_examples_are_bounded_as_theorem_1_says():
     assert 0 < added <= 2 * (radius2 + 1 / (2 * C)) * 20 * C * largest_cost**2 / delta**2
 
 
-@pytest.mark.parametrize("name", [n for n, s in SOLVERS.items() if "squared_hinge" in s.losses])
+@pytest.mark.parametrize("name", ["dcd", "dcd-light", "cpd"])
 def test_same_seed_same_weights_bit_for_bit(name):
     naive = random_chain(np.random.default_rng(7), sentences=30, tokens=5)
     chain = naive.fast()

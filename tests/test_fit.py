@@ -136,6 +136,56 @@ def test_a_run_killed_between_checkpoints_goes_on_from_the_last_one(tmp_path):
     assert part.w.array.tobytes() == whole.w.array.tobytes()
 
 
+def test_a_checkpoint_of_other_data_or_another_seed_is_refused(tmp_path):
+    file = tmp_path / "run.checkpoint"
+    fit(problem(), DCD(), Stopping(passes=2), checkpoint=file)
+    other = DATA._replace(truth=DATA.truth[::-1].copy())
+    with pytest.raises(InputError, match="by a run on other data"):
+        fit(
+            Problem(other.structure(), C=0.5),
+            DCD(),
+            Stopping(passes=4),
+            checkpoint=file,
+            resume=True,
+        )
+    with pytest.raises(InputError, match="its seed is 0, here 9"):
+        fit(problem(), DCD(), Stopping(passes=4), seed=9, checkpoint=file, resume=True)
+
+
+def test_cuts_that_no_output_could_make_are_refused():
+    solver = DCD()
+    iterate = solver.start(problem(), 0)
+    solver.run_pass(iterate)
+    facts, arrays = iterate.state()
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(300):
+        broken = {name: array.copy() for name, array in arrays.items()}
+        words = broken["cut_words"]
+        words[rng.integers(len(words))] ^= np.uint32(1 << rng.integers(32))
+        try:
+            solver.start(problem(), 0).restore(facts, broken)
+        except InputError:
+            refused += 1
+    assert refused > 100
+    arrays["cut_words"][4] = 2**32 - 1  # the count of words
+    with pytest.raises(InputError, match="does not fit this problem"):
+        solver.start(problem(), 0).restore(facts, arrays)
+
+
+def test_certificates_do_not_change_the_model():
+    plain = fit(problem(), DCD(), Stopping(passes=7))
+    watched = fit(problem(), DCD(), Stopping(passes=7), certify_every=1)
+    assert plain.w.array.tobytes() == watched.w.array.tobytes()
+
+
+def test_an_unreachable_gap_ends_when_the_dual_stands_still():
+    small = Problem(make_chains(sentences=5, tokens=4, labels=3, features=9).structure())
+    result = fit(small, DCD(), Stopping(gap=1e-15))
+    assert result.stopped_by == "stalled"
+    assert result.gap < 1e-6
+
+
 def test_a_checkpoint_of_another_problem_is_refused(tmp_path):
     file = tmp_path / "run.checkpoint"
     fit(problem(), DCD(), Stopping(passes=2), checkpoint=file)
@@ -158,6 +208,36 @@ def test_ctrl_c_keeps_what_was_learned():
     assert result.passes == 3
     same = fit(problem(), DCD(), Stopping(passes=3))
     np.testing.assert_allclose(result.w.array, same.w.array, atol=1e-6)
+
+
+def test_ctrl_c_returns_the_weights_that_were_judged():
+    judged = []
+
+    def dev(w) -> float:
+        judged.append(w.array.copy())
+        return len(judged)  # ever better
+
+    class Interrupted(DCD):
+        def run_pass(self, iterate):
+            report = super().run_pass(iterate)
+            if len(judged) == 3:
+                raise KeyboardInterrupt  # w has moved on since the third pass was judged
+            return report
+
+    result = fit(problem(), Interrupted(), Stopping(passes=10), dev=dev)
+    assert (result.stopped_by, result.best_pass, result.dev_score) == ("interrupt", 3, 3)
+    np.testing.assert_array_equal(result.w.array, judged[2])
+
+
+def test_a_second_ctrl_c_gives_up_the_certificate_only(monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Problem, "primal", interrupted)
+    result = fit(problem(), DCD(), Stopping(passes=2))
+    assert result.stopped_by == "interrupt"
+    assert result.gap is None
+    assert result.w.array.any()
 
 
 def test_averaged_weights_are_the_mean_over_all_steps():

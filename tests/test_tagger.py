@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
+import pickle
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -63,7 +66,7 @@ def test_predictions_are_valid_iob2_by_construction(tagger):
             assert not label.startswith("I-") or before[2:] == label[2:]
             before = label
     free = SequenceTagger(C=0.5, constraints=None, passes=1).fit(X, Y)
-    assert free._transitions is None
+    assert free._model.transitions is None
 
 
 def test_broken_training_labels_lift_the_constraints():
@@ -71,7 +74,7 @@ def test_broken_training_labels_lift_the_constraints():
     broken[0] = ["I-PER"] + ["O"] * (len(X[0]) - 1)
     broken[1] = ["B-PER", "B-LOC"] + ["O"] * (len(X[1]) - 2)
     tagger = SequenceTagger(passes=1).fit(X, broken)
-    assert tagger._transitions is None
+    assert tagger._model.transitions is None
     with pytest.raises(InputError, match="sentence 1, token 1: the true label is not allowed"):
         SequenceTagger(passes=1, constraints="iob2").fit(X, broken)
 
@@ -193,7 +196,7 @@ def test_a_saved_model_predicts_the_same(tagger, tmp_path):
         loaded = SequenceTagger.load(path)
         assert loaded.predict(X_TEST) == model.predict(X_TEST)
         np.testing.assert_array_equal(loaded.classes_, model.classes_)
-        assert loaded.result_["passes"] == model.result_.passes
+        assert loaded.result_.passes == model.result_.passes
         assert loaded.get_params()["C"] == model.C
         loaded.save(path)  # and once more
         assert SequenceTagger.load(path).predict(X_TEST) == model.predict(X_TEST)
@@ -247,7 +250,7 @@ def test_column_files_and_lists_train_the_same_model(tmp_path):
     data = read_columns(path)
     a = SequenceTagger(passes=3).fit(data.tokens, data.labels)
     b = SequenceTagger(passes=3).fit(X, Y)
-    assert a.w_.array.tobytes() == b.w_.array.tobytes()
+    assert a.result_.w.array.tobytes() == b.result_.w.array.tobytes()
     assert a.predict(data.tokens[:5]) == b.predict(X[:5])
     assert a.score(data.tokens[100:], data.labels[100:]) == b.score(X[100:], Y[100:])
 
@@ -342,6 +345,65 @@ def test_labels_never_seen_are_counted_warned_about_or_refused(tagger):
     with pytest.raises(InputError, match="'B-SINGER' was never seen in training"):
         strict.fit(X, Y, dev=(x, y))
     assert SequenceTagger(passes=1, unseen_labels="count").fit(X, Y).evaluate(x, y).support == 1
+
+
+def test_a_trained_tagger_can_be_pickled_and_copied(tagger):
+    for twin in (pickle.loads(pickle.dumps(tagger)), copy.deepcopy(tagger)):
+        assert twin.predict(X_TEST) == tagger.predict(X_TEST)
+        assert twin.get_params() == tagger.get_params()
+        assert twin.result_.trace == tagger.result_.trace
+    assert pickle.loads(pickle.dumps(SequenceTagger(C=3.0))).C == 3.0
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    tagger = SequenceTagger(scheme="bilou", passes=2).fit(X, Y)
+    before = tagger.predict(X_TEST)
+    with pytest.raises(InputError, match="1 sentences, but labels for 2"):
+        tagger.fit([["a"]], [["O"], ["O"]])
+    assert tagger.predict(X_TEST) == before
+
+
+def test_prediction_goes_on_while_another_thread_trains():
+    tagger = SequenceTagger(passes=1).fit(X[:50], Y[:50])
+    failures = []
+    done = threading.Event()
+
+    def predict():
+        while not done.is_set():
+            try:
+                tagger.predict(X_TEST[:5])
+            except Exception as error:  # a test of threads collects what it cannot raise
+                failures.append(error)
+
+    threads = [threading.Thread(target=predict) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for k in range(10):
+        tagger.fit(X[: 30 + 40 * k], Y[: 30 + 40 * k])
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_numbers_from_numpy_are_taken_as_parameters(tmp_path):
+    tagger = SequenceTagger(
+        passes=np.int64(2),
+        seed=np.int64(3),
+        C=np.float32(0.5),
+        min_count=np.int64(1),
+        solver=DCD(inner_passes=np.int64(2)),
+        checkpoint=tmp_path / "state",
+    )
+    tagger.fit(X, Y).save(tmp_path / "m")
+    loaded = SequenceTagger.load(tmp_path / "m")
+    assert loaded.predict(X_TEST) == tagger.predict(X_TEST)
+    assert repr(loaded.solver) == "DCD(inner_passes=2, delta=0.01)"
+
+
+def test_empty_development_data_is_refused():
+    with pytest.raises(InputError, match="development data has no tokens"):
+        SequenceTagger().fit(X, Y, dev=([], []))
 
 
 def model_file(path) -> bytes:

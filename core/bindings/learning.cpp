@@ -1,4 +1,4 @@
-// Structures, weights, duals and passes for Python. Every loop runs without the GIL.
+// Structures, weights, duals and passes for Python. Loops over examples run without the GIL.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -14,10 +14,13 @@
 #include "cuts.hpp"
 #include "online.hpp"
 #include "passes.hpp"
+#include "planes.hpp"
 #include "rules/dcd.hpp"
+#include "rules/frank_wolfe.hpp"
 #include "rules/hildreth.hpp"
 #include "rules/passive_aggressive.hpp"
 #include "rules/perceptron.hpp"
+#include "rules/smo.hpp"
 #include "rules/subgradient.hpp"
 #include "simd/dispatch.hpp"
 #include "structures/chain.hpp"
@@ -69,6 +72,18 @@ PassReport run(Pass pass) {
     return report;
 }
 
+// Weights of another layout would be read and written out of bounds.
+template <class W>
+W& checked(W& w, const Structure& structure) {
+    if (!w.fits(structure)) throw std::invalid_argument("these weights belong to another structure");
+    return w;
+}
+
+const Structure& with_truth(const Structure& structure) {
+    if (!structure.has_truth()) throw std::invalid_argument("the structure has no true outputs to learn from");
+    return structure;
+}
+
 template <class Measure>
 Array<double> for_every_example(Measure measure) {
     std::vector<double> values;
@@ -81,7 +96,8 @@ Array<double> for_every_example(Measure measure) {
 }
 
 void assign(Weights& w, const Structure& structure, Input<float> values) {
-    if (static_cast<std::int64_t>(values.size()) != w.dimension() || structure.dimension() != w.dimension()) {
+    checked(w, structure);
+    if (static_cast<std::int64_t>(values.size()) != w.dimension()) {
         throw std::invalid_argument("the weights have another shape than the structure");
     }
     std::copy_n(values.data(), values.size(), w.data());
@@ -90,17 +106,79 @@ void assign(Weights& w, const Structure& structure, Input<float> values) {
 
 // A rule's class for Python and the passes that take it: one row a rule.
 template <class Rule>
-void bind_rule(nb::module_& m, nb::class_<DualState>& state, const char* name) {
-    nb::class_<Rule>(m, name).def("__init__", [](Rule* self, double C) {
-        new (self) Rule();
-        self->C = C;
-    }, "C"_a);
+nb::class_<Rule> bind_rule(nb::module_& m, nb::class_<DualState>& state, const char* name) {
     state.def("visit", [](DualState& s, const Rule& rule, double delta, std::uint64_t seed) {
         return run([&](const Interrupt& interrupt) { return visit(s, rule, delta, seed, interrupt); });
     }, "rule"_a, "delta"_a, "seed"_a);
     state.def("revisit", [](DualState& s, const Rule& rule, std::uint64_t seed) {
         return run([&](const Interrupt& interrupt) { return revisit(s, rule, seed, interrupt); });
     }, "rule"_a, "seed"_a);
+    return nb::class_<Rule>(m, name);
+}
+
+template <class Rule>
+void set_C(Rule* self, double C) {
+    new (self) Rule();
+    self->C = C;
+}
+
+template <class Rule>
+void set_smo(Rule* self, double C, double tolerance, double decoded_tolerance, int max_steps) {
+    set_C(self, C);
+    self->tolerance = tolerance;
+    self->decoded_tolerance = decoded_tolerance;
+    self->max_steps = max_steps;
+}
+
+// Planes as arrays, one after the other, for checkpoints.
+nb::tuple save_planes(const PlaneStore& store) {
+    std::vector<std::int64_t> examples, ends, sizes, idle;
+    std::vector<float> coefficients;
+    std::vector<Word> words;
+    std::vector<double> numbers;
+    for (const auto& plane : store.planes()) {
+        examples.insert(examples.end(), plane.examples.begin(), plane.examples.end());
+        ends.insert(ends.end(), plane.ends.begin(), plane.ends.end());
+        coefficients.insert(coefficients.end(), plane.coefficients.begin(), plane.coefficients.end());
+        words.insert(words.end(), plane.words.begin(), plane.words.end());
+        sizes.push_back(static_cast<std::int64_t>(plane.examples.size()));
+        idle.push_back(plane.idle);
+        numbers.push_back(plane.offset);
+        numbers.push_back(plane.alpha);
+    }
+    return nb::make_tuple(to_numpy(std::move(examples)), to_numpy(std::move(coefficients)), to_numpy(std::move(words)),
+                          to_numpy(std::move(ends)), to_numpy(std::move(sizes)), to_numpy(std::move(idle)),
+                          to_numpy(std::move(numbers)));
+}
+
+void load_planes(PlaneStore& store, Input<std::int64_t> examples, Input<float> coefficients, Input<Word> words,
+                 Input<std::int64_t> ends, Input<std::int64_t> sizes, Input<std::int64_t> idle, Input<double> numbers) {
+    std::vector<PlaneStore::Plane> planes(sizes.size());
+    std::size_t example = 0, word = 0;
+    const auto check = [](bool good) {
+        if (!good) throw std::invalid_argument("the saved planes are damaged");
+    };
+    check(examples.size() == coefficients.size() && examples.size() == ends.size() && idle.size() == sizes.size() &&
+          numbers.size() == 2 * sizes.size());
+    for (std::size_t p = 0; p < planes.size(); ++p) {
+        auto& plane = planes[p];
+        check(sizes.data()[p] > 0 && static_cast<std::size_t>(sizes.data()[p]) <= examples.size() - example);
+        const std::size_t size = static_cast<std::size_t>(sizes.data()[p]);
+        plane.examples.assign(examples.data() + example, examples.data() + example + size);
+        plane.coefficients.assign(coefficients.data() + example, coefficients.data() + example + size);
+        for (std::size_t k = 0; k < size; ++k) {
+            const auto end = static_cast<std::size_t>(ends.data()[example + k]);
+            check(end >= (plane.ends.empty() ? 0 : plane.ends.back()) && end <= words.size() - word);
+            plane.ends.push_back(end);
+        }
+        plane.words.assign(words.data() + word, words.data() + word + plane.ends.back());
+        plane.idle = static_cast<int>(idle.data()[p]);
+        plane.offset = numbers.data()[2 * p];
+        plane.alpha = numbers.data()[2 * p + 1];
+        example += size;
+        word += plane.ends.back();
+    }
+    store.load(std::move(planes));
 }
 
 // The pass of a learner without cuts: one row a step.
@@ -111,8 +189,10 @@ void bind_step(nb::module_& m) {
         for (std::int32_t i : view(examples)) {
             if (i < 0 || i >= structure.size()) throw nb::index_error("no such example");
         }
+        if (average) checked(average->late(), structure);
         return run([&](const Interrupt& interrupt) {
-            return online_pass(structure, w, average, step, view(examples), seed, interrupt);
+            return online_pass(with_truth(structure), checked(w, structure), average, step, view(examples), seed,
+                               interrupt);
         });
     }, "structure"_a, "w"_a, "average"_a.none(), "step"_a, "seed"_a, "examples"_a.none() = nb::none());
 }
@@ -174,12 +254,14 @@ ChainData chain_data(ChainArrays given, std::int64_t dimension, int labels) {
             .owner = arrays};
 }
 
-std::vector<std::int32_t> decode_all(const Chain& chain, const Weights& w, float cost_weight, int threads) {
+std::vector<std::int32_t> decode_all(const Chain& chain, const Weights& w, float cost_weight, int threads,
+                                     const Interrupt& interrupt) {
     const std::int64_t n = chain.size();
     std::vector<std::int32_t> labels(static_cast<std::size_t>(n ? chain.first_token(n) : 0));
-    for_each_range(n, threads, [&](std::int64_t begin, std::int64_t end, int) {
+    for_each_range(n, threads, [&](std::int64_t begin, std::int64_t end, int thread) {
         const auto scratch = chain.make_scratch();
         for (std::int64_t i = begin; i < end; ++i) {
+            if (thread == 0 && interrupt()) return;
             if (i + 1 < end) chain.prefetch_decode(w.data(), i + 1);
             chain.decode(w.data(), i, cost_weight, *scratch);
             std::ranges::copy(scratch->output, labels.begin() + chain.first_token(i));
@@ -188,18 +270,23 @@ std::vector<std::int32_t> decode_all(const Chain& chain, const Weights& w, float
     return labels;
 }
 
-std::vector<float> marginals_all(const Chain& chain, const Weights& w, double beta, double gamma, int threads) {
+std::vector<float> marginals_all(const Chain& chain, const Weights& w, double beta, double gamma, int threads,
+                                 const Interrupt& interrupt) {
     const std::int64_t n = chain.size(), K = chain.labels();
     std::vector<float> marginals(static_cast<std::size_t>(n ? chain.first_token(n) * K : 0));
-    for_each_range(n, threads, [&](std::int64_t begin, std::int64_t end, int) {
+    for_each_range(n, threads, [&](std::int64_t begin, std::int64_t end, int thread) {
         const auto scratch = chain.make_scratch();
         for (std::int64_t i = begin; i < end; ++i) {
+            if (thread == 0 && interrupt()) return;
             const auto found = chain.expectation(w.data(), i, beta, gamma, false, *scratch);
             std::ranges::copy(found.labels, marginals.begin() + chain.first_token(i) * K);
         }
     });
     return marginals;
 }
+
+const int chain_max_labels = Chain::max_labels;
+const std::int64_t chain_max_tokens = Chain::max_tokens;
 
 nb::object shaped(nb::object array, nb::tuple shape) { return array.attr("reshape")(shape); }
 
@@ -223,6 +310,7 @@ void bind_learning(nb::module_& m) {
 
     nb::class_<Structure>(m, "Structure")
         .def_prop_ro("size", &Structure::size)
+        .def_prop_ro("has_truth", &Structure::has_truth)
         .def_prop_ro("dimension", &Structure::dimension);
 
     nb::class_<Weights>(m, "Weights")
@@ -233,7 +321,11 @@ void bind_learning(nb::module_& m) {
         }, nb::rv_policy::reference_internal)
         .def("assign", &assign, "structure"_a, "values"_a)
         .def("squared_norm", &Weights::squared_norm, nb::call_guard<nb::gil_scoped_release>())
-        .def("squared_distance", &Weights::squared_distance, "other"_a, nb::call_guard<nb::gil_scoped_release>());
+        .def("squared_distance", [](const Weights& w, const Weights& other) {
+            if (w.dimension() != other.dimension()) throw std::invalid_argument("the weights differ in shape");
+            nb::gil_scoped_release no_gil;
+            return w.squared_distance(other);
+        }, "other"_a);
 
     nb::class_<PassReport>(m, "PassReport")
         .def_ro("inferences", &PassReport::inferences)
@@ -242,12 +334,20 @@ void bind_learning(nb::module_& m) {
         .def_ro("loss", &PassReport::loss);
 
     nb::class_<DualState> state(m, "DualState");
-    state.def(nb::init<const Structure&, Weights&, const Weights*>(), "structure"_a, "w"_a, "center"_a.none() = nb::none(),
-              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+    state.def("__init__", [](DualState* self, const Structure& structure, Weights& w, const Weights* center) {
+            if (center) checked(*center, structure);
+            new (self) DualState(with_truth(structure), checked(w, structure), center);
+        }, "structure"_a, "w"_a, "center"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+           nb::keep_alive<1, 4>())
         .def_prop_ro("cuts", [](const DualState& s) { return s.cuts.size(); })
         .def("average_into", [](DualState& s, Average* average) { s.average = average; }, "average"_a.none(),
              nb::keep_alive<1, 2>())
         .def("rebuild", &DualState::rebuild, nb::call_guard<nb::gil_scoped_release>())
+        .def("write", [](const DualState& s, Weights& out) {
+            checked(out, s.structure);
+            nb::gil_scoped_release no_gil;
+            s.write(out);
+        }, "out"_a)
         .def("sum_alpha_cost", &DualState::sum_alpha_cost, nb::call_guard<nb::gil_scoped_release>())
         .def("sum_alpha", [](const DualState& s) { return to_numpy(std::vector<double>(s.sum_alpha)); })
         .def("cuts_of", [](const DualState& s, std::int64_t i) {
@@ -267,27 +367,65 @@ void bind_learning(nb::module_& m) {
         })
         .def("load", [](DualState& s, Input<Word> words, Input<std::int64_t> words_of_example, Input<double> sums) {
             if (sums.size() != s.sum_alpha.size()) throw std::invalid_argument("the saved cuts are damaged");
-            s.cuts.load(view(words), view(words_of_example));
+            s.cuts.load(view(words), view(words_of_example), s.structure);
             std::copy_n(sums.data(), sums.size(), s.sum_alpha.begin());
         }, "words"_a, "words_of_example"_a, "sum_alpha"_a);
-    bind_rule<DCDRule>(m, state, "DCDRule");
-    bind_rule<GatherRule>(m, state, "GatherRule");
+    bind_rule<DCDRule>(m, state, "DCDRule").def("__init__", &set_C<DCDRule>, "C"_a);
+    bind_rule<GatherRule>(m, state, "GatherRule").def("__init__", &set_C<GatherRule>, "C"_a);
+    bind_rule<SMORule>(m, state, "SMORule")
+        .def("__init__", &set_smo<SMORule>, "C"_a, "tolerance"_a, "decoded_tolerance"_a = 0.0, "max_steps"_a = 100);
+    bind_rule<SMOGatherRule>(m, state, "SMOGatherRule").def("__init__", &set_C<SMOGatherRule>, "C"_a);
+    bind_rule<FrankWolfeRule>(m, state, "FrankWolfeRule").def("__init__", &set_C<FrankWolfeRule>, "C"_a);
+
+    nb::class_<PlaneStore>(m, "PlaneStore")
+        .def("__init__", [](PlaneStore* self, const Structure& structure, Weights& w, const Weights* center) {
+            if (center) checked(*center, structure);
+            new (self) PlaneStore(with_truth(structure), checked(w, structure), center);
+        }, "structure"_a, "w"_a, "center"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+           nb::keep_alive<1, 4>())
+        .def_prop_ro("size", &PlaneStore::size)
+        .def("add", [](PlaneStore& planes, bool squared, int threads) {
+            return run([&](const Interrupt& interrupt) {
+                PassReport report;
+                report.loss = planes.add(squared, threads, interrupt);
+                return report;
+            });
+        }, "squared"_a, "threads"_a)
+        .def("solve", &PlaneStore::solve, "C"_a, "tolerance"_a, "patience"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def("dual", &PlaneStore::dual)
+        .def("rebuild", &PlaneStore::rebuild, nb::call_guard<nb::gil_scoped_release>())
+        .def("save", &save_planes)
+        .def("load", &load_planes);
 
     m.def("largest_violations", [](const Structure& structure, const Weights& w, double cost_weight, int threads) {
         return for_every_example([&](const Interrupt& interrupt) {
-            return largest_violations(structure, w, cost_weight, threads, interrupt);
+            return largest_violations(with_truth(structure), checked(w, structure), cost_weight, threads, interrupt);
         });
     }, "structure"_a, "w"_a, "cost_weight"_a = 1.0, "threads"_a = 1);
     m.def("log_losses", [](const Structure& structure, const Weights& w, double beta, double gamma, int threads) {
         return for_every_example([&](const Interrupt& interrupt) {
-            return log_losses(structure, w, beta, gamma, threads, interrupt);
+            return log_losses(with_truth(structure), checked(w, structure), beta, gamma, threads, interrupt);
         });
     }, "structure"_a, "w"_a, "beta"_a, "gamma"_a, "threads"_a = 1);
 
+    m.def("linearise_concave", [](const Structure& structure, const Weights& w, double cost_weight, double C,
+                                  Weights& center) {
+        std::vector<std::int64_t> active;
+        {
+            nb::gil_scoped_release no_gil;
+            active = linearise_concave(with_truth(structure), checked(w, structure), cost_weight, C,
+                                       checked(center, structure));
+        }
+        return to_numpy(std::move(active));
+    }, "structure"_a, "w"_a, "cost_weight"_a, "C"_a, "center"_a);
+
     nb::class_<Average>(m, "Average")
-        .def(nb::init<const Structure&>(), "structure"_a)
-        .def("write", &Average::write, "structure"_a, "v"_a, "scale"_a, "out"_a,
-             nb::call_guard<nb::gil_scoped_release>())
+        .def(nb::init<const Structure&, bool>(), "structure"_a, "linear"_a = false)
+        .def("write", [](const Average& average, const Structure& structure, const Weights& v, double scale,
+                         Weights& out) {
+            nb::gil_scoped_release no_gil;
+            average.write(structure, checked(v, structure), scale, checked(out, structure));
+        }, "structure"_a, "v"_a, "scale"_a, "out"_a)
         .def("save", [](Average& average) {
             const float* late = average.late().data();
             return nb::make_tuple(to_numpy(std::vector<float>(late, late + average.late().dimension())),
@@ -313,25 +451,29 @@ void bind_learning(nb::module_& m) {
         }, "sentences"_a, "offsets"_a, "features"_a, "values"_a.none(), "truth"_a.none(), "dimension"_a, "labels"_a,
            "cost"_a, "transitions"_a.none(), "allowed_offsets"_a.none(), "allowed"_a.none())
         .def_prop_ro("stride", &Chain::stride)
+        .def_ro_static("max_labels", &chain_max_labels)
+        .def_ro_static("max_tokens", &chain_max_tokens)
         .def("decode", [](const Chain& c, const Weights& w, std::int64_t i, float cost_weight) {
             const auto scratch = c.make_scratch();
-            c.decode(w.data(), i, cost_weight, *scratch);
+            c.decode(checked(w, c).data(), i, cost_weight, *scratch);
             return to_numpy(std::move(scratch->output));
         }, "w"_a, "i"_a, "cost_weight"_a)
         .def("decode_all", [](const Chain& c, const Weights& w, float cost_weight, int threads) {
             std::vector<std::int32_t> labels;
             {
                 nb::gil_scoped_release no_gil;
-                labels = decode_all(c, w, cost_weight, threads);
+                labels = decode_all(c, checked(w, c), cost_weight, threads, SignalCheck());
             }
+            raise_if_signalled();
             return to_numpy(std::move(labels));
         }, "w"_a, "cost_weight"_a, "threads"_a)
         .def("marginals_all", [](const Chain& c, const Weights& w, double beta, double gamma, int threads) {
             std::vector<float> marginals;
             {
                 nb::gil_scoped_release no_gil;
-                marginals = marginals_all(c, w, beta, gamma, threads);
+                marginals = marginals_all(c, checked(w, c), beta, gamma, threads, SignalCheck());
             }
+            raise_if_signalled();
             return shaped(nb::cast(to_numpy(std::move(marginals))), nb::make_tuple(-1, c.labels()));
         }, "w"_a, "beta"_a, "gamma"_a, "threads"_a)
         .def("k_best", [](const Chain& c, const Weights& w, std::int64_t i, int k, float cost_weight) {
@@ -339,7 +481,7 @@ void bind_learning(nb::module_& m) {
             {
                 nb::gil_scoped_release no_gil;
                 const auto scratch = c.make_scratch();
-                found = c.k_best(w.data(), i, cost_weight, k, *scratch);
+                found = c.k_best(checked(w, c).data(), i, cost_weight, k, *scratch);
             }
             nb::list result;
             for (auto& output : found) result.append(nb::make_tuple(output.score, to_numpy(std::move(output.labels))));
@@ -350,7 +492,7 @@ void bind_learning(nb::module_& m) {
             {
                 nb::gil_scoped_release no_gil;
                 const auto scratch = c.make_scratch();
-                e = c.expectation(w.data(), i, beta, gamma, true, *scratch);
+                e = c.expectation(checked(w, c).data(), i, beta, gamma, true, *scratch);
             }
             const int K = c.labels();
             return nb::make_tuple(e.log_partition, e.expected_cost,
@@ -361,10 +503,10 @@ void bind_learning(nb::module_& m) {
             return c.cost(i, view(output));
         }, "i"_a, "output"_a)
         .def("score", [](const Chain& c, const Weights& w, std::int64_t i, Input<std::int32_t> output) {
-            return c.score(w.data(), i, view(output));
+            return c.score(checked(w, c).data(), i, view(output));
         }, "w"_a, "i"_a, "output"_a)
         .def("add_features", [](const Chain& c, Weights& w, std::int64_t i, Input<std::int32_t> output, float step) {
-            c.add_features(w.data(), i, view(output), step);
+            c.add_features(checked(w, c).data(), i, view(output), step);
         }, "w"_a, "i"_a, "output"_a, "step"_a)
         .def("difference", [](const Chain& c, std::int64_t i, Input<std::int32_t> output) {
             Difference d;
@@ -372,16 +514,16 @@ void bind_learning(nb::module_& m) {
             return nb::make_tuple(d.cost, to_numpy(std::move(d.words)));
         }, "i"_a, "output"_a)
         .def("dot", [](const Chain& c, const Weights& w, std::int64_t i, Input<Word> words) {
-            return c.dot(w.data(), i, view(words));
+            return c.dot(checked(w, c).data(), i, view(words));
         }, "w"_a, "i"_a, "words"_a)
         .def("axpy", [](const Chain& c, Weights& w, std::int64_t i, Input<Word> words, float step) {
-            c.axpy(w.data(), i, view(words), step);
+            c.axpy(checked(w, c).data(), i, view(words), step);
         }, "w"_a, "i"_a, "words"_a, "step"_a)
         .def("log_loss", [](const Chain& c, const Weights& w, std::int64_t i, double beta, double gamma,
                             Weights* target, float step) {
             const auto scratch = c.make_scratch();
-            const double loss = c.log_loss(w.data(), i, beta, gamma, *scratch);
-            if (target) c.add_expected_difference(target->data(), i, step, *scratch);
+            const double loss = c.log_loss(checked(w, c).data(), i, beta, gamma, *scratch);
+            if (target) c.add_expected_difference(checked(*target, c).data(), i, step, *scratch);
             return nb::make_tuple(loss, c.expected_difference_norm2(i, *scratch));
         }, "w"_a, "i"_a, "beta"_a, "gamma"_a, "target"_a.none() = nb::none(), "step"_a = 1.0f)
         .def("distance2", [](const Chain& c, std::int64_t i, Input<Word> a, Input<Word> b) {

@@ -8,7 +8,7 @@ namespace dualstruct {
 struct PerceptronStep : SingleStep {
     double meet(Meeting& meeting) const {
         const double loss = meeting.find(0);
-        if (!meeting.found.words.empty()) meeting.w.add(meeting.i, meeting.found.words, 1);
+        if (!meeting.found.is_truth) meeting.w.add(meeting.i, meeting.found.words, 1);
         return loss;
     }
 };

@@ -6,6 +6,7 @@
 #include <limits>
 #include <queue>
 
+#include "random.hpp"
 #include "simd/dispatch.hpp"
 
 namespace dualstruct {
@@ -39,10 +40,9 @@ Chain::Chain(const ChainData& data) : data_(data), stride_(stride_for(data.label
                 data_.cost[static_cast<std::size_t>(truth) * K + k];
         }
     }
-    constrained_ = !data_.transitions.empty();
     forbidden_ = allocate_floats(static_cast<std::size_t>(K + 2) * stride_);
     auto allowed = [&](int from, int to) {
-        return !constrained_ || data_.transitions[static_cast<std::size_t>(from) * (K + 1) + to];
+        return data_.transitions.empty() || data_.transitions[static_cast<std::size_t>(from) * (K + 1) + to];
     };
     for (int from = 0; from < K + 2; ++from) {
         for (int to = 0; to < stride_; ++to) {
@@ -50,6 +50,11 @@ Chain::Chain(const ChainData& data) : data_(data), stride_(stride_for(data.label
             const bool open = to < K && (from == K + 1 ? allowed(to, K) : allowed(from, to));
             forbidden_[static_cast<std::size_t>(from) * stride_ + to] = open ? 0 : -infinity;
         }
+    }
+    // The weights carry the forbidden transitions with them, so those are part of the layout.
+    layout_ = mix(static_cast<std::uint64_t>(data_.dimension) * max_labels + static_cast<std::uint64_t>(K));
+    for (std::size_t k = 0; k < static_cast<std::size_t>(K + 2) * stride_; ++k) {
+        layout_ = (layout_ << 1 | layout_ >> 63) + (forbidden_[k] == 0 ? 0x9E3779B97F4A7C15ull : 1);
     }
 }
 
@@ -120,6 +125,20 @@ void Chain::difference(std::int64_t i, std::span<const std::int32_t> output, Dif
         }
     }
     d.cost = static_cast<float>(cost);
+    d.is_truth = d.words.empty();
+}
+
+bool Chain::is_valid(std::int64_t i, std::span<const Word> words) const {
+    std::int64_t previous = -1;
+    for (Word word : words) {
+        const std::int64_t t = token_of(word);
+        if (t <= previous || t >= tokens(i) || label_of(word) >= data_.labels ||
+            label_of(word) == data_.truth[static_cast<std::size_t>(data_.sentences[i] + t)]) {
+            return false;
+        }
+        previous = t;
+    }
+    return true;
 }
 
 double Chain::cost(std::int64_t i, std::span<const std::int32_t> output) const {

@@ -64,13 +64,16 @@ public:
     static int stride_for(int labels);
 
     std::int64_t size() const override { return static_cast<std::int64_t>(data_.sentences.size()) - 1; }
+    bool has_truth() const override { return data_.sentences.back() == 0 || !data_.truth.empty(); }
     std::int64_t dimension() const override { return rows() * stride_; }
     std::int64_t storage() const override { return (rows() + 2 * data_.labels + 2) * stride_; }
     void derive(float* w) const override;
+    std::uint64_t layout() const override { return layout_; }
     std::unique_ptr<Scratch> make_scratch() const override;
 
     void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const override;
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override;
+    bool is_valid(std::int64_t i, std::span<const Word> words) const override;
     double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
     void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
     double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
@@ -101,7 +104,6 @@ public:
     double cost(std::int64_t i, std::span<const std::int32_t> output) const;
     int labels() const { return data_.labels; }
     int stride() const { return stride_; }
-    std::int64_t features() const { return data_.dimension; }
 
 private:
     std::int64_t rows() const { return data_.dimension + data_.labels + 2; }
@@ -123,7 +125,7 @@ private:
     int stride_;
     FloatBuffer cost_;       // [labels, stride], padding 0
     FloatBuffer forbidden_;  // [labels + 2, stride]: 0 or −∞
-    bool constrained_;
+    std::uint64_t layout_;
 };
 
 }  // namespace dualstruct

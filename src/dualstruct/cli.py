@@ -273,7 +273,7 @@ def inspect(
         "labels": table.labels,
         "features": tagger.n_features_,
         "nonzero_weights": len(table),
-        "training": tagger.result_,
+        "training": {k: v for k, v in tagger.result_.summary().items() if k != "trace"},
     }
     if as_json:
         weights = [row._asdict() for row in strongest]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,11 @@ from dualstruct.errors import InputError
 from dualstruct.files.arrays import read_arrays, write_arrays
 from dualstruct.problem import Certificate, Problem, relative_gap
 from dualstruct.solvers import Iterate, Solver
+from dualstruct.structures.base import digest_of
 
 CHECKPOINT_FORMAT = "dualstruct checkpoint"
+#: Passes without any gain in the dual after which more of them are in vain.
+STALLED_PASSES = 100
 #: Passes between two computations of w from the duals: after 80 passes of float32 sums the
 #: drift is 1e-3 and shows in the certificate.
 REBUILD_EVERY = 20
@@ -53,12 +56,24 @@ class FitResult:
     gap: float | None
     dev_score: float | None  #: of the weights kept
     best_pass: int  #: the pass whose weights were kept
-    stopped_by: str  #: gap, passes, seconds, dev, callback or interrupt
+    stopped_by: str  #: gap, passes, seconds, dev, stalled, callback or interrupt
     seconds: float
     cpu_seconds: float
     inference_calls: int
     cuts: int
     trace: list[TracePoint] = field(repr=False)
+
+    def summary(self) -> dict[str, Any]:
+        """Everything but the weights, for a JSON file."""
+        facts = {name.name: getattr(self, name.name) for name in fields(self)}
+        facts.pop("w")
+        return {**facts, "trace": [asdict(point) for point in self.trace]}
+
+    @classmethod
+    def from_summary(cls, facts: dict[str, Any], w: _core.Weights) -> FitResult:
+        """The counterpart of :meth:`summary`."""
+        trace = [TracePoint(**point) for point in facts["trace"]]
+        return cls(**{**facts, "w": w, "trace": trace})
 
     def __str__(self) -> str:
         parts = [f"passes {self.passes}", f"primal {self.primal:.1f}"]
@@ -129,8 +144,9 @@ def fit(
     callbacks : iterable of callables
         Called with each trace point and the iterate; a true answer stops training.
     checkpoint : path, optional
-        Where to save, every ``checkpoint_every`` passes and at the end, all that is needed to
-        go on; ``resume=True`` goes on from there, to the model that an uninterrupted run gives.
+        Where to save, every ``checkpoint_every`` passes and at the end (Ctrl-C leaves the last
+        one), all that is needed to go on; ``resume=True`` goes on from there, to the model that
+        an uninterrupted run gives.
     """
     if problem.loss.name not in solver.losses:
         raise InputError(f"solver {solver.name} does not take the loss {problem.loss.name}")
@@ -156,7 +172,8 @@ def fit(
     stopped_by = run.reason_to_stop(stopping)
     while stopped_by is None:
         try:
-            point = run.one_pass(stopping, certify_every)
+            with problem.structure.explained():
+                point = run.one_pass(stopping, certify_every)
             stopped_by = run.reason_to_stop(stopping)
             for callback in callbacks:
                 if callback(point, run.iterate):
@@ -183,7 +200,7 @@ class _Run:
         self.dev = dev
         self.iterate: Iterate = solver.start(problem, seed)
         if solver.averaged:
-            self.iterate.start_averaging()
+            self.iterate.start_averaging(solver.linear_average)
         self.trace: list[TracePoint] = []
         self.best_w: NDArray[np.float32] | None = None
         self.best_score: float | None = None
@@ -209,7 +226,7 @@ class _Run:
         estimate = relative_gap(self.problem.regulariser(self.iterate.w) + loss_met, dual)
         certificate = None
         if (certify_every and passes % certify_every == 0) or (
-            # Losses met on the way are larger than those at the end of the pass.
+            # Losses met on the way are usually larger than those at the end of the pass.
             stopping.gap is not None and estimate is not None and not estimate > 2 * stopping.gap
         ):
             certificate = self._certify()
@@ -235,8 +252,7 @@ class _Run:
         return point
 
     def _certify(self) -> Certificate:
-        self.iterate.rebuild()
-        return self.problem.certify(self.iterate.answer(), self.iterate.dual())
+        return self.problem.certify(*self.iterate.settled())
 
     def reason_to_stop(self, stopping: Stopping) -> str | None:
         if not self.trace:
@@ -248,18 +264,32 @@ class _Run:
             return "dev"
         if stopping.passes is not None and point.passes >= stopping.passes:
             return "passes"
+        if self._stalled():
+            return "stalled"
         if stopping.seconds is not None and point.seconds >= stopping.seconds:
             return "seconds"
         return None
 
+    def _stalled(self) -> bool:
+        """Whether the dual has stood still for so long that single precision is the limit."""
+        if len(self.trace) <= STALLED_PASSES:
+            return False
+        now, then = self.trace[-1].dual, self.trace[-1 - STALLED_PASSES].dual
+        return now is not None and then is not None and now - then <= 1e-9 * max(1.0, abs(now))
+
     def finish(self, stopped_by: str) -> FitResult:
-        last = self._certify()
-        w, certificate = self.iterate.answer(), last
+        w = self.iterate.answer()
+        certificate = Certificate(float("nan"), None, None)
+        try:
+            w, dual = self.iterate.settled()
+            if self.best_w is not None:  # what was judged is what is kept
+                w = self.problem.structure.new_weights(self.best_w)
+            certificate = self.problem.certify(w, dual)
+        except KeyboardInterrupt:  # a second Ctrl-C: no time for a certificate
+            stopped_by = "interrupt"
+            if self.best_w is not None:
+                w = self.problem.structure.new_weights(self.best_w)
         passes = len(self.trace)
-        # An interrupted pass has moved w beyond the weights that were judged.
-        if self.best_w is not None and (self.best_pass != passes or stopped_by == "interrupt"):
-            w = self.problem.structure.new_weights(self.best_w)
-            certificate = self.problem.certify(w, last.dual)
         return FitResult(
             w=w,
             passes=passes,
@@ -279,8 +309,11 @@ class _Run:
     def _fingerprint(self) -> dict[str, Any]:
         """What must be the same for a checkpoint to be gone on from."""
         return {
-            "examples": len(self.problem.structure),
-            "dimension": self.problem.structure.core.dimension,
+            "data": self.problem.structure.digest(),
+            "center": None
+            if self.problem.center is None
+            else digest_of([self.problem.center.array]),
+            "seed": self.iterate.seed,
             "loss": self.problem.loss.name,
             "C": self.problem.C,
             "solver": self.solver.name,
@@ -307,6 +340,8 @@ class _Run:
         ours = self._fingerprint()
         for name, value in facts["fingerprint"].items():
             if ours.get(name) != value:
+                if name in ("data", "center"):
+                    raise InputError(f"{path} was written by a run on other data")
                 raise InputError(
                     f"{path} was written by another run: its {name} is {value}, "
                     f"here {ours.get(name)}"

@@ -55,6 +55,8 @@ class Problem:
             raise InputError(f"C is {C}; it must be positive and finite")
         if threads < 1:
             raise InputError(f"threads is {threads}; it must be at least 1")
+        if not structure.core.has_truth:
+            raise InputError("the structure has no true outputs to learn from")
         self.structure = structure
         self.loss = find_loss(loss)
         self.C = float(C)
@@ -63,7 +65,8 @@ class Problem:
 
     def primal(self, w: _core.Weights) -> float:
         """P(w), by a full inference pass."""
-        losses = self.loss.values(self.structure.core, w, self.threads)
+        with self.structure.explained():
+            losses = self.loss.values(self.structure.core, w, self.threads)
         return self.regulariser(w) + self.C * float(losses.sum())
 
     def regulariser(self, w: _core.Weights) -> float:

@@ -56,6 +56,3 @@ class Parameters:
             target_tags=TargetTags(required=True),
             input_tags=InputTags(two_d_array=False, string=True),
         )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return any(name.endswith("_") and not name.startswith("_") for name in vars(self))

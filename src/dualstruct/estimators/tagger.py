@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError, NotFittedError
+from dualstruct.estimators.chain_model import ChainModel, Codec
 from dualstruct.estimators.labels import Labels, UnseenLabel, UnseenLabelWarning
 from dualstruct.estimators.params import Parameters
 from dualstruct.estimators.weights import WeightTable
@@ -28,10 +30,11 @@ from dualstruct.files.spans import (
     detect_scheme,
 )
 from dualstruct.fit import Callback, FitResult, Stopping, fit
+from dualstruct.losses import find_loss
 from dualstruct.metrics import Scores, evaluate_ids, score_name
 from dualstruct.problem import Problem
 from dualstruct.progress import ProgressLine
-from dualstruct.solvers import Solver, find_solver
+from dualstruct.solvers import SOLVERS, Solver, find_solver
 from dualstruct.structures import Chain
 from dualstruct.structures.chain import forbidden_tokens
 
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 MODEL_FORMAT = "dualstruct tagger"
+#: What training does when it is told nothing about stopping.
+DEFAULT_PASSES = 10
 
 
 class SequenceTagger(Parameters):
@@ -52,6 +57,8 @@ class SequenceTagger(Parameters):
         or text, or ``"attributes"``.
     loss : str
         What a mistake costs: ``squared_hinge``.
+    beta, gamma : float, optional
+        The parameters of the loss ``softmax_margin``.
     solver : str or Solver
         ``"auto"`` takes the quickest that fits the loss; ``dcd``, ``dcd-light``, ``cpd``, or an
         instance with settings of its own.
@@ -94,7 +101,6 @@ class SequenceTagger(Parameters):
     Attributes
     ----------
     classes_ : array of str
-        The labels, in the scheme that the model learns in.
     result_ : FitResult
         Passes, primal, dual, gap, dev score, trace, and what stopped training.
     weights_ : WeightTable
@@ -114,6 +120,8 @@ class SequenceTagger(Parameters):
         self,
         features: Any = "auto",
         loss: str = "squared_hinge",
+        beta: float | None = None,
+        gamma: float | None = None,
         solver: str | Solver = "auto",
         C: float = 0.1,
         gap: float | None = None,
@@ -134,6 +142,8 @@ class SequenceTagger(Parameters):
     ) -> None:
         self.features = features
         self.loss = loss
+        self.beta = beta
+        self.gamma = gamma
         self.solver = solver
         self.C = C
         self.gap = gap
@@ -174,16 +184,19 @@ class SequenceTagger(Parameters):
             Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
         """
         self._settings()  # bad parameters fail before features are extracted
-        self._outer_scheme = None if self.scheme is None else detect_scheme(y)
-        y = self._to_inner(y)
-        labels = Labels.learn(y)
+        outer = None if self.scheme is None else detect_scheme(y)
+        inner = None if outer is None else self.scheme
+        inner_y = y if inner is None else convert_scheme(y, inner, outer)
+        codec = Codec(Labels.learn(inner_y), inner, outer)
         started = time.perf_counter()
         extractor = make_extractor(
-            self._choose_features(X, labels), hash_bits=self.hash_bits, min_count=self.min_count
+            self._choose_features(X, codec.labels),
+            hash_bits=self.hash_bits,
+            min_count=self.min_count,
         )
         rows = extractor.fit(X)
         self.feature_seconds_ = time.perf_counter() - started
-        return self._train(extractor, X, rows, labels, y, dev, callbacks, None)
+        return self._train(extractor, codec, X, rows, inner_y, dev, callbacks, None)
 
     def partial_fit(
         self,
@@ -197,42 +210,24 @@ class SequenceTagger(Parameters):
         The weights are drawn towards the model as it is instead of towards 0, so that what was
         learned stays unless the new data speak against it. Untrained, this is ``fit``.
         """
-        if not hasattr(self, "w_"):
+        if not hasattr(self, "_model"):
             return self.fit(X, y, dev, callbacks)
         self._settings()
-        old_emission = self._chain.emission_weights(self.w_)
-        old_transition = self._chain.transition_weights(self.w_)
-        y = self._to_inner(y)
-        old = self._labels
-        labels = old.extend(Labels.learn(y))
+        old = self._model
+        inner_y = old.codec.to_inner(y)
+        codec = replace(old.codec, labels=old.labels.extend(Labels.learn(inner_y)))
         started = time.perf_counter()
-        extractor = from_state(*self._extractor.state())  # a failure must not spoil the model
+        extractor = from_state(*old.extractor.state())  # a failure must not spoil the model
         rows = extractor.fit(X)
         self.feature_seconds_ = time.perf_counter() - started
-        emission = np.zeros((rows.dimension, len(labels)), dtype=np.float32)
-        emission[: len(old_emission), : len(old)] = old_emission
-        transition = np.zeros((len(labels) + 1, len(labels) + 1), dtype=np.float32)
-        place = [*range(len(old)), len(labels)]  # start and end stay last
-        transition[np.ix_(place, place)] = old_transition
-        return self._train(extractor, X, rows, labels, y, dev, callbacks, (emission, transition))
+        center = old.grown_weights(rows, codec.labels)
+        return self._train(extractor, codec, X, rows, inner_y, dev, callbacks, center)
 
     def _settings(self) -> tuple[Solver, Stopping]:
         if self.unseen_labels not in ("warn", "count", "error"):
             raise InputError(f"unseen_labels is {self.unseen_labels!r}, not warn, count or error")
-        solver = find_solver(self.solver, self.loss.replace("-", "_"))
+        solver = find_solver(self.solver, find_loss(self.loss, self.beta, self.gamma).name)
         return solver, Stopping(self.gap, self.passes, self.seconds, self.patience)
-
-    def _to_inner(self, y: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-        """Labels in the scheme that the model learns in."""
-        if self._outer_scheme is None or self.scheme is None:
-            return y
-        return convert_scheme(y, self.scheme, self._outer_scheme)
-
-    def _to_outer(self, y: list[list[str]]) -> list[list[str]]:
-        """Labels in the scheme of the training data."""
-        if self._outer_scheme is None or self.scheme is None:
-            return y
-        return convert_scheme(y, self._outer_scheme, self.scheme)
 
     def _choose_features(self, X: Sequence[Any], labels: Labels) -> Any:
         if not (isinstance(self.features, str) and self.features == "auto"):
@@ -244,17 +239,18 @@ class SequenceTagger(Parameters):
     def _train(
         self,
         extractor: FeatureExtractor,
+        codec: Codec,
         X: Sequence[Any],
         rows: FeatureRows,
-        labels: Labels,
-        y: Sequence[Sequence[str]],
+        inner_y: Sequence[Sequence[str]],
         dev: tuple[Sequence[Any], Sequence[Sequence[str]]] | None,
         callbacks: Iterable[Callback],
         start: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
     ) -> Self:
         solver, stopping = self._settings()
-        truth = labels.encode(y, rows.sentences)
-        transitions = self._allowed(labels, truth, rows.sentences)
+        labels = codec.labels
+        truth = labels.encode(inner_y, rows.sentences)
+        transitions = self._allowed(codec, truth, rows.sentences)
         chain = Chain(
             rows,
             len(labels),
@@ -263,12 +259,12 @@ class SequenceTagger(Parameters):
             transitions=transitions,
         )
         center = None if start is None else chain.pack(*start)
-        problem = Problem(chain, self.loss, self.C, center=center, threads=self.threads)
+        loss = find_loss(self.loss, self.beta, self.gamma)
+        problem = Problem(chain, loss, self.C, center=center, threads=self.threads)
         if dev is None and stopping.gap is stopping.passes is stopping.seconds is None:
-            stopping = Stopping(passes=10, patience=self.patience)
-        judge = None
-        if dev is not None:
-            judge = self._judge(extractor, labels, transitions, *dev)
+            stopping = Stopping(passes=DEFAULT_PASSES, patience=self.patience)
+        blank = ChainModel(extractor, codec, transitions, chain.new_weights(), _count_columns(X))
+        judge = None if dev is None else self._judge(blank, *dev)
         callbacks = list(callbacks)
         with ProgressLine(stopping, score_name(labels.names), show=self.verbose) as line:
             result = fit(
@@ -281,15 +277,15 @@ class SequenceTagger(Parameters):
                 checkpoint=self.checkpoint,
                 resume=self.resume,
             )
-        self._set(extractor, labels, transitions, result.w)
-        self.n_columns_ = _count_columns(X)
+        self._model = replace(blank, w=result.w)
         self.result_ = result
         return self
 
     def _allowed(
-        self, labels: Labels, truth: NDArray[np.int32], sentences: NDArray[np.int64]
+        self, codec: Codec, truth: NDArray[np.int32], sentences: NDArray[np.int64]
     ) -> NDArray[np.bool_] | None:
-        insisted = self.scheme if self._outer_scheme is not None else self.constraints
+        labels = codec.labels
+        insisted = codec.inner_scheme if codec.converts else self.constraints
         if insisted is None:
             return None
         if insisted != "auto":
@@ -305,16 +301,11 @@ class SequenceTagger(Parameters):
                 return transitions
         return None  # real files break their own scheme now and then; then nothing is forbidden
 
-    def _judge(
-        self,
-        extractor: FeatureExtractor,
-        labels: Labels,
-        transitions: NDArray[np.bool_] | None,
-        X: Sequence[Any],
-        y: Sequence[Sequence[str]],
-    ) -> Any:
-        chain = Chain(extractor.transform(X), len(labels), transitions=transitions)
-        truth, names = self._true_labels(labels, y, chain)
+    def _judge(self, model: ChainModel, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Any:
+        chain = model.chain(X)
+        truth, names = self._true_labels(model, y, chain)
+        if not len(truth):
+            raise InputError("the development data has no tokens")
 
         def judge(w: _core.Weights) -> float:
             predicted = chain.decode_all(w, threads=self.threads)
@@ -323,9 +314,10 @@ class SequenceTagger(Parameters):
         return judge
 
     def _true_labels(
-        self, labels: Labels, y: Sequence[Sequence[str]], chain: Chain
+        self, model: ChainModel, y: Sequence[Sequence[str]], chain: Chain
     ) -> tuple[NDArray[np.int32], list[str]]:
-        truth, names = labels.encode_any(self._to_inner(y), chain.sentences)
+        labels = model.labels
+        truth, names = labels.encode_any(model.codec.to_inner(y), chain.sentences)
         if len(names) > len(labels) and self.unseen_labels != "count":
             found = UnseenLabel.first(truth, names, len(labels), chain.sentences)
             if self.unseen_labels == "error":
@@ -333,30 +325,36 @@ class SequenceTagger(Parameters):
             warnings.warn(UnseenLabelWarning(found), stacklevel=3)
         return truth, names
 
-    def _set(
-        self,
-        extractor: FeatureExtractor,
-        labels: Labels,
-        transitions: NDArray[np.bool_] | None,
-        w: _core.Weights,
-    ) -> None:
-        self._extractor = extractor
-        self._labels = labels
-        self._transitions = transitions
-        # The training data is not needed any more: an empty chain knows the layout of w.
-        self._chain = Chain(_no_rows(extractor.dimension), len(labels), transitions=transitions)
-        self.w_ = w
-        self.classes_ = np.array(labels.names)
-
-    def _fitted(self) -> None:
-        if not hasattr(self, "w_"):
+    def _trained(self) -> ChainModel:
+        if not hasattr(self, "_model"):
             raise NotFittedError("this SequenceTagger is not trained yet: call fit first")
+        return self._model
 
-    def _chain_of(self, X: Sequence[Any], allowed: Any = None) -> Chain:
-        self._fitted()
-        rows = self._extractor.transform(X)
-        choices = None if allowed is None else self._labels.encode_allowed(allowed)
-        return Chain(rows, len(self._labels), transitions=self._transitions, allowed=choices)
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    @property
+    def classes_(self) -> NDArray[np.str_]:
+        """The labels, in the scheme that the model learns in."""
+        return np.array(self._trained().labels.names)
+
+    @property
+    def n_features_(self) -> int:
+        """How many features the model has weights for."""
+        return self._trained().extractor.dimension
+
+    @property
+    def n_columns_(self) -> int | None:
+        """How many columns the tokens have; None for attributes and matrices."""
+        return self._trained().n_columns
+
+    @property
+    def weights_(self) -> WeightTable:
+        """The weights by feature and label, and by pairs of labels."""
+        model = self._trained()
+        return WeightTable(
+            model.emission(), model.transition(), model.labels.names, model.extractor
+        )
 
     def predict(
         self,
@@ -371,128 +369,96 @@ class SequenceTagger(Parameters):
         allowed : optional
             For each sentence None, or for each token None or the labels it may have.
         """
-        chain = self._chain_of(X, allowed)
-        best = chain.decode_all(self.w_, threads=self.threads)
-        return self._to_outer(self._labels.decode(best, chain.sentences))
+        model = self._trained()
+        chain = model.chain(X, allowed)
+        best = chain.decode_all(model.w, threads=self.threads)
+        return model.codec.to_outer(model.labels.decode(best, chain.sentences))
 
     def predict_marginals(self, X: Sequence[Any], beta: float = 1.0) -> list[NDArray[np.float32]]:
         """The probability of each label (in the order of ``classes_``) at each token.
 
         They are those of p(y) ∝ exp β·score; margin losses do not calibrate them.
         """
-        chain = self._chain_of(X)
-        marginals = chain.marginals_all(self.w_, beta, threads=self.threads)
+        model = self._trained()
+        chain = model.chain(X)
+        marginals = chain.marginals_all(model.w, beta, threads=self.threads)
         return np.split(marginals, chain.sentences[1:-1])[: len(chain)]
 
     def class_indices(self, labels: Sequence[str]) -> list[int]:
         """Where in ``classes_``, and so in the marginals, a sentence's labels are."""
-        self._fitted()
-        return [self._labels.number(name) for name in self._to_inner([labels])[0]]
+        model = self._trained()
+        return [model.labels.number(name) for name in model.codec.to_inner([labels])[0]]
 
     def predict_k_best(self, X: Sequence[Any], k: int = 5) -> list[list[tuple[float, list[str]]]]:
         """The k best labellings of each sentence with their scores, best first."""
-        chain = self._chain_of(X)
-        names = self._labels.names
-        found = [chain.k_best(self.w_, i, k) for i in range(len(chain))]
+        model = self._trained()
+        chain = model.chain(X)
+        names = model.labels.names
+        found = [chain.k_best(model.w, i, k) for i in range(len(chain))]
         return [
-            [(score, self._to_outer([[names[j] for j in y]])[0]) for score, y in outputs]
+            [(score, model.codec.to_outer([[names[j] for j in y]])[0]) for score, y in outputs]
             for outputs in found
         ]
 
     def evaluate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Scores:
         """Accuracy, and precision, recall and F1 of the spans, over all and by type."""
-        chain = self._chain_of(X)
-        truth, names = self._true_labels(self._labels, y, chain)
-        predicted = chain.decode_all(self.w_, threads=self.threads)
+        model = self._trained()
+        chain = model.chain(X)
+        truth, names = self._true_labels(model, y, chain)
+        predicted = chain.decode_all(model.w, threads=self.threads)
         return evaluate_ids(truth, predicted, chain.sentences, names)
 
     def score(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
         """F1 for BIO-like labels, accuracy for others."""
         return self.evaluate(X, y).score
 
-    @property
-    def n_features_(self) -> int:
-        """How many features the model has weights for."""
-        self._fitted()
-        return self._extractor.dimension
-
-    @property
-    def weights_(self) -> WeightTable:
-        """The weights by feature and label, and by pairs of labels."""
-        self._fitted()
-        return WeightTable(
-            self._chain.emission_weights(self.w_),
-            self._chain.transition_weights(self.w_),
-            self._labels.names,
-            self._extractor,
-        )
-
     def save(self, path: str | Path) -> None:
         """Write the model to a file; features whose weights are all 0 are left out."""
-        self._fitted()
-        emission = self._chain.emission_weights(self.w_)
-        extractor = self._extractor
-        if not getattr(extractor, "hash_bits", None):
-            keep = emission.any(axis=1)
-            extractor = from_state(*extractor.state())
-            extractor.select(keep)
-            emission = emission[keep]
-        settings, arrays = extractor.state()
-        facts = {
-            "parameters": self._portable_parameters(),
-            "labels": self._labels.names,
-            "outer_scheme": self._outer_scheme,
-            "columns": self.n_columns_,
-            "features": settings,
-            "result": self._summary(),
-        }
-        tensors = {f"features.{name}": array for name, array in arrays.items()}
-        tensors["emission"] = emission
-        tensors["transition"] = self._chain.transition_weights(self.w_)
-        if self._transitions is not None:
-            tensors["allowed_transitions"] = self._transitions.astype(np.uint8)
-        write_arrays(path, MODEL_FORMAT, facts, tensors)
-
-    def _portable_parameters(self) -> dict[str, Any]:
-        parameters = self.get_params()
-        for name in ("features", "checkpoint", "resume", "verbose"):
-            parameters.pop(name)
-        if isinstance(self.solver, Solver):
-            parameters["solver"] = self.solver.name
-        return parameters
-
-    def _summary(self) -> dict[str, Any]:
-        result = getattr(self, "result_", None)
-        if not isinstance(result, FitResult):
-            return result or {}
-        names = ("passes", "primal", "dual", "gap", "dev_score", "best_pass", "stopped_by",
-                 "seconds", "cpu_seconds", "inference_calls", "cuts")  # fmt: skip
-        return {name: getattr(result, name) for name in names}
+        write_arrays(path, MODEL_FORMAT, *self._state())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a model that :meth:`save` wrote. Loading runs no code from the file."""
         facts, arrays = read_arrays(path, MODEL_FORMAT)
+        tagger = cls()
         try:
-            tagger = cls(**facts["parameters"])
-            features = {
-                name.removeprefix("features."): array
-                for name, array in arrays.items()
-                if name.startswith("features.")
-            }
-            extractor = from_state(facts["features"], features)
-            labels = Labels([str(name) for name in facts["labels"]])
-            allowed = arrays.get("allowed_transitions")
-            transitions = None if allowed is None else allowed.astype(np.bool_)
-            chain = Chain(_no_rows(extractor.dimension), len(labels), transitions=transitions)
-            w = chain.pack(arrays["emission"], arrays["transition"])
+            tagger._restore(facts, arrays)
         except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{path} is damaged: {error}") from None
-        tagger._set(extractor, labels, transitions, w)
-        tagger._outer_scheme = facts.get("outer_scheme")
-        tagger.n_columns_ = facts.get("columns")
-        tagger.result_ = facts["result"]
         return tagger
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        facts, tensors = self._trained().state()
+        parameters = self.get_params()
+        for name in ("features", "checkpoint", "resume", "verbose"):  # of this run, not the model
+            parameters.pop(name)
+        solver = self.solver
+        if isinstance(solver, Solver):
+            parameters["solver"] = {"name": solver.name, "settings": solver.settings()}
+        facts["parameters"] = parameters
+        facts["result"] = self.result_.summary()
+        return facts, tensors
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        model = ChainModel.from_state(facts, arrays)
+        parameters = dict(facts["parameters"])
+        if isinstance(parameters["solver"], dict):
+            known = SOLVERS[parameters["solver"]["name"]]
+            parameters["solver"] = known(**parameters["solver"]["settings"])
+        self.set_params(**parameters)
+        self.result_ = FitResult.from_summary(facts["result"], model.w)
+        self._model = model
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickles and copies: parameters, and the model as JSON and arrays."""
+        trained = hasattr(self, "_model")
+        return {"parameters": self.get_params(), "model": self._state() if trained else None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        type(self).__init__(self)
+        if state["model"] is not None:
+            self._restore(*state["model"])
+        self.set_params(**state["parameters"])
 
 
 def _count_columns(X: Sequence[Any]) -> int | None:
@@ -508,13 +474,3 @@ def _first_token(X: Sequence[Any]) -> Any:
         return next((token for sentence in X for token in sentence), None)
     except TypeError:  # a matrix and lengths: not a sequence of sentences
         return None
-
-
-def _no_rows(dimension: int) -> FeatureRows:
-    return FeatureRows(
-        offsets=np.zeros(1, dtype=np.int64),
-        ids=np.zeros(0, dtype=np.int32),
-        values=None,
-        sentences=np.zeros(1, dtype=np.int64),
-        dimension=dimension,
-    )

@@ -39,8 +39,9 @@ def write_arrays(
     try:
         handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
-        save_file(tensors, beside, metadata={"dualstruct": json.dumps(header)})
-        with open(beside, "rb") as written:
+        text = json.dumps(header, default=_plain_number)
+        save_file(tensors, beside, metadata={"dualstruct": text})
+        with open(beside, "r+b") as written:
             os.fsync(written.fileno())
         os.chmod(beside, 0o666 & ~_umask())
         os.replace(beside, path)
@@ -80,6 +81,13 @@ def read_arrays(path: str | Path, format: str) -> tuple[dict[str, Any], dict[str
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} is damaged or not a {format} file ({error})") from None
+
+
+def _plain_number(value: Any) -> Any:
+    """numpy's numbers, which parameter searches hand out, as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} cannot be written to a file")
 
 
 def _umask() -> int:

@@ -25,7 +25,7 @@ class Iterate:
 
     def __init__(self, problem: Problem, seed: int = 0) -> None:
         self.problem = problem
-        self.seed = seed
+        self.seed = int(seed)
         self.w = problem.structure.new_weights()
         self.average: _core.Average | None = None
         self.memory: dict[str, Any] = {}
@@ -33,9 +33,10 @@ class Iterate:
         self.inference_calls = 0
         self._averaged: _core.Weights | None = None
 
-    def start_averaging(self) -> None:
-        """From now on :meth:`answer` is the average of w over all steps."""
-        self.average = _core.Average(self.problem.structure.core)
+    def start_averaging(self, linear: bool = False) -> None:
+        """From now on :meth:`answer` is the average of w over all steps, or one that weighs
+        step t by t (linear)."""
+        self.average = _core.Average(self.problem.structure.core, linear)
         self._averaged = self.problem.structure.new_weights()
 
     def answer(self) -> _core.Weights:
@@ -51,6 +52,10 @@ class Iterate:
 
     def rebuild(self) -> None:
         """Undo the rounding that w has gathered, if there is something to compute it from."""
+
+    def settled(self) -> tuple[_core.Weights, float | None]:
+        """The weights to predict with and the dual, without rounding errors; changes nothing."""
+        return self.answer(), self.dual()
 
     def next_seed(self) -> int:
         self.core_passes += 1
@@ -94,8 +99,8 @@ class DualIterate(Iterate):
         super().__init__(problem, seed)
         self.duals = _core.DualState(problem.structure.core, self.w, problem.center)
 
-    def start_averaging(self) -> None:
-        super().start_averaging()
+    def start_averaging(self, linear: bool = False) -> None:
+        super().start_averaging(linear)
         self.duals.average_into(self.average)
 
     def visit(self, rule: _core.Rule, delta: float) -> _core.PassReport:
@@ -112,8 +117,18 @@ class DualIterate(Iterate):
         """w = c + Σ α δ anew: single precision drifts."""
         self.duals.rebuild()
 
-    def dual(self) -> float | None:
+    def cut_dual(self) -> float:
+        """The dual objective of the cuts held."""
         return self.problem.dual(self.duals, self.w)
+
+    def dual(self) -> float | None:
+        return self.cut_dual()
+
+    def settled(self) -> tuple[_core.Weights, float | None]:
+        exact = self.problem.structure.new_weights()
+        self.duals.write(exact)
+        dual = self.problem.dual(self.duals, exact)
+        return (exact if self.average is None else self.answer()), dual
 
     @property
     def cuts(self) -> int:  # type: ignore[override]
@@ -143,6 +158,7 @@ class Solver(ABC):
     name: ClassVar[str]
     losses: ClassVar[tuple[str, ...]]
     averaged: bool = False
+    linear_average: bool = False  #: later steps count more, step t as much as t
 
     @abstractmethod
     def start(self, problem: Problem, seed: int) -> Any:

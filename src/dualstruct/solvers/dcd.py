@@ -27,6 +27,15 @@ def _check(delta: float, passes: int) -> None:
         raise InputError(f"inner_passes is {passes}; it must be at least 0")
 
 
+def _visit(iterate: DualIterate, rule: _core.Rule, delta: float) -> _core.PassReport:
+    """A visit with δ, halved whenever a pass admitted nothing: the caller wants to go on."""
+    scale: float = iterate.memory.setdefault("delta_scale", 1.0)
+    report = iterate.visit(rule, delta * scale)
+    if not report.added:
+        iterate.memory["delta_scale"] = scale / 2
+    return report
+
+
 class DCD(DualSolver):
     """DCD-SSVM (Algorithm 3): r passes over the cuts held, then one with inference.
 
@@ -36,6 +45,7 @@ class DCD(DualSolver):
         r, how often the cuts are revisited between two inference passes.
     delta : float
         A new cut is admitted when its dual gradient is at least this: smaller is more exact.
+        It is halved whenever a pass admits none, so that any gap can be reached.
     """
 
     name: ClassVar[str] = "dcd"
@@ -51,7 +61,7 @@ class DCD(DualSolver):
         if iterate.cuts:
             for _ in range(self.inner_passes):
                 iterate.revisit(rule)
-        return iterate.visit(rule, self.delta)
+        return _visit(iterate, rule, self.delta)
 
 
 class DCDLight(DCD):
@@ -91,7 +101,7 @@ class CPD(DualSolver):
         self.max_inner_passes = max_inner_passes
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
-        found = iterate.visit(_core.GatherRule(iterate.problem.C), self.delta)
+        found = _visit(iterate, _core.GatherRule(iterate.problem.C), self.delta)
         rule = _core.DCDRule(iterate.problem.C)
         enough = self.tolerance * max(found.largest_violation, self.delta)
         for _ in range(self.max_inner_passes):

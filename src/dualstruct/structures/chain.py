@@ -15,13 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
-from dualstruct.structures.base import Structure
+from dualstruct.structures.base import Structure, digest_of
 
 if TYPE_CHECKING:
     from dualstruct.features import FeatureRows
 
-MAX_LABELS = 4096
-MAX_TOKENS = 1 << 20
+MAX_LABELS = _core.Chain.max_labels
+MAX_TOKENS = _core.Chain.max_tokens
+#: Larger feature values would overflow the sums of a sentence in single precision.
+MAX_VALUE = 1e12
 
 #: For each sentence and token, the labels allowed there (None: all of them).
 AllowedLabels = Sequence[Sequence[Sequence[int] | None] | None]
@@ -108,6 +110,17 @@ class Chain(Structure):
                 )
         self.transitions = transitions
         allowed_offsets, allowed_labels = self._flatten(allowed, tokens)
+        self._arrays = (
+            self.sentences,
+            offsets,
+            rows.ids,
+            rows.values,
+            truth,
+            self.cost_matrix,
+            transitions,
+            allowed_offsets,
+            allowed_labels,
+        )
         self.core = _core.Chain(
             self.sentences,
             offsets,
@@ -127,6 +140,9 @@ class Chain(Structure):
     def name_example(self, i: int, part: int) -> str:
         return f"sentence {i + 1}, token {part + 1}"
 
+    def digest(self) -> str:
+        return digest_of(self._arrays)
+
     def name_token(self, token: int) -> str:
         """Where the token with this number in the whole data is, for messages."""
         i = int(np.searchsorted(self.sentences, token, side="right")) - 1
@@ -137,7 +153,7 @@ class Chain(Structure):
 
     def decode(self, w: _core.Weights, i: int, cost_weight: float = 0.0) -> NDArray[np.int32]:
         """argmax_y w·φ_i(y) + cost_weight·Δ_i(y)."""
-        with self._explained():
+        with self.explained():
             return self.core.decode(w, self._example(i, cost_weight), cost_weight)
 
     def decode_all(
@@ -145,7 +161,7 @@ class Chain(Structure):
     ) -> NDArray[np.int32]:
         """The best labels of every sentence, one after the other."""
         self._needs_truth(cost_weight)
-        with self._explained():
+        with self.explained():
             return self.core.decode_all(w, cost_weight, threads)
 
     def k_best(
@@ -154,7 +170,7 @@ class Chain(Structure):
         """The k best labellings and their scores, best first; fewer when fewer exist."""
         if k < 1:
             raise InputError(f"k is {k}; it must be at least 1")
-        with self._explained():
+        with self.explained():
             return self.core.k_best(w, self._example(i, cost_weight), k, cost_weight)
 
     def expectation(
@@ -162,7 +178,7 @@ class Chain(Structure):
     ) -> Expectation:
         """Log-partition, expected cost and marginals of labels and of neighbouring pairs."""
         self._check_beta(beta)
-        with self._explained():
+        with self.explained():
             return Expectation(*self.core.expectation(w, self._example(i, gamma), beta, gamma))
 
     def marginals_all(
@@ -171,7 +187,7 @@ class Chain(Structure):
         """The label marginals of every sentence: [tokens, labels]."""
         self._check_beta(beta)
         self._needs_truth(gamma)
-        with self._explained():
+        with self.explained():
             return self.core.marginals_all(w, beta, gamma, threads)
 
     def cost(self, i: int, output: ArrayLike) -> float:
@@ -225,7 +241,7 @@ class Chain(Structure):
             raise InputError("costs need the true labels, and this chain has none")
 
     def _check_beta(self, beta: float) -> None:
-        if not 0 < beta < np.inf:
+        if not 0 < beta < 1e30:
             raise InputError(f"beta is {beta}; it must be positive and finite")
 
     def _output(self, i: int, output: ArrayLike) -> NDArray[np.int32]:
@@ -252,11 +268,18 @@ class Chain(Structure):
             raise InputError(f"sentence {int(lengths.argmax()) + 1} has more than 1,048,575 tokens")
         if len(rows.ids) and not 0 <= rows.ids.min() <= rows.ids.max() < rows.dimension:
             raise InputError(f"a feature id is not in 0 … {rows.dimension - 1}")
-        if rows.values is not None and not np.isfinite(rows.values).all():
-            bad = int(np.flatnonzero(~np.isfinite(rows.values))[0])
+        if rows.values is not None:
+            self._check_values(rows.values, offsets)
+
+    def _check_values(self, values: NDArray[np.float32], offsets: NDArray[np.int64]) -> None:
+        if values.shape != self.rows.ids.shape:
+            raise InputError(f"{self.rows.ids.size} features, but {values.size} values")
+        good = np.abs(values) <= MAX_VALUE  # false for NaN
+        if not good.all():
+            bad = int(np.flatnonzero(~good)[0])
             token = int(np.searchsorted(offsets, bad, side="right")) - 1
-            value = rows.values[bad]
-            raise InputError(f"{self.name_token(token)}: a feature has the value {value}")
+            where = self.name_token(token)
+            raise InputError(f"{where}: a feature has the value {values[bad]}")
 
     def _flatten(
         self, allowed: AllowedLabels | None, tokens: int
@@ -300,24 +323,6 @@ class Chain(Structure):
                 if truth[token] not in choice:
                     where = self.name_token(int(token))
                     raise InputError(f"{where}: the true label is not among those allowed")
-
-    def _explained(self) -> _ExplainInfeasible:
-        return _ExplainInfeasible(self)
-
-
-class _ExplainInfeasible:
-    """Turns the core's "no output" into a sentence that says where."""
-
-    def __init__(self, structure: Structure) -> None:
-        self._structure = structure
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, _core.InfeasibleError):
-            where = self._structure.name_example(*error.args)
-            raise InputError(f"{where}: no labelling satisfies the constraints") from None
 
 
 def forbidden_tokens(

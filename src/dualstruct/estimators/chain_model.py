@@ -1,0 +1,141 @@
+"""A trained chain: everything that labelling new sentences takes, in one immutable piece.
+
+An estimator swaps its model as a whole, so that a thread that predicts while another one trains
+sees either the old model or the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.estimators.labels import Labels
+from dualstruct.features import FeatureExtractor, FeatureRows, from_state
+from dualstruct.files.spans import Scheme, convert_scheme
+from dualstruct.structures import Chain
+
+
+@dataclass(frozen=True, eq=False)
+class Codec:
+    """Label names and numbers, and the scheme that is learned in and the one that is shown."""
+
+    labels: Labels
+    inner_scheme: Scheme | None = None
+    outer_scheme: Scheme | None = None
+
+    @property
+    def converts(self) -> bool:
+        return self.inner_scheme is not None and self.outer_scheme is not None
+
+    def to_inner(self, y: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+        """Labels in the scheme that the model learns in."""
+        if self.inner_scheme is None or self.outer_scheme is None:
+            return y
+        return convert_scheme(y, self.inner_scheme, self.outer_scheme)
+
+    def to_outer(self, y: list[list[str]]) -> list[list[str]]:
+        """Labels in the scheme of the training data."""
+        if self.inner_scheme is None or self.outer_scheme is None:
+            return y
+        return convert_scheme(y, self.outer_scheme, self.inner_scheme)
+
+
+@dataclass(frozen=True, eq=False)
+class ChainModel:
+    """Weights with what they mean."""
+
+    extractor: FeatureExtractor
+    codec: Codec
+    transitions: NDArray[np.bool_] | None
+    w: _core.Weights
+    n_columns: int | None
+
+    @property
+    def labels(self) -> Labels:
+        return self.codec.labels
+
+    def chain(self, X: Sequence[Any], allowed: Any = None) -> Chain:
+        """The sentences as a structure without truth."""
+        choices = None if allowed is None else self.labels.encode_allowed(allowed)
+        rows = self.extractor.transform(X)
+        return Chain(rows, len(self.labels), transitions=self.transitions, allowed=choices)
+
+    def empty_chain(self) -> Chain:
+        """A chain of no sentences: it knows the layout of the weights."""
+        rows = no_rows(self.extractor.dimension)
+        return Chain(rows, len(self.labels), transitions=self.transitions)
+
+    def emission(self) -> NDArray[np.float32]:
+        return self.empty_chain().emission_weights(self.w)
+
+    def transition(self) -> NDArray[np.float32]:
+        return self.empty_chain().transition_weights(self.w)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """JSON and arrays; features whose weights are all 0 are left out."""
+        emission = self.emission()
+        extractor = self.extractor
+        if not getattr(extractor, "hash_bits", None):
+            keep = emission.any(axis=1)
+            extractor = from_state(*extractor.state())
+            extractor.select(keep)
+            emission = emission[keep]
+        settings, arrays = extractor.state()
+        facts = {
+            "labels": self.labels.names,
+            "inner_scheme": self.codec.inner_scheme,
+            "outer_scheme": self.codec.outer_scheme,
+            "columns": self.n_columns,
+            "features": settings,
+        }
+        tensors = {f"features.{name}": array for name, array in arrays.items()}
+        tensors["emission"] = emission
+        tensors["transition"] = self.transition()
+        if self.transitions is not None:
+            tensors["allowed_transitions"] = self.transitions.astype(np.uint8)
+        return facts, tensors
+
+    @classmethod
+    def from_state(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ChainModel:
+        """The counterpart of :meth:`state`."""
+        features = {
+            name.removeprefix("features."): array
+            for name, array in arrays.items()
+            if name.startswith("features.")
+        }
+        extractor = from_state(facts["features"], features)
+        labels = Labels([str(name) for name in facts["labels"]])
+        allowed = arrays.get("allowed_transitions")
+        transitions = None if allowed is None else allowed.astype(np.bool_)
+        chain = Chain(no_rows(extractor.dimension), len(labels), transitions=transitions)
+        w = chain.pack(arrays["emission"], arrays["transition"])
+        codec = Codec(labels, facts["inner_scheme"], facts["outer_scheme"])
+        return cls(extractor, codec, transitions, w, facts["columns"])
+
+    def grown_weights(
+        self, rows: FeatureRows, labels: Labels
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Emissions and transitions with room for the features and labels that came in addition."""
+        old_emission, old_transition = self.emission(), self.transition()
+        emission = np.zeros((rows.dimension, len(labels)), dtype=np.float32)
+        emission[: len(old_emission), : len(self.labels)] = old_emission
+        transition = np.zeros((len(labels) + 1, len(labels) + 1), dtype=np.float32)
+        place = [*range(len(self.labels)), len(labels)]  # start and end stay last
+        transition[np.ix_(place, place)] = old_transition
+        return emission, transition
+
+
+def no_rows(dimension: int) -> FeatureRows:
+    """Rows of no tokens."""
+    return FeatureRows(
+        offsets=np.zeros(1, dtype=np.int64),
+        ids=np.zeros(0, dtype=np.int32),
+        values=None,
+        sentences=np.zeros(1, dtype=np.int64),
+        dimension=dimension,
+    )
