@@ -475,6 +475,15 @@ def test_examples_that_do_not_exist_are_refused():
         )
 
 
+def test_weights_and_averages_of_another_structure_are_refused():
+    core, other = DATA.structure().core, make_chains(features=7).structure().core
+    step = _core.PerceptronStep()
+    with pytest.raises(ValueError, match="another structure"):
+        _core.online_pass(core, _core.Weights(other), None, step, 0)
+    with pytest.raises(ValueError, match="another structure"):
+        _core.online_pass(core, _core.Weights(core), _core.Average(other), step, 0)
+
+
 def test_ctrl_c_in_a_pass_leaves_w_whole():
     big = make_chains(sentences=2000, tokens=200, labels=40, features=2000, seed=0)
     problem = Problem(big.structure(), "hinge", C=0.1)
