@@ -67,15 +67,27 @@ public:
         ++steps_;
         scales_ += linear_ ? scale * static_cast<double>(steps_) : scale;
     }
-    // v is about to be multiplied by `factor` and the scale divided by it.
-    void rescale(float factor) {
-        for (std::int64_t k = 0; k < late_.dimension(); ++k) late_.data()[k] *= factor;
-        scales_ /= factor;
+    // v is about to be multiplied by `factor` and the scale divided by it. The sum of S_r−1 d_r
+    // stays as it is: its first factor falls as its second one rises.
+    void rescale(double factor) { scales_ /= factor; }
+    // Adds up what was put off: S v − late becomes the new −late, and S starts again at 0. Where the
+    // scale has fallen far, the two terms are much larger than their difference; settling before
+    // that keeps the difference exact.
+    void settle(const Weights& v) {
+        for (std::int64_t k = 0; k < v.dimension(); ++k) {
+            late_.data()[k] = static_cast<float>(late_.data()[k] - scales_ * v.data()[k]);
+        }
+        scales_ = 0;
     }
     // The sum of S_r−1 d_r, for changes that are not those of a cut.
     Weights& late() { return late_; }
     double scales() const { return scales_; }
     std::int64_t steps() const { return steps_; }
+    // The sum of the steps' weights.
+    double weight() const {
+        const auto steps = static_cast<double>(steps_);
+        return linear_ ? steps * (steps + 1) / 2 : steps;
+    }
     void set(double scales, std::int64_t steps) {
         scales_ = scales;
         steps_ = steps;
@@ -83,7 +95,7 @@ public:
 
     // out = (S v − late) / (sum of the steps' weights), or v·scale before the first step.
     void write(const Structure& structure, const Weights& v, double scale, Weights& out) const {
-        const double steps = static_cast<double>(steps_), total = linear_ ? steps * (steps + 1) / 2 : steps;
+        const double total = weight();
         for (std::int64_t k = 0; k < v.dimension(); ++k) {
             out.data()[k] = static_cast<float>(
                 steps_ ? (scales_ * v.data()[k] - late_.data()[k]) / total

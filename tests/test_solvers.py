@@ -130,7 +130,8 @@ def test_same_seed_same_weights_and_resumes_bit_for_bit(name, tmp_path):
     assert part.primal == whole.primal
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+# A perceptron has no optimum to agree on, and the last w of SGD is as noisy as its last step.
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name not in ("perceptron", "sgd")])
 def test_permuted_examples_change_nothing_but_rounding(name):
     solver = SOLVERS[name]()
     data = make_chains(sentences=30, tokens=1, labels=3, features=20, noise=0.4, seed=4)

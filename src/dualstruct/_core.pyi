@@ -98,6 +98,56 @@ class Average:
         self, structure: Structure, late: NDArray[np.float32], scales: float, steps: int
     ) -> None: ...
 
+class Schedule:
+    def __init__(
+        self, lambda_: float, eta0: float, decay: float, power: float, steps: int
+    ) -> None: ...
+
+class PerceptronStep:
+    def __init__(self) -> None: ...
+
+class PassiveAggressiveStep:
+    def __init__(self, C: float, cost_weight: float, k: int) -> None: ...
+
+class ExpectedPassiveAggressiveStep:
+    def __init__(self, C: float, beta: float, gamma: float) -> None: ...
+    @property
+    def clamped(self) -> int: ...
+
+class SubgradientStep:
+    def __init__(self, schedule: Schedule, squared: bool) -> None: ...
+
+class ExpectedGradientStep:
+    def __init__(self, schedule: Schedule, beta: float, gamma: float) -> None: ...
+
+class PegasosStep:
+    def __init__(
+        self,
+        lambda_: float,
+        batch: int,
+        steps: int,
+        radius: float | None,
+        concave: float | None,
+    ) -> None: ...
+
+Step = (
+    PerceptronStep
+    | PassiveAggressiveStep
+    | ExpectedPassiveAggressiveStep
+    | SubgradientStep
+    | ExpectedGradientStep
+    | PegasosStep
+)
+
+def online_pass(
+    structure: Structure,
+    w: Weights,
+    average: Average | None,
+    step: Step,
+    seed: int,
+    examples: NDArray[np.int32] | None = None,
+) -> PassReport: ...
+def hildreth(G: NDArray[np.float64], H: NDArray[np.float64], C: float) -> NDArray[np.float64]: ...
 def largest_violations(
     structure: Structure, w: Weights, cost_weight: float = 1.0, threads: int = 1
 ) -> NDArray[np.float64]: ...

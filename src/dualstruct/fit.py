@@ -171,6 +171,11 @@ def fit(
         raise InputError("there are no examples to train on")
     callbacks = list(callbacks)
     run = _Run(problem, solver, dev, seed)
+    if stopping.passes is stopping.seconds is None and not dev and run.iterate.dual() is None:
+        raise InputError(
+            f"solver {solver.name} has no dual and cannot stop on a gap: "
+            "give passes, seconds or dev data"
+        )
     if checkpoint is not None and resume and Path(checkpoint).exists():
         run.load(checkpoint)
 

@@ -5,15 +5,23 @@ from __future__ import annotations
 from dualstruct.errors import InputError
 from dualstruct.solvers.base import Averaged, DualIterate, DualSolver, Iterate, Solver
 from dualstruct.solvers.cutting_plane import CuttingPlane
+from dualstruct.solvers.dca import DCA
 from dualstruct.solvers.dcd import CPD, DCD, DCDLight
 from dualstruct.solvers.frank_wolfe import FrankWolfe
+from dualstruct.solvers.mira import MIRA
+from dualstruct.solvers.pegasos import Pegasos
+from dualstruct.solvers.perceptron import Perceptron
 from dualstruct.solvers.ramp import RampSDM
 from dualstruct.solvers.sdm import SDM
+from dualstruct.solvers.sgd import SGD
 
 __all__ = [
     "CPD",
+    "DCA",
     "DCD",
+    "MIRA",
     "SDM",
+    "SGD",
     "SOLVERS",
     "Averaged",
     "CuttingPlane",
@@ -22,6 +30,8 @@ __all__ = [
     "DualSolver",
     "FrankWolfe",
     "Iterate",
+    "Pegasos",
+    "Perceptron",
     "RampSDM",
     "Solver",
     "find_solver",
@@ -31,6 +41,7 @@ __all__ = [
 SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver for solver in (DCD, DCDLight, CPD, SDM, FrankWolfe, CuttingPlane, RampSDM)
 }
+SOLVERS |= {solver.name: solver for solver in (Perceptron, DCA, MIRA, SGD, Pegasos)}
 
 
 def find_solver(name: str | Solver, loss: str) -> Solver:
