@@ -191,6 +191,29 @@ PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const
     return report;
 }
 
+// What follows the inference of a visit: perhaps a new cut, then the rule.
+template <class Rule>
+void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Difference& found, double delta,
+                PassScratch& scratch, PassReport& report) {
+    const Structure& structure = state.structure;
+    Example example(state, i, scratch);
+    example.decoded = true;
+    ++report.inferences;
+    if (!found.is_truth) {
+        const double violation = found.cost - structure.dot(state.w.data(), i, found.words);
+        report.loss += rule.loss(violation);
+        example.found = state.cuts.find(i, found.words);
+        if (!example.found && rule.admits(example, violation, delta)) {
+            const double norm2 = structure.inner(i, found.words, found.words, *scratch.structure);
+            example.found = &state.cuts.add(i, found, norm2);
+            ++report.added;
+        }
+    }
+    if (!state.cuts.empty(i)) {
+        report.largest_violation = std::max(report.largest_violation, rule.update(example));
+    }
+}
+
 template <class Rule>
 PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t seed,
                  const Interrupt& interrupt) {
@@ -206,24 +229,8 @@ PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t
         if (q + 1 < n) structure.prefetch_decode(state.w.data(), order[q + 1]);
         const std::int64_t i = order[q];
         structure.decode(state.w.data(), i, 1, *scratch.structure);
-        ++report.inferences;
         structure.difference(i, scratch.structure->output, found);
-        Example example(state, i, scratch);
-        example.decoded = true;
-        double violation = 0;
-        if (!found.is_truth) {
-            violation = found.cost - structure.dot(state.w.data(), i, found.words);
-            report.loss += rule.loss(violation);
-            example.found = state.cuts.find(i, found.words);
-            if (!example.found && rule.admits(example, violation, delta)) {
-                const double norm2 = structure.inner(i, found.words, found.words, *scratch.structure);
-                example.found = &state.cuts.add(i, found, norm2);
-                ++report.added;
-            }
-        }
-        if (!state.cuts.empty(i)) {
-            report.largest_violation = std::max(report.largest_violation, rule.update(example));
-        }
+        learn_from(state, rule, i, found, delta, scratch, report);
         if (state.average) state.average->end_step();
     }
     state.cuts.compact_if_worth_it();

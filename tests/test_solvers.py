@@ -235,3 +235,15 @@ def test_losses_that_do_not_fit_are_refused_with_those_that_do():
         "hinge", "squared_hinge", "crf", "softmax_margin", "perceptron", "ramp"
     }  # fmt: skip
     assert SquaredHinge().name == "squared_hinge"
+
+
+@pytest.mark.parametrize(("solver", "loss"), [(DCD(), "squared_hinge"), (SDM(), "hinge")])
+def test_several_threads_reach_the_same_certified_objective(solver, loss):
+    data = make_chains(sentences=300, tokens=8, labels=5, features=80, noise=0.5, seed=2)
+    one = fit(Problem(data.structure(), loss, 0.2), solver, Stopping(gap=1e-3, passes=3000))
+    for threads in (2, 4):
+        problem = Problem(data.structure(), loss, 0.2, threads=threads)
+        several = fit(problem, solver, Stopping(gap=1e-3, passes=3000))
+        assert several.stopped_by == "gap"
+        assert several.primal == pytest.approx(one.primal, rel=2e-3)
+        assert several.inference_calls == 300 * several.passes

@@ -109,6 +109,13 @@ class DualIterate(Iterate):
         self.inference_calls += report.inferences
         return report
 
+    def visit_while_decoding(self, rule: _core.Rule, delta: float) -> _core.PassReport:
+        """A visit whose inference runs on the problem's other threads, revisiting meanwhile."""
+        threads = self.problem.threads
+        report = self.duals.visit_while_decoding(rule, delta, self.next_seed(), threads)
+        self.inference_calls += report.inferences
+        return report
+
     def revisit(self, rule: _core.Rule) -> _core.PassReport:
         """Apply the rule to the cuts that every example holds, in random order."""
         return self.duals.revisit(rule, self.next_seed())
