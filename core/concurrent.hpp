@@ -1,5 +1,5 @@
 // A visit on several cores: inference threads decode and hand what they find to the learner, which
-// alone moves (α, w) and revisits cuts while it waits. After Chang, Srikumar & Roth 2013,
+// alone moves (α, w) and revisits cuts while it waits, `revisits` times in all. After Chang, Srikumar & Roth 2013,
 // "Multi-core Structural SVM Training" (DEMI-DCD).
 //
 // The inference threads read w while the learner writes it. A float is seen before or after a
@@ -22,7 +22,7 @@ namespace dualstruct {
 
 template <class Rule>
 PassReport visit_while_decoding(DualState& state, const Rule& rule, double delta, std::uint64_t seed, int threads,
-                                const Interrupt& interrupt) {
+                                int revisits, const Interrupt& interrupt) {
     using Found = std::pair<std::int64_t, Difference>;
     const Structure& structure = state.structure;
     const auto order = shuffled_order(structure.size(), seed);
@@ -73,6 +73,7 @@ PassReport visit_while_decoding(DualState& state, const Rule& rule, double delta
     PassScratch scratch(structure, seed);
     std::vector<Found> found;
     std::int64_t revisited = 0;
+    const std::int64_t enough = revisits * n;  // updates of held cuts that make a pass
     while (true) {
         const bool last = working == 0;  // read before taking: nothing is handed over after it
         {
@@ -83,11 +84,15 @@ PassReport visit_while_decoding(DualState& state, const Rule& rule, double delta
             learn_from(state, rule, i, difference, delta, scratch, report);
             if (state.average) state.average->end_step();
         }
-        if (found.empty() && last) break;
+        if (found.empty() && last && (revisited >= enough || state.cuts.size() == 0 || stop)) break;
         if (found.empty()) {
             for (int k = 0; k < 64; ++k, ++revisited) {
                 const std::int64_t i = order[static_cast<std::size_t>(revisited % n)];
                 if (state.cuts.empty(i)) continue;
+                const std::int64_t soon = order[static_cast<std::size_t>((revisited + 1) % n)];
+                state.cuts.for_each(soon, [&](const Cut& cut) {
+                    structure.prefetch_cut(state.w.data(), soon, cut.words());
+                });
                 Example example(state, i, scratch);
                 rule.update(example);
                 if (state.average) state.average->end_step();

@@ -111,11 +111,12 @@ nb::class_<Rule> bind_rule(nb::module_& m, nb::class_<DualState>& state, const c
     state.def("visit", [](DualState& s, const Rule& rule, double delta, std::uint64_t seed) {
         return run([&](const Interrupt& interrupt) { return visit(s, rule, delta, seed, interrupt); });
     }, "rule"_a, "delta"_a, "seed"_a);
-    state.def("visit_while_decoding", [](DualState& s, const Rule& rule, double delta, std::uint64_t seed, int threads) {
+    state.def("visit_while_decoding", [](DualState& s, const Rule& rule, double delta, std::uint64_t seed, int threads,
+                                         int revisits) {
         return run([&](const Interrupt& interrupt) {
-            return visit_while_decoding(s, rule, delta, seed, threads, interrupt);
+            return visit_while_decoding(s, rule, delta, seed, threads, revisits, interrupt);
         });
-    }, "rule"_a, "delta"_a, "seed"_a, "threads"_a);
+    }, "rule"_a, "delta"_a, "seed"_a, "threads"_a, "revisits"_a);
     state.def("revisit", [](DualState& s, const Rule& rule, std::uint64_t seed) {
         return run([&](const Interrupt& interrupt) { return revisit(s, rule, seed, interrupt); });
     }, "rule"_a, "seed"_a);

@@ -109,10 +109,12 @@ class DualIterate(Iterate):
         self.inference_calls += report.inferences
         return report
 
-    def visit_while_decoding(self, rule: _core.Rule, delta: float) -> _core.PassReport:
+    def visit_while_decoding(
+        self, rule: _core.Rule, delta: float, revisits: int
+    ) -> _core.PassReport:
         """A visit whose inference runs on the problem's other threads, revisiting meanwhile."""
         threads = self.problem.threads
-        report = self.duals.visit_while_decoding(rule, delta, self.next_seed(), threads)
+        report = self.duals.visit_while_decoding(rule, delta, self.next_seed(), threads, revisits)
         self.inference_calls += report.inferences
         return report
 

@@ -14,6 +14,7 @@ Structured Prediction". C multiplies the squared loss of one example, as in the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from dualstruct import _core
@@ -49,7 +50,7 @@ class DCD(DualSolver):
     """DCD-SSVM (Algorithm 3): r passes over the cuts held, then one with inference.
 
     With several threads the cuts are revisited while the other threads decode
-    (core/concurrent.hpp); r then says only whether they are.
+    (core/concurrent.hpp).
 
     Parameters
     ----------
@@ -71,7 +72,8 @@ class DCD(DualSolver):
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
         rule = _core.DCDRule(iterate.problem.C)
         if iterate.problem.threads > 1 and self.inner_passes:
-            return _visit(iterate, rule, self.delta, iterate.visit_while_decoding)
+            concurrent = partial(iterate.visit_while_decoding, revisits=self.inner_passes)
+            return _visit(iterate, rule, self.delta, concurrent)
         if iterate.cuts:
             for _ in range(self.inner_passes):
                 iterate.revisit(rule)

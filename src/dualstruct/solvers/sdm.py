@@ -76,8 +76,11 @@ class SDM(DualSolver):
 
         before = iterate.cut_dual()
         concurrent = self.heuristics and iterate.problem.threads > 1
-        visit = iterate.visit_while_decoding if concurrent else iterate.visit
-        found = visit(rule, tau)  # type I, lines 7–24
+        if concurrent:
+            revisits = self.kappa2 if loops >= self.kappa1 else 0
+            found = iterate.visit_while_decoding(rule, tau, revisits)
+        else:
+            found = iterate.visit(rule, tau)  # type I, lines 7–24
         memory["loops"] = loops + 1
         change = iterate.cut_dual() - before
         if found.largest_violation <= tau or change <= self.small_change * abs(before):
