@@ -38,6 +38,9 @@ class SDM(DualSolver):
     kappa2 : int
         The most type-II loops in a row; they end earlier when the largest violation among the
         cuts has halved (τ_v).
+    max_steps : int
+        The most exchanges an example makes at a time. The paper goes on until τ̃; a few and then
+        the next example is up to twice as fast when τ̃ is small.
     small_change : float
         A type-I loop that raises the dual by less than this, relatively, counts as τ-optimal.
     heuristics : bool
@@ -53,17 +56,19 @@ class SDM(DualSolver):
         tau_inner: float = 0.15,
         kappa1: int = 10,
         kappa2: int = 5,
+        max_steps: int = 4,
         small_change: float = 1e-4,
         heuristics: bool = True,
     ) -> None:
         if not 0 < tau_inner <= tau:
             raise InputError(f"tau_inner is {tau_inner}; it must be positive and at most tau {tau}")
-        if kappa1 < 0 or kappa2 < 0:
-            raise InputError("kappa1 and kappa2 must be at least 0")
+        if kappa1 < 0 or kappa2 < 0 or max_steps < 1:
+            raise InputError("kappa1 and kappa2 must be at least 0, max_steps at least 1")
         self.tau = tau
         self.tau_inner = tau_inner
         self.kappa1 = kappa1
         self.kappa2 = kappa2
+        self.max_steps = max_steps
         self.small_change = small_change
         self.heuristics = heuristics
 
@@ -72,7 +77,7 @@ class SDM(DualSolver):
         loops: int = memory.setdefault("loops", 0)
         scale: float = memory.setdefault("scale", 1.0)
         tau = self.tau * scale
-        rule = _core.SMORule(iterate.problem.C, self.tau_inner * scale, tau)
+        rule = _core.SMORule(iterate.problem.C, self.tau_inner * scale, tau, self.max_steps)
 
         before = iterate.cut_dual()
         concurrent = self.heuristics and iterate.problem.threads > 1
