@@ -12,6 +12,7 @@
 
 #include "bindings/bindings.hpp"
 #include "cuts.hpp"
+#include "gradient.hpp"
 #include "passes.hpp"
 #include "rules/dcd.hpp"
 #include "simd/dispatch.hpp"
@@ -96,6 +97,19 @@ void bind_rule(nb::module_& m, nb::class_<DualState>& state, const char* name) {
     state.def("revisit", [](DualState& s, const Rule& rule, std::uint64_t seed) {
         return run([&](const Interrupt& interrupt) { return revisit(s, rule, seed, interrupt); });
     }, "rule"_a, "seed"_a);
+}
+
+template <class Gradient>
+void bind_gradient(nb::class_<GradientPass>& pass) {
+    pass.def("run", [](GradientPass& p, const Weights& w, Weights& descent, const Gradient& gradient) {
+        double loss;
+        {
+            nb::gil_scoped_release no_gil;
+            loss = p.run(w, descent, gradient, SignalCheck());
+        }
+        raise_if_signalled();
+        return loss;
+    }, "w"_a, "descent"_a, "gradient"_a);
 }
 
 // The arrays a chain reads; it keeps them alive.
@@ -235,6 +249,13 @@ void bind_learning(nb::module_& m) {
             return log_losses(structure, w, beta, gamma, threads, interrupt);
         });
     }, "structure"_a, "w"_a, "beta"_a, "gamma"_a, "threads"_a = 1);
+
+    nb::class_<SoftmaxMarginGradient>(m, "SoftmaxMarginGradient").def(nb::init<double, double>(), "beta"_a, "gamma"_a);
+    nb::class_<HingeGradient>(m, "HingeGradient").def(nb::init<bool>(), "squared"_a);
+    nb::class_<GradientPass> gradient(m, "GradientPass");
+    gradient.def(nb::init<const Structure&, int>(), "structure"_a, "threads"_a, nb::keep_alive<1, 2>());
+    bind_gradient<SoftmaxMarginGradient>(gradient);
+    bind_gradient<HingeGradient>(gradient);
 
     nb::class_<Average>(m, "Average")
         .def(nb::init<const Structure&>(), "structure"_a)

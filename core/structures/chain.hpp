@@ -113,8 +113,8 @@ private:
     void walk(std::int64_t i, std::span<const Word> words, Emit emit, Move move) const;
     template <class Emit, class Move>
     void walk_output(std::int64_t i, std::span<const std::int32_t> output, Emit emit, Move move) const;
-    template <class Emit, class Move>
-    void walk_expected(std::int64_t i, const ChainExpectation& expected, Emit emit, Move move) const;
+    void exponentiate_transitions(const ChainInput& in, float beta, Scratch& scratch) const;
+    void log_marginals(const ChainInput& in, std::int64_t i, float beta, Scratch& scratch) const;
     void move_transition(float* w, int from, int to, float step) const;
     std::size_t entries(std::int64_t i, std::span<const Word> words) const;
     void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const;
