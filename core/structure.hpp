@@ -88,6 +88,13 @@ public:
     // ‖φ_i(y_i) − E φ_i(y)‖².
     virtual double expected_difference_norm2(std::int64_t i, Scratch& scratch) const;
 
+    // target += the variance of each feature of φ_i(y) when all outputs are equally likely, or about it:
+    // more than 0 wherever a feature can occur. A batch method scales its steps by it.
+    virtual void add_variance(float* target, std::int64_t i) const;
+    // Sets to 1 what the truth's features are weighed by; a few weights that all outputs share may
+    // be counted among them.
+    virtual void mark_observed(float* marks, std::int64_t i) const;
+
     // w·φ_i(y) and w += step·φ_i(y) of a whole output.
     virtual double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const = 0;
     virtual void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output,
@@ -113,6 +120,14 @@ inline double Structure::log_loss(const float*, std::int64_t, double, double, Sc
 
 inline void Structure::add_expected_difference(float*, std::int64_t, float, Scratch&) const {
     throw Unsupported("this structure has no expectations");
+}
+
+inline void Structure::add_variance(float*, std::int64_t) const {
+    throw Unsupported("this structure does not know how much its features vary");
+}
+
+inline void Structure::mark_observed(float*, std::int64_t) const {
+    throw Unsupported("this structure does not tell which features its true outputs have");
 }
 
 inline double Structure::expected_difference_norm2(std::int64_t, Scratch&) const {

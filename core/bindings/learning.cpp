@@ -13,6 +13,7 @@
 #include "bindings/bindings.hpp"
 #include "cuts.hpp"
 #include "gradient.hpp"
+#include "packing.hpp"
 #include "passes.hpp"
 #include "rules/dcd.hpp"
 #include "simd/dispatch.hpp"
@@ -112,6 +113,70 @@ void bind_gradient(nb::class_<GradientPass>& pass) {
     }, "w"_a, "descent"_a, "gradient"_a);
 }
 
+nb::object shaped(nb::object array, nb::tuple shape) { return array.attr("reshape")(shape); }
+
+std::vector<const float*> row_pointers(const std::vector<Input<float>>& rows, std::size_t n) {
+    std::vector<const float*> pointers;
+    for (const auto& row : rows) {
+        if (row.size() != n) throw std::invalid_argument("vectors of different lengths");
+        pointers.push_back(row.data());
+    }
+    return pointers;
+}
+
+void bind_packing(nb::module_& m) {
+    m.def("weight_variances", [](const Structure& structure) {
+        Weights sums(structure);
+        for (std::int64_t i = 0; i < structure.size(); ++i) structure.add_variance(sums.data(), i);
+        return to_numpy(std::vector<float>(sums.data(), sums.data() + sums.dimension()));
+    }, "structure"_a);
+    m.def("observed_weights", [](const Structure& structure) {
+        Weights marks(structure);
+        for (std::int64_t i = 0; i < structure.size(); ++i) structure.mark_observed(marks.data(), i);
+        return to_numpy(std::vector<float>(marks.data(), marks.data() + marks.dimension()));
+    }, "structure"_a);
+    m.def("dots", [](const std::vector<Input<float>>& rows, const std::vector<Input<float>>& vectors, int threads) {
+        const std::size_t n = vectors.empty() ? 0 : vectors[0].size();
+        const auto a = row_pointers(rows, n), b = row_pointers(vectors, n);
+        std::vector<double> result;
+        {
+            nb::gil_scoped_release no_gil;
+            result = dots(a, b, static_cast<std::int64_t>(n), threads);
+        }
+        return shaped(nb::cast(to_numpy(std::move(result))), nb::make_tuple(rows.size(), vectors.size()));
+    }, "rows"_a, "vectors"_a, "threads"_a = 1);
+    m.def("combine", [](const std::vector<Input<float>>& rows, const std::vector<double>& coefficients,
+                        Array<float> out, int threads) {
+        if (rows.size() != coefficients.size()) throw std::invalid_argument("a coefficient for every row");
+        const auto a = row_pointers(rows, out.size());
+        nb::gil_scoped_release no_gil;
+        combine(a, coefficients, static_cast<std::int64_t>(out.size()), threads, out.data());
+    }, "rows"_a, "coefficients"_a, "out"_a, "threads"_a = 1);
+    nb::class_<Packing>(m, "Packing")
+        .def("__init__", [](Packing* self, const Structure& structure, Input<std::int64_t> index, Input<float> scale,
+                            const Weights* center, int threads) {
+            new (self) Packing(structure, {index.data(), index.data() + index.size()},
+                               {scale.data(), scale.data() + scale.size()}, center, threads);
+        }, "structure"_a, "index"_a, "scale"_a, "center"_a.none(), "threads"_a, nb::keep_alive<1, 2>(),
+           nb::keep_alive<1, 5>())
+        .def("unpack", [](const Packing& p, Input<float> x, Weights& w) {
+            if (static_cast<std::int64_t>(x.size()) != p.size()) throw std::invalid_argument("x has another length");
+            nb::gil_scoped_release no_gil;
+            p.unpack(x.data(), w);
+        }, "x"_a, "w"_a)
+        .def("pack", [](const Packing& p, Input<float> x, const Weights& descent, double C, Array<float> gradient) {
+            if (static_cast<std::int64_t>(x.size()) != p.size() || x.size() != gradient.size()) {
+                throw std::invalid_argument("x has another length");
+            }
+            Packing::Norms norms;
+            {
+                nb::gil_scoped_release no_gil;
+                norms = p.pack(x.data(), descent, C, gradient.data());
+            }
+            return nb::make_tuple(norms.regulariser, norms.gradient_norm2);
+        }, "x"_a, "descent"_a, "C"_a, "gradient"_a);
+}
+
 // The arrays a chain reads; it keeps them alive.
 struct ChainArrays {
     Input<std::int64_t> sentences, offsets;
@@ -166,8 +231,6 @@ std::vector<float> marginals_all(const Chain& chain, const Weights& w, double be
     });
     return marginals;
 }
-
-nb::object shaped(nb::object array, nb::tuple shape) { return array.attr("reshape")(shape); }
 
 }  // namespace
 
@@ -256,6 +319,8 @@ void bind_learning(nb::module_& m) {
     gradient.def(nb::init<const Structure&, int>(), "structure"_a, "threads"_a, nb::keep_alive<1, 2>());
     bind_gradient<SoftmaxMarginGradient>(gradient);
     bind_gradient<HingeGradient>(gradient);
+
+    bind_packing(m);
 
     nb::class_<Average>(m, "Average")
         .def(nb::init<const Structure&>(), "structure"_a)

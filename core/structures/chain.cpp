@@ -394,6 +394,38 @@ double Chain::expected_difference_norm2(std::int64_t i, Scratch& scratch) const 
     return total;
 }
 
+void Chain::add_variance(float* target, std::int64_t i) const {
+    const std::int64_t K = data_.labels, n = tokens(i);
+    if (n == 0) return;
+    // One label: nothing varies, but every weight still has its place.
+    const float of_label = std::max(static_cast<float>(K - 1), 0.5f) / static_cast<float>(K * K);
+    const float of_pair = std::max(static_cast<float>(K * K - 1), 0.5f) / static_cast<float>(K * K * K * K);
+    for (std::int64_t f = data_.offsets[data_.sentences[i]]; f < data_.offsets[data_.sentences[i + 1]]; ++f) {
+        float* row = target + std::int64_t{data_.features[f]} * stride_;
+        const float value = data_.values.empty() ? 1 : data_.values[f];
+        for (std::int64_t k = 0; k < K; ++k) row[k] += value * value * of_label;
+    }
+    float* transition = target + transition_row(0) * stride_;
+    for (std::int64_t j = 0; j < K; ++j) {
+        for (std::int64_t k = 0; k < K; ++k) transition[j * stride_ + k] += static_cast<float>(n - 1) * of_pair;
+        transition[K * stride_ + j] += of_label;
+        transition[(K + 1) * stride_ + j] += of_label;
+    }
+}
+
+// All transitions count as observed: the unseen ones are few, and decoding weighs each of them.
+void Chain::mark_observed(float* marks, std::int64_t i) const {
+    const std::int64_t K = data_.labels, first = data_.sentences[i], end = data_.sentences[i + 1];
+    for (std::int64_t t = first; t < end; ++t) {
+        for (std::int64_t f = data_.offsets[t]; f < data_.offsets[t + 1]; ++f) {
+            marks[std::int64_t{data_.features[f]} * stride_ + data_.truth[t]] = 1;
+        }
+    }
+    float* transition = marks + transition_row(0) * stride_;
+    if (first == end || transition[0] == 1) return;
+    for (std::int64_t row = 0; row < K + 2; ++row) std::fill_n(transition + row * stride_, K, 1.0f);
+}
+
 double Chain::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {
     const float* transition = w + transition_row(0) * stride_;
     double total = 0;

@@ -83,6 +83,8 @@ public:
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
     void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override;
     double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override;
+    void add_variance(float* target, std::int64_t i) const override;
+    void mark_observed(float* marks, std::int64_t i) const override;
     double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const override;
     void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output,
                       float step) const override;

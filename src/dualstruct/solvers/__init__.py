@@ -5,10 +5,12 @@ from __future__ import annotations
 from dualstruct.errors import InputError
 from dualstruct.solvers.base import Averaged, DualIterate, DualSolver, Iterate, Solver
 from dualstruct.solvers.dcd import CPD, DCD, DCDLight
+from dualstruct.solvers.lbfgs import LBFGS
 
 __all__ = [
     "CPD",
     "DCD",
+    "LBFGS",
     "SOLVERS",
     "Averaged",
     "DCDLight",
@@ -20,7 +22,7 @@ __all__ = [
 ]
 
 #: Every solver by its name on the command line.
-SOLVERS: dict[str, type[Solver]] = {solver.name: solver for solver in (DCD, DCDLight, CPD)}
+SOLVERS: dict[str, type[Solver]] = {solver.name: solver for solver in (DCD, DCDLight, CPD, LBFGS)}
 
 
 def find_solver(name: str | Solver, loss: str) -> Solver:
