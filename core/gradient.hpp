@@ -2,7 +2,7 @@
 //
 //   softmax_margin(β, γ)  ∇ℓ_i = −(φ_i(y_i) − E φ_i(y)),   p(y) ∝ exp β(w·φ_i(y) + γΔ_i(y))
 //   hinge                 −δ_i(y*) is a subgradient,        y* = argmax_y H_i(y; w)
-//   squared_hinge         ∇ℓ_i = −2 H_i(y*)·δ_i(y*)
+//   squared_hinge         −2 H_i(y*)·δ_i(y*) is one: like the hinge it has kinks where outputs tie
 //
 // What is added up is −∇, the descent: Σ_i E δ_i, which is also the w that the duals C·p_i stand for.
 #pragma once

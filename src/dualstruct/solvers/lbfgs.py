@@ -7,8 +7,7 @@ Dual: α_i = C·p_i(·; w) is feasible whatever w is, and stands for w' = c + C 
 
     D = C Σ_i (H(p_i)/β + γ E_i Δ_i) − ½(‖w'‖² − ‖c‖²) = P(w) − ½‖∇P(w)‖²
 
-because H(p_i)/β + γ E_i Δ_i = ℓ_i(w) + w·E_i δ_i: the gap is half the squared gradient. For the
-squared hinge the same holds with α_i = 2C·H_i(y*) on the best output y*.
+because H(p_i)/β + γ E_i Δ_i = ℓ_i(w) + w·E_i δ_i: the gap is half the squared gradient.
 
 Algorithm: the two-loop recursion (Nocedal 1980) on inner products (Chen, Wang & Zhou 2014), so
 that a history of m pairs is read twice an iteration, in variables scaled by the curvature at
@@ -68,14 +67,10 @@ class LBFGSIterate(Iterate):
             learned &= _core.observed_weights(core) > 0
         index = np.flatnonzero(learned)
         loss = problem.loss
-        self._gradient: _core.SoftmaxMarginGradient | _core.HingeGradient
-        if isinstance(loss, SoftmaxMargin):
-            self._gradient = _core.SoftmaxMarginGradient(loss.beta, loss.gamma)
-            curvature = problem.C * loss.beta
-        else:
-            self._gradient = _core.HingeGradient(squared=True)
-            curvature = 2 * problem.C
-        self.scale: Vector = (1 / np.sqrt(1 + curvature * variances[index])).astype(np.float32)
+        assert isinstance(loss, SoftmaxMargin)
+        self._gradient = _core.SoftmaxMarginGradient(loss.beta, loss.gamma)
+        curvature = 1 + problem.C * loss.beta * variances[index]
+        self.scale: Vector = (1 / np.sqrt(curvature)).astype(np.float32)
         self.l1 = solver.l1 * self.scale if solver.l1 else None  # of |x|, not of |w|
         self.packing = _core.Packing(core, index, self.scale, problem.center, self._threads)
         self.passer = _core.GradientPass(core, self._threads)
@@ -188,7 +183,7 @@ class LBFGS(Solver):
     """
 
     name: ClassVar[str] = "lbfgs"
-    losses: ClassVar[tuple[str, ...]] = ("crf", "softmax_margin", "squared_hinge")
+    losses: ClassVar[tuple[str, ...]] = ("crf", "softmax_margin")
 
     def __init__(
         self,
