@@ -20,7 +20,7 @@ from dualstruct.features import FeatureRows
 from dualstruct.fit import Stopping, fit
 from dualstruct.losses import SoftmaxMargin
 from dualstruct.problem import Problem
-from dualstruct.solvers import LBFGS, find_solver
+from dualstruct.solvers import LBFGS, ExponentiatedGradient, find_solver
 from dualstruct.structures import Chain
 from naive import NaiveChain, random_chain
 
@@ -72,9 +72,7 @@ class NaiveSmooth:
     def optimum(self) -> float:
         start = np.zeros(self.examples[0][0].shape[1])
         options = {"maxiter": 10000, "ftol": 1e-14, "gtol": 1e-9}
-        found = minimize(
-            self.primal, start, jac=self.gradient, method="L-BFGS-B", options=options
-        )
+        found = minimize(self.primal, start, jac=self.gradient, method="L-BFGS-B", options=options)
         return float(found.fun)
 
 
@@ -336,7 +334,11 @@ def test_a_resumed_run_gives_the_same_weights_bit_for_bit(tmp_path, l1):
     path = tmp_path / "checkpoint"
     for passes in (5, 12):
         parts = fit(
-            problem, LBFGS(l1=l1, memory_size=3), Stopping(passes=passes), checkpoint=path, resume=True
+            problem,
+            LBFGS(l1=l1, memory_size=3),
+            Stopping(passes=passes),
+            checkpoint=path,
+            resume=True,
         )
     assert parts.w.array.tobytes() == whole.w.array.tobytes()
     with pytest.raises(InputError, match="another run"):
@@ -439,6 +441,102 @@ def test_crfsuite_finds_the_same_optimum(tmp_path):
     np.testing.assert_allclose(theirs.array, ours.array, atol=0.02)
     their_labels = [int(label[1:]) for rows in attributes for label in tagger.tag(rows)]
     assert chain.decode_all(ours).tolist() == their_labels
+
+
+def dual_of(naive: NaiveChain, p: list[np.ndarray], loss, C: float) -> float:
+    """D(p) written out; the hinge has no entropy."""
+    smooth = isinstance(loss, SoftmaxMargin)
+    value, v = 0.0, np.zeros(naive.dimension)
+    for i, q in enumerate(p):
+        outputs = naive.outputs(i)
+        entropy = -float(q @ np.log(np.maximum(q, 1e-300)))
+        cost = float(q @ [naive.loss(i, y) for y in outputs])
+        value += entropy / loss.beta + loss.gamma * cost if smooth else cost
+        v += C * q @ np.array([naive.delta(i, y) for y in outputs])
+    return float(C * value - 0.5 * v @ v)
+
+
+def distributions(naive: NaiveChain, chain: Chain, theta: np.ndarray) -> list[np.ndarray]:
+    """Every p_i ∝ exp θ_i(y), output by output."""
+    K, stride, at = naive.labels, chain.core.stride, 0
+    result = []
+    for i, x in enumerate(naive.X):
+        rows = theta[at : at + (len(x) + K + 2) * stride].reshape(-1, stride).astype(float)
+        at += rows.size
+        emission, transition = rows[: len(x)], rows[len(x) :]
+        scores = []
+        for y in naive.outputs(i):
+            score = sum(emission[t, k] for t, k in enumerate(y))
+            if y:
+                score += transition[K, y[0]] + transition[K + 1, y[-1]]
+                score += sum(transition[a, b] for a, b in zip(y, y[1:], strict=False))
+            scores.append(score)
+        result.append(np.exp(np.array(scores) - logsumexp(scores)))
+    assert at == theta.size
+    return result
+
+
+@settings(max_examples=60, deadline=None)
+@given(chains, st.sampled_from(["crf", "softmax_margin", "hinge"]), st.sampled_from([0.2, 2.0]))
+def test_exponentiated_gradient_keeps_its_dual_exact_and_rising(naive, name, C):
+    chain = naive.fast()
+    problem = Problem(chain, name, C)
+    solver = ExponentiatedGradient()
+    iterate = solver.start(problem, seed=1)
+    last = -np.inf
+    for _ in range(6):
+        p = distributions(naive, chain, iterate.duals.save()[0])
+        dual = iterate.dual()
+        assert dual == pytest.approx(dual_of(naive, p, problem.loss, C), rel=1e-4, abs=1e-3)
+        w = C * sum(
+            q @ np.array([naive.delta(i, y) for y in naive.outputs(i)]) for i, q in enumerate(p)
+        )
+        np.testing.assert_allclose(flat(naive, chain, iterate.w), w, atol=1e-3)
+        assert dual >= last - 1e-4 * max(1, abs(dual))
+        assert problem.certify(iterate.w, dual).gap >= -1e-4
+        last = dual
+        solver.run_pass(iterate)
+
+
+@settings(max_examples=25, deadline=None)
+@given(chains, losses, st.sampled_from([0.1, 1.0]))
+def test_exponentiated_gradient_agrees_with_lbfgs(naive, loss, C):
+    problem = Problem(naive.fast(), loss, C)
+    iterate = train(problem, ExponentiatedGradient(), passes=300)
+    iterate.rebuild()
+    best = NaiveSmooth(naive, loss, C).optimum()
+    certificate = problem.certify(iterate.w, iterate.dual())
+    assert certificate.primal == pytest.approx(best, rel=1e-3, abs=1e-3)
+    assert certificate.dual == pytest.approx(best, rel=1e-3, abs=1e-3)
+    lbfgs = problem.primal(train(problem, LBFGS()).w)
+    assert certificate.primal == pytest.approx(lbfgs, rel=1e-3, abs=1e-3)
+
+
+def test_exponentiated_gradient_closes_the_gap_of_the_hinge():
+    naive = random_chain(np.random.default_rng(9), sentences=5, tokens=3)
+    problem = Problem(naive.fast(), "hinge", C=0.5)
+    iterate = train(problem, ExponentiatedGradient(), passes=1000)
+    iterate.rebuild()
+    certificate = problem.certify(iterate.w, iterate.dual())
+    assert -1e-5 < certificate.gap < 1e-2
+    p = [np.random.default_rng(1).dirichlet(np.ones(len(naive.outputs(i)))) for i in range(5)]
+    assert dual_of(naive, p, problem.loss, 0.5) <= certificate.primal
+
+
+def test_exponentiated_gradient_resumes_bit_for_bit(tmp_path):
+    problem = Problem(small_corpus().fast(), "crf", C=1.0)
+    whole = fit(problem, ExponentiatedGradient(), Stopping(passes=6))
+    path = tmp_path / "checkpoint"
+    for passes in (2, 6):
+        parts = fit(
+            problem, ExponentiatedGradient(), Stopping(passes=passes), checkpoint=path, resume=True
+        )
+    assert parts.w.array.tobytes() == whole.w.array.tobytes()
+
+
+def test_an_impossible_first_step_is_refused():
+    with pytest.raises(InputError, match="first_step is 0"):
+        ExponentiatedGradient(first_step=0)
 
 
 @pytest.mark.parametrize("level", _core.simd_levels())

@@ -12,6 +12,7 @@
 
 #include "bindings/bindings.hpp"
 #include "cuts.hpp"
+#include "exponentiated_gradient.hpp"
 #include "gradient.hpp"
 #include "packing.hpp"
 #include "passes.hpp"
@@ -321,6 +322,28 @@ void bind_learning(nb::module_& m) {
     bind_gradient<HingeGradient>(gradient);
 
     bind_packing(m);
+
+    using EG = ExponentiatedGradient;
+    nb::class_<EG>(m, "ExponentiatedGradient")
+        .def(nb::init<const Structure&, Weights&, const Weights*, double, double, double, double>(), "structure"_a, "w"_a,
+             "center"_a.none(), "C"_a, "inverse_beta"_a, "gamma"_a, "first_step"_a, nb::keep_alive<1, 2>(),
+             nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+        .def("run", [](EG& eg, std::uint64_t seed) {
+            return run([&](const Interrupt& interrupt) { return eg.pass(seed, interrupt); });
+        }, "seed"_a)
+        .def("rebuild", &EG::rebuild, nb::call_guard<nb::gil_scoped_release>())
+        .def("dual", &EG::dual, nb::call_guard<nb::gil_scoped_release>())
+        .def("save", [](const EG& eg) {
+            return nb::make_tuple(to_numpy(std::vector<float>(eg.theta)), to_numpy(std::vector<double>(eg.steps)));
+        })
+        .def("load", [](EG& eg, Input<float> theta, Input<double> steps) {
+            if (theta.size() != eg.theta.size() || steps.size() != eg.steps.size()) {
+                throw std::invalid_argument("the saved scores are damaged");
+            }
+            std::copy_n(theta.data(), theta.size(), eg.theta.begin());
+            std::copy_n(steps.data(), steps.size(), eg.steps.begin());
+            eg.rebuild();
+        }, "theta"_a, "steps"_a);
 
     nb::class_<Average>(m, "Average")
         .def(nb::init<const Structure&>(), "structure"_a)

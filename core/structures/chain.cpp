@@ -26,6 +26,10 @@ struct ChainScratch final : Scratch {
     // are the same for every sentence.
     FloatScratch plain, transition, transposed;
     ChainSums sums{};
+    // A sentence whose scores are given: every token is its own only feature.
+    FloatScratch given, masked;
+    std::vector<std::int64_t> each_offset;
+    std::vector<std::int32_t> each_feature;
 };
 
 int token_of(Word word) { return static_cast<int>(word >> Chain::label_bits); }
@@ -279,21 +283,113 @@ std::vector<std::vector<std::int32_t>> Chain::best_outputs(const float* w, std::
 }
 
 double Chain::log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const {
-    auto& buffers = static_cast<ChainScratch&>(scratch);
     const ChainInput in = input(w, i, static_cast<float>(gamma));
     if (in.tokens == 0) return 0;
+    const double log_sum = sum_labellings(in, i, static_cast<float>(beta), scratch);
+    const auto first = static_cast<std::size_t>(data_.sentences[i]);
+    return log_sum / beta - score(w, i, data_.truth.subspan(first, static_cast<std::size_t>(in.tokens)));
+}
+
+// log Σ_y exp β·score(y), leaving the marginals in scratch.
+double Chain::sum_labellings(const ChainInput& in, std::int64_t i, float beta, Scratch& scratch) const {
+    auto& buffers = static_cast<ChainScratch&>(scratch);
     const auto size = static_cast<std::size_t>((in.tokens + 1) * stride_);
-    exponentiate_transitions(in, static_cast<float>(beta), scratch);
+    exponentiate_transitions(in, beta, scratch);
     buffers.sums.emissions = buffers.emissions.ensure(size);
     buffers.sums.forward = buffers.forward.ensure(size);
     buffers.sums.marginals = buffers.marginals.ensure(size);
     buffers.sums.pairs = buffers.pairs.ensure(static_cast<std::size_t>(data_.labels) * stride_);
     buffers.sums.inverse = buffers.inverse.ensure(static_cast<std::size_t>(in.tokens));
     buffers.log_sum = chain_kernels().forward_backward(in, buffers.sums);
-    if (std::isnan(buffers.log_sum)) log_marginals(in, i, static_cast<float>(beta), scratch);
-    const std::int64_t first = data_.sentences[i];
-    return buffers.log_sum / beta -
-           score(w, i, data_.truth.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(in.tokens)));
+    if (std::isnan(buffers.log_sum)) log_marginals(in, i, beta, scratch);
+    return buffers.log_sum;
+}
+
+void Chain::part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const {
+    const std::int64_t n = tokens(i), first = data_.sentences[i], K = data_.labels;
+    std::ranges::fill(scores, 0.0f);
+    for (std::int64_t t = 0; t < n; ++t) {
+        float* to = scores.data() + t * stride_;
+        for (std::int64_t f = data_.offsets[first + t]; f < data_.offsets[first + t + 1]; ++f) {
+            const float* row = w + std::int64_t{data_.features[f]} * stride_;
+            const float value = data_.values.empty() ? 1 : data_.values[f];
+            for (int k = 0; k < stride_; ++k) to[k] += value * row[k];
+        }
+        const float* cost = cost_.get() + std::int64_t{data_.truth[first + t]} * stride_;
+        for (std::int64_t k = 0; k < K; ++k) to[k] += static_cast<float>(gamma) * cost[k];
+    }
+    std::copy_n(w + transition_row(0) * stride_, (K + 2) * stride_, scores.data() + n * stride_);
+}
+
+double Chain::part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
+                             Scratch& scratch) const {
+    auto& buffers = static_cast<ChainScratch&>(scratch);
+    const std::int64_t n = tokens(i), K = data_.labels;
+    std::ranges::fill(marginals, 0.0f);
+    if (n == 0) return 0;
+    for (auto q = static_cast<std::int64_t>(buffers.each_offset.size()); q <= n; ++q) {
+        buffers.each_offset.push_back(q);
+        buffers.each_feature.push_back(static_cast<std::int32_t>(q));
+    }
+    // Rows that the kernels read start on cache lines, the caller's need not.
+    float* emission = buffers.given.ensure(static_cast<std::size_t>(n * stride_));
+    std::copy_n(scores.data(), n * stride_, emission);
+    float* masked = buffers.masked.ensure(static_cast<std::size_t>((2 * K + 2) * stride_));
+    float* transposed = masked + (K + 2) * stride_;
+    for (std::int64_t k = 0; k < (K + 2) * stride_; ++k) masked[k] = scores[static_cast<std::size_t>(n * stride_ + k)] + forbidden_[k];
+    for (std::int64_t to = 0; to < K; ++to) {
+        for (std::int64_t from = 0; from < stride_; ++from) {
+            transposed[to * stride_ + from] = from < K ? masked[from * stride_ + to] : -infinity;
+        }
+    }
+    ChainInput in = input(emission, i, 0);
+    in.offsets = buffers.each_offset.data();
+    in.features = buffers.each_feature.data();
+    in.values = nullptr;
+    in.transition = masked;
+    in.transposed = transposed;
+    const double log_sum = sum_labellings(in, i, 1, scratch);
+    for (std::int64_t t = 0; t < n; ++t) {
+        std::copy_n(buffers.marginals.data() + t * stride_, K, marginals.data() + t * stride_);
+    }
+    float* steps = marginals.data() + n * stride_;
+    for (std::int64_t j = 0; j < K; ++j) std::copy_n(buffers.pairs.data() + j * stride_, K, steps + j * stride_);
+    std::copy_n(marginals.data(), K, steps + K * stride_);
+    std::copy_n(marginals.data() + (n - 1) * stride_, K, steps + (K + 1) * stride_);
+    return log_sum;
+}
+
+double Chain::expected_part_cost(std::int64_t i, std::span<const float> marginals) const {
+    const std::int64_t n = tokens(i), first = data_.sentences[i];
+    double total = 0;
+    for (std::int64_t t = 0; t < n; ++t) {
+        const float* cost = cost_.get() + std::int64_t{data_.truth[first + t]} * stride_;
+        for (int k = 0; k < data_.labels; ++k) total += double{marginals[static_cast<std::size_t>(t * stride_ + k)]} * cost[k];
+    }
+    return total;
+}
+
+void Chain::add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const {
+    const std::int64_t n = tokens(i), first = data_.sentences[i], K = data_.labels;
+    for (std::int64_t t = 0; t < n; ++t) {
+        const float* from = marginals.data() + t * stride_;
+        for (std::int64_t f = data_.offsets[first + t]; f < data_.offsets[first + t + 1]; ++f) {
+            float* row = w + std::int64_t{data_.features[f]} * stride_;
+            const float change = data_.values.empty() ? step : step * data_.values[f];
+            for (int k = 0; k < stride_; ++k) row[k] += change * from[k];
+        }
+    }
+    float* transition = w + transition_row(0) * stride_;
+    for (std::int64_t k = 0; k < (K + 2) * stride_; ++k) {
+        transition[k] += step * marginals[static_cast<std::size_t>(n * stride_ + k)];
+    }
+    derive(w);
+}
+
+void Chain::add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const {
+    const auto first = static_cast<std::size_t>(data_.sentences[i]);
+    add_features(w, i, data_.truth.subspan(first, static_cast<std::size_t>(tokens(i))), step);
+    add_parts(w, i, marginals, -step);
 }
 
 void Chain::exponentiate_transitions(const ChainInput& in, float beta, Scratch& scratch) const {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dualstruct.errors import InputError
 from dualstruct.solvers.base import Averaged, DualIterate, DualSolver, Iterate, Solver
 from dualstruct.solvers.dcd import CPD, DCD, DCDLight
+from dualstruct.solvers.exponentiated_gradient import ExponentiatedGradient
 from dualstruct.solvers.lbfgs import LBFGS
 
 __all__ = [
@@ -16,13 +17,16 @@ __all__ = [
     "DCDLight",
     "DualIterate",
     "DualSolver",
+    "ExponentiatedGradient",
     "Iterate",
     "Solver",
     "find_solver",
 ]
 
 #: Every solver by its name on the command line.
-SOLVERS: dict[str, type[Solver]] = {solver.name: solver for solver in (DCD, DCDLight, CPD, LBFGS)}
+SOLVERS: dict[str, type[Solver]] = {
+    solver.name: solver for solver in (DCD, DCDLight, CPD, LBFGS, ExponentiatedGradient)
+}
 
 
 def find_solver(name: str | Solver, loss: str) -> Solver:
