@@ -7,6 +7,9 @@
 //
 //   θ_i ← (1 − η/β) θ_i + η (w·φ_i + γΔ_i)          β = ∞: the hinge, without entropy
 //
+// At first θ_i = −first_score·Δ_i: close to the truth, where w is close to c. (From uniform p_i the
+// frequent features get weights so large that many passes go into taking them back.)
+//
 // Each step's effect on D is computed exactly; η is halved until D does not fall and then kept,
 // a little larger, for the example's next turn.
 #pragma once
@@ -25,7 +28,7 @@ namespace dualstruct {
 class ExponentiatedGradient {
 public:
     ExponentiatedGradient(const Structure& structure, Weights& w, const Weights* center, double C,
-                          double inverse_beta, double gamma, double first_step)
+                          double inverse_beta, double gamma, double first_step, double first_score)
         : structure_(structure), w_(w), center_(center), C_(C), inverse_beta_(inverse_beta), gamma_(gamma),
           offsets_(static_cast<std::size_t>(structure.size()) + 1),
           steps(static_cast<std::size_t>(structure.size()), first_step),
@@ -34,6 +37,8 @@ public:
             offsets_[static_cast<std::size_t>(i) + 1] = offsets_[static_cast<std::size_t>(i)] + structure.parts(i);
         }
         theta.resize(static_cast<std::size_t>(offsets_.back()));
+        std::fill_n(w_.data(), w_.dimension(), 0.0f);
+        for (std::int64_t i = 0; i < structure.size(); ++i) structure.part_scores(w_.data(), i, -first_score, scores(i));
         rebuild();
     }
     ExponentiatedGradient(const ExponentiatedGradient&) = delete;

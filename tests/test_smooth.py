@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -246,13 +247,13 @@ def test_dual_of_any_weights_bounds_the_optimum(naive, loss, seed):
 def test_softmax_margin_tends_to_hinge_as_beta_grows():
     naive = random_chain(np.random.default_rng(2), sentences=5, tokens=4)
     chain = naive.fast()
-    w, weights = random_weights(naive, chain, 3)
+    _, weights = random_weights(naive, chain, 3)
     hinge = Problem(chain, "hinge").primal(weights)
     apart = [
         Problem(chain, SoftmaxMargin(beta, 1.0)).primal(weights) - hinge
         for beta in (1, 10, 100, 1000)
     ]
-    assert all(a > b >= -1e-3 for a, b in zip(apart, apart[1:], strict=False))
+    assert all(a > b >= -1e-3 for a, b in pairwise(apart))
     assert apart[-1] < 0.02
 
 
@@ -469,7 +470,7 @@ def distributions(naive: NaiveChain, chain: Chain, theta: np.ndarray) -> list[np
             score = sum(emission[t, k] for t, k in enumerate(y))
             if y:
                 score += transition[K, y[0]] + transition[K + 1, y[-1]]
-                score += sum(transition[a, b] for a, b in zip(y, y[1:], strict=False))
+                score += sum(transition[a, b] for a, b in pairwise(y))
             scores.append(score)
         result.append(np.exp(np.array(scores) - logsumexp(scores)))
     assert at == theta.size
@@ -541,9 +542,9 @@ def test_an_impossible_first_step_is_refused():
 
 @pytest.mark.parametrize("level", _core.simd_levels())
 def test_these_tests_pass_at_every_instruction_set(level):
+    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-k"]
-        + ["not instruction and not settings", str(Path(__file__))],
+        [*command, "-k", "not instruction and not settings", str(Path(__file__))],
         env={**os.environ, "DUALSTRUCT_SIMD": level},
         capture_output=True,
         text=True,

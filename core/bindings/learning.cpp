@@ -325,8 +325,8 @@ void bind_learning(nb::module_& m) {
 
     using EG = ExponentiatedGradient;
     nb::class_<EG>(m, "ExponentiatedGradient")
-        .def(nb::init<const Structure&, Weights&, const Weights*, double, double, double, double>(), "structure"_a, "w"_a,
-             "center"_a.none(), "C"_a, "inverse_beta"_a, "gamma"_a, "first_step"_a, nb::keep_alive<1, 2>(),
+        .def(nb::init<const Structure&, Weights&, const Weights*, double, double, double, double, double>(), "structure"_a,
+             "w"_a, "center"_a.none(), "C"_a, "inverse_beta"_a, "gamma"_a, "first_step"_a, "first_score"_a, nb::keep_alive<1, 2>(),
              nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
         .def("run", [](EG& eg, std::uint64_t seed) {
             return run([&](const Interrupt& interrupt) { return eg.pass(seed, interrupt); });

@@ -40,7 +40,7 @@ class Report(NamedTuple):
 class ExponentiatedGradientIterate(Iterate):
     """θ and η of every example; w = c + C Σ E δ."""
 
-    def __init__(self, problem: Problem, seed: int, first_step: float) -> None:
+    def __init__(self, problem: Problem, seed: int, solver: ExponentiatedGradient) -> None:
         super().__init__(problem, seed)
         loss = problem.loss
         smooth = isinstance(loss, SoftmaxMargin)
@@ -53,7 +53,8 @@ class ExponentiatedGradientIterate(Iterate):
                 problem.C,
                 inverse_beta,
                 gamma,
-                first_step,
+                solver.first_step,
+                solver.first_score,
             )
         except NotImplementedError as error:
             name = type(problem.structure).__name__
@@ -86,18 +87,23 @@ class ExponentiatedGradient(Solver):
     ----------
     first_step : float
         η of every example at first.
+    first_score : float
+        How much the truth is preferred at first, per unit of cost: p_i ∝ exp −first_score·Δ_i.
     """
 
     name: ClassVar[str] = "eg"
     losses: ClassVar[tuple[str, ...]] = ("crf", "softmax_margin", "hinge")
 
-    def __init__(self, first_step: float = 0.5) -> None:
+    def __init__(self, first_step: float = 0.5, first_score: float = 10.0) -> None:
         if not 0 < first_step < math.inf:
             raise InputError(f"first_step is {first_step}; it must be positive and finite")
+        if not 0 <= first_score < math.inf:
+            raise InputError(f"first_score is {first_score}; it must be at least 0 and finite")
         self.first_step = first_step
+        self.first_score = first_score
 
     def start(self, problem: Problem, seed: int) -> ExponentiatedGradientIterate:
-        return ExponentiatedGradientIterate(problem, seed, self.first_step)
+        return ExponentiatedGradientIterate(problem, seed, self)
 
     def run_pass(self, iterate: ExponentiatedGradientIterate) -> Report:
         report = iterate.duals.run(iterate.next_seed())
