@@ -53,7 +53,7 @@ class ExponentiatedGradientIterate(Iterate):
                 problem.C,
                 inverse_beta,
                 gamma,
-                solver.first_step,
+                solver.first_step or (1.0 if smooth else 10.0),
                 solver.first_score,
             )
         except NotImplementedError as error:
@@ -85,8 +85,8 @@ class ExponentiatedGradient(Solver):
 
     Parameters
     ----------
-    first_step : float
-        η of every example at first.
+    first_step : float, optional
+        η of every example at first; by default 1, and 10 for the hinge.
     first_score : float
         How much the truth is preferred at first, per unit of cost: p_i ∝ exp −first_score·Δ_i.
     """
@@ -94,8 +94,8 @@ class ExponentiatedGradient(Solver):
     name: ClassVar[str] = "eg"
     losses: ClassVar[tuple[str, ...]] = ("crf", "softmax_margin", "hinge")
 
-    def __init__(self, first_step: float = 0.5, first_score: float = 10.0) -> None:
-        if not 0 < first_step < math.inf:
+    def __init__(self, first_step: float | None = None, first_score: float = 20.0) -> None:
+        if first_step is not None and not 0 < first_step < math.inf:
             raise InputError(f"first_step is {first_step}; it must be positive and finite")
         if not 0 <= first_score < math.inf:
             raise InputError(f"first_score is {first_score}; it must be at least 0 and finite")
