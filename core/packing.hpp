@@ -111,12 +111,18 @@ public:
         std::vector<Norms> parts(static_cast<std::size_t>(threads_), Norms{0, 0});
         for_each_range(size(), threads_, [&](std::int64_t begin, std::int64_t end, int thread) {
             Norms norms{0, 0};
-            for (std::int64_t k = begin; k < end; ++k) {
-                const double moved = double{scale_[k]} * x[k];
-                const double g = moved - C * descent.data()[index_[k]];
-                gradient[k] = static_cast<float>(scale_[k] * g);
-                norms.regulariser += 0.5 * moved * moved;
-                norms.gradient_norm2 += g * g;
+            const float weight = static_cast<float>(C);
+            for (std::int64_t first = begin; first < end; first += lanes) {
+                const std::int64_t count = std::min<std::int64_t>(lanes, end - first);
+                float moved[lanes] = {}, g[lanes] = {};  // squares of floats, summed in double
+                for (std::int64_t q = 0; q < count; ++q) g[q] = descent.data()[index_[first + q]];
+                for (std::int64_t q = 0; q < count; ++q) {
+                    moved[q] = scale_[first + q] * x[first + q];
+                    g[q] = moved[q] - weight * g[q];
+                    gradient[first + q] = scale_[first + q] * g[q];
+                }
+                norms.regulariser += 0.5 * squared(moved);
+                norms.gradient_norm2 += squared(g);
             }
             parts[static_cast<std::size_t>(thread)] = norms;
         });
@@ -129,6 +135,15 @@ public:
     }
 
 private:
+    static constexpr int lanes = 16;
+    static double squared(const float (&values)[lanes]) {
+        float halves[4] = {};
+        for (int k = 0; k < lanes; k += 4) {
+            for (int q = 0; q < 4; ++q) halves[q] += values[k + q] * values[k + q];
+        }
+        return (double{halves[0]} + halves[1]) + (double{halves[2]} + halves[3]);
+    }
+
     const Structure& structure_;
     std::vector<std::int64_t> index_;
     std::vector<float> scale_;

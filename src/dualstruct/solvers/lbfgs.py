@@ -46,6 +46,7 @@ class Point(NamedTuple):
     x: Vector
     value: float
     loss: float
+    regulariser: float  #: ½‖w − c‖²
     gradient: Vector
     gradient_norm2: float  #: of ∇P by w, not by x
 
@@ -80,46 +81,71 @@ class LBFGSIterate(Iterate):
         self.history: list[Vector] = [np.zeros(len(index), np.float32) for _ in range(2 * m)]
         self.products = np.zeros((2 * m, 2 * m))
         self.point: Point | None = None
+        self.trial: Point | None = None  # where w is: the point, unless a search is under way
+        # Inner products of the history with a gradient, and whose they are.
+        self._with_gradient: tuple[Vector, NDArray[np.float64]] | None = None
+        # Vectors to write to: fresh memory costs as much as what is computed in it.
+        self._spare: list[Vector] = []
         self.packing.unpack(np.zeros(len(index), np.float32), self.w)
+
+    def new_vector(self) -> Vector:
+        return self._spare.pop() if self._spare else np.empty(len(self.scale), np.float32)
+
+    def give_back(self, *vectors: Vector) -> None:
+        self._spare.extend(vectors)
 
     def evaluate(self, x: Vector) -> Point:
         """P and ∇P at x, by a full inference pass; w follows x."""
+        self.trial = None
         self.packing.unpack(x, self.w)
         loss = self.passer.run(self.w, self.descent, self._gradient)
         self.inference_calls += len(self.problem.structure)
-        gradient = np.empty_like(x)
+        gradient = self.new_vector()
         C = self.problem.C
         regulariser, gradient_norm2 = self.packing.pack(x, self.descent, C, gradient)
         value = regulariser + C * loss
         if self.l1 is not None:
             value += float(np.dot(self.l1, np.abs(x, dtype=np.float64)))
-        return Point(x, value, loss, gradient, gradient_norm2)
+        self.trial = Point(x, value, loss, regulariser, gradient, gradient_norm2)
+        return self.trial
+
+    def go_to(self, point: Point) -> None:
+        """Let w follow the point again after a search or an interrupt."""
+        if self.trial is not point:
+            self.packing.unpack(point.x, self.w)
+            self.trial = point
 
     def dots(self, rows: list[Vector], vectors: list[Vector]) -> NDArray[np.float64]:
         return _core.dots(rows, vectors, self._threads)
 
-    def remember(self, s: Vector, y: Vector) -> None:
-        """Put the newest pair in the place of the oldest."""
+    def remember(self, before: Point, after: Point) -> None:
+        """Put the newest pair of changes in the place of the oldest."""
         m = len(self.history) // 2
         at = self.memory["next"]
-        self.history[at], self.history[m + at] = s, y
-        both = self.dots(self.history, [s, y])
-        if both[m + at, 0] <= 0:  # cannot be used; only rounding makes it so
+        s, y = self.history[at], self.history[m + at]
+        _core.combine([after.x, before.x], [1.0, -1.0], s, self._threads)
+        _core.combine([after.gradient, before.gradient], [1.0, -1.0], y, self._threads)
+        found = self.dots(self.history, [s, y, after.gradient])
+        self._with_gradient = after.gradient, found[:, 2]
+        if found[m + at, 0] <= 0:  # cannot be used; only rounding makes it so
             self.memory["pairs"] = 0
             return
         for column, place in enumerate((at, m + at)):
-            self.products[:, place] = self.products[place, :] = both[:, column]
+            self.products[:, place] = self.products[place, :] = found[:, column]
         self.memory["next"] = (at + 1) % m
         self.memory["pairs"] = min(self.memory["pairs"] + 1, m)
 
     def direction(self, gradient: Vector) -> Vector:
         """−(inverse Hessian estimate)·gradient: both loops on inner products alone."""
         m, pairs = len(self.history) // 2, self.memory["pairs"]
+        out = self.new_vector()
         if not pairs:
-            out = np.empty_like(gradient)
             _core.combine([gradient], [-1.0], out, self._threads)
             return out
-        with_gradient = self.dots(self.history, [gradient])[:, 0]
+        if self._with_gradient is not None and self._with_gradient[0] is gradient:
+            with_gradient = self._with_gradient[1]
+        else:
+            with_gradient = self.dots(self.history, [gradient])[:, 0]
         newest_first = [(self.memory["next"] - 1 - age) % m for age in range(pairs)]
         coefficients = np.zeros(2 * m)  # of the history; the gradient's is 1, then the estimate
         shares = {}
@@ -133,7 +159,6 @@ class LBFGSIterate(Iterate):
         for i in reversed(newest_first):
             y_dot = estimate * with_gradient[m + i] + products[m + i] @ coefficients
             coefficients[i] += shares[i] - y_dot / products[i, m + i]
-        out = np.empty_like(gradient)
         rows = [gradient, *self.history]
         _core.combine(rows, [-estimate, *(-coefficients).tolist()], out, self._threads)
         return out
@@ -150,7 +175,12 @@ class LBFGSIterate(Iterate):
         arrays["products"] = self.products
         if self.point is not None:
             arrays["x"], arrays["gradient"] = self.point.x, self.point.gradient
-            facts["point"] = [self.point.value, self.point.loss, self.point.gradient_norm2]
+            facts["point"] = [
+                self.point.value,
+                self.point.loss,
+                self.point.regulariser,
+                self.point.gradient_norm2,
+            ]
         return facts, arrays
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -159,10 +189,11 @@ class LBFGSIterate(Iterate):
         super()._restore(facts, arrays)
         self.history = [np.ascontiguousarray(row) for row in arrays["history"]]
         self.products = np.array(arrays["products"])
-        self.point = None
+        self.point = self._with_gradient = None
         if "point" in facts:
-            value, loss, norm2 = facts["point"]
-            self.point = Point(arrays["x"], value, loss, arrays["gradient"], norm2)
+            value, loss, regulariser, norm2 = facts["point"]
+            x, gradient = arrays["x"], arrays["gradient"]
+            self.point = self.trial = Point(x, value, loss, regulariser, gradient, norm2)
 
 
 class LBFGS(Solver):
@@ -179,7 +210,7 @@ class LBFGS(Solver):
     memory_size : int
         How many pairs of changes are remembered.
     tolerance : float
-        Converged when ‖∇P‖ ≤ tolerance·max(1, ‖w‖); further passes change nothing.
+        Converged when ‖∇P‖ ≤ tolerance·max(1, ‖w − c‖); further passes change nothing.
     """
 
     name: ClassVar[str] = "lbfgs"
@@ -222,8 +253,8 @@ class LBFGS(Solver):
                 else:
                     point = following
         finally:
-            if iterate.point is not None:  # w may be where a trial or an interrupt left it
-                iterate.packing.unpack(iterate.point.x, iterate.w)
+            if iterate.point is not None:
+                iterate.go_to(iterate.point)
         return point
 
     def _step(self, iterate: LBFGSIterate, point: Point) -> Point | None:
@@ -232,16 +263,21 @@ class LBFGS(Solver):
         if iterate.l1 is not None:
             steepest = pseudo_gradient(point, iterate.l1)
             norm2 = float(np.sum(np.square(steepest / iterate.scale, dtype=np.float64)))
-        if norm2 <= self.tolerance**2 * max(1.0, iterate.problem.regulariser(iterate.w) * 2):
+        if norm2 <= self.tolerance**2 * max(1.0, 2 * point.regulariser):
             return None
-        following = self._search(iterate, point, steepest, iterate.direction(steepest))
+        direction = iterate.direction(steepest)
+        following = self._search(iterate, point, steepest, direction)
+        iterate.give_back(direction)
         if following is None and iterate.memory["pairs"]:
             iterate.memory["pairs"] = 0  # once more, along the gradient itself
-            following = self._search(iterate, point, steepest, iterate.direction(steepest))
+            direction = iterate.direction(steepest)
+            following = self._search(iterate, point, steepest, direction)
+            iterate.give_back(direction)
         if following is None:
             return None
-        iterate.remember(following.x - point.x, following.gradient - point.gradient)
+        iterate.remember(point, following)
         iterate.point = following
+        iterate.give_back(point.x, point.gradient)
         return following
 
     def _search(
@@ -262,9 +298,12 @@ class LBFGS(Solver):
         step = 1.0 if iterate.memory["pairs"] else 0.1
         low, low_slope, high, high_slope = 0.0, slope, math.inf, math.nan
         noise = ROUNDING * abs(start.value)
+        trial: Point | None = None
         for _ in range(MOST_TRIALS):
-            x = np.empty_like(start.x)
-            _core.combine([start.x, direction], [1.0, step], x)
+            if trial is not None:
+                iterate.give_back(trial.x, trial.gradient)
+            x = iterate.new_vector()
+            _core.combine([start.x, direction], [1.0, step], x, iterate.problem.threads)
             if l1 is not None:
                 x[x * orthant < 0] = 0
                 trial = iterate.evaluate(x)
