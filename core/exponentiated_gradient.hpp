@@ -15,6 +15,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -82,7 +83,8 @@ public:
     }
 
     static constexpr int most_halvings = 12;
-    static constexpr double growth = 1.05;  // of a step size that did well: the paper's
+    static constexpr double rounding = 1e-7;  // of float32 sums: a fall of D by less is none
+    static constexpr double growth = 1.1;  // of a step size that did well (the paper: 1.05)
 
 private:
     const Structure& structure_;
@@ -99,6 +101,7 @@ private:
     struct Measure {
         double value;  // H(p)/β + γ E Δ
         double cost;   // E Δ
+        double size;   // of the numbers whose difference the value is
     };
 
     std::span<float> scores(std::int64_t i) {
@@ -117,7 +120,9 @@ private:
         marginals.resize(scores.size());
         const double log_sum = structure_.part_marginals(i, scores, marginals, scratch);
         const double cost = structure_.expected_part_cost(i, marginals);
-        return {inverse_beta_ * (log_sum - inner(scores, marginals)) + gamma_ * cost, cost};
+        const double score = inner(scores, marginals);
+        return {inverse_beta_ * (log_sum - score) + gamma_ * cost, cost,
+                inverse_beta_ * (std::abs(log_sum) + std::abs(score)) + gamma_ * cost};
     }
 
     void update(std::int64_t i, Scratch& scratch) {
@@ -142,7 +147,7 @@ private:
             const double of_cost = gamma_ * (before.cost - after.cost);
             const double norm_change = C_ * (inner(change_, gains_) + inner(change_, after_gains_) - 2 * of_cost);
             const double gain = C_ * (after.value - before.value) - 0.5 * norm_change;
-            if (gain >= 0) {
+            if (gain >= -rounding * C_ * (1 + before.size + after.size)) {
                 std::copy(trial_.begin(), trial_.end(), old.begin());
                 value_[static_cast<std::size_t>(i)] = after.value;
                 step = eta * growth;
@@ -151,6 +156,7 @@ private:
             structure_.add_parts(w_.data(), i, change_, -static_cast<float>(C_));
             step = eta / 2;
         }
+        step *= 1 << most_halvings;  // nothing to gain here and now; later there may be
     }
 
     std::vector<double> value_;  // H(p_i)/β + γ E_i Δ_i

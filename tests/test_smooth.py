@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from dualstruct import _core
+from dualstruct import SequenceTagger, _core
 from dualstruct.errors import InputError
 from dualstruct.features import FeatureRows
 from dualstruct.fit import Stopping, fit
@@ -355,6 +355,53 @@ def test_after_convergence_passes_change_nothing():
     solver.run_pass(iterate)
     assert iterate.w.array.tobytes() == before
     assert iterate.inference_calls == calls
+
+
+def test_fit_ends_where_nothing_changes_even_if_the_gap_asked_for_is_out_of_reach():
+    problem = Problem(small_corpus().fast(), "crf", C=1.0)
+    result = fit(problem, LBFGS(), Stopping(gap=1e-30))
+    assert result.stopped_by in ("converged", "gap")
+    assert result.gap < 1e-6
+    sparse = fit(problem, LBFGS(l1=1.0), Stopping(gap=1e-3))
+    assert sparse.stopped_by == "converged"
+    assert sparse.gap is None
+
+
+@pytest.mark.parametrize("solver", [LBFGS(), LBFGS(l1=0.5)])
+def test_an_interrupt_leaves_the_last_point_in_place(solver):
+    problem = Problem(small_corpus().fast(), "crf", C=1.0)
+    iterate = solver.start(problem, seed=0)
+    for _ in range(3):
+        solver.run_pass(iterate)
+    before, dual = iterate.w.array.tobytes(), iterate.dual()
+    real, calls = iterate.packing.pack, []
+
+    class Interrupted:
+        def unpack(self, x, w):
+            return packing.unpack(x, w)
+
+        def pack(self, *arguments):
+            if not calls:
+                calls.append(1)
+                raise KeyboardInterrupt
+            return real(*arguments)
+
+    packing, iterate.packing = iterate.packing, Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        solver.run_pass(iterate)
+    assert iterate.w.array.tobytes() == before
+    assert iterate.dual() == dual
+    solver.run_pass(iterate)  # and training can go on
+    assert iterate.w.array.tobytes() != before
+
+
+def test_a_tagger_learns_a_crf():
+    sentences = [["a", "b"], ["b", "a", "b"], ["a"]] * 5
+    labels = [[word.upper() for word in sentence] for sentence in sentences]
+    for solver in ("auto", "lbfgs", "eg"):
+        tagger = SequenceTagger(loss="crf", solver=solver, C=1.0, passes=30)
+        assert tagger.fit(sentences, labels).predict(sentences) == labels
+        assert -1e-6 < tagger.result_.gap < 1e-3
 
 
 def test_auto_takes_lbfgs_for_the_smooth_losses():

@@ -53,7 +53,7 @@ class FitResult:
     gap: float | None
     dev_score: float | None  #: of the weights kept
     best_pass: int  #: the pass whose weights were kept
-    stopped_by: str  #: gap, passes, seconds, dev, callback or interrupt
+    stopped_by: str  #: gap, converged, passes, seconds, dev, callback or interrupt
     seconds: float
     cpu_seconds: float
     inference_calls: int
@@ -239,6 +239,8 @@ class _Run:
         point = self.trace[-1]
         if stopping.gap is not None and point.gap is not None and point.gap <= stopping.gap:
             return "gap"
+        if self.iterate.converged:
+            return "converged"
         if self.dev is not None and point.passes - self.best_pass >= stopping.patience:
             return "dev"
         if stopping.passes is not None and point.passes >= stopping.passes:

@@ -22,6 +22,7 @@ class Iterate:
     """
 
     cuts: int = 0
+    converged: bool = False  #: whether further passes would change nothing
 
     def __init__(self, problem: Problem, seed: int = 0) -> None:
         self.problem = problem

@@ -62,10 +62,14 @@ class LBFGSIterate(Iterate):
         super().__init__(problem, seed)
         core = problem.structure.core
         self._threads = problem.threads
-        variances = _core.weight_variances(core)
-        learned = variances > 0
-        if solver.states == "observed":
-            learned &= _core.observed_weights(core) > 0
+        try:
+            variances = _core.weight_variances(core)
+            learned = variances > 0
+            if solver.states == "observed":
+                learned &= _core.observed_weights(core) > 0
+        except NotImplementedError as error:
+            name = type(problem.structure).__name__
+            raise InputError(f"solver lbfgs does not take a {name}: {error}") from None
         index = np.flatnonzero(learned)
         loss = problem.loss
         assert isinstance(loss, SoftmaxMargin)
@@ -87,6 +91,10 @@ class LBFGSIterate(Iterate):
         # Vectors to write to: fresh memory costs as much as what is computed in it.
         self._spare: list[Vector] = []
         self.packing.unpack(np.zeros(len(index), np.float32), self.w)
+
+    @property
+    def converged(self) -> bool:  # type: ignore[override]
+        return bool(self.memory["converged"])
 
     def new_vector(self) -> Vector:
         return self._spare.pop() if self._spare else np.empty(len(self.scale), np.float32)
