@@ -119,7 +119,9 @@ def cutting_plane_ratios(corpus: Corpus, C: float, limit: float) -> list[dict[st
         Stopping(seconds=limit),
         until=lambda point: point.dual >= plane["dual"],
     )
-    print(f"  SDM to that dual: 1/{plane['seconds'] / sdm['seconds']:.0f} of the cutting plane's time")
+    print(
+        f"  SDM to that dual: 1/{plane['seconds'] / sdm['seconds']:.0f} of the cutting plane's time"
+    )
     return [plane, sdm]
 
 
@@ -145,7 +147,9 @@ def passes(corpus: Corpus, C: float = 0.1) -> None:
     w = corpus.chain.new_weights()
     viterbi = timed(lambda: corpus.chain.decode_all(w))
     target = corpus.chain.new_weights()
-    crf = timed(lambda: _core.loss_gradient(corpus.chain.core, w, "softmax_margin", 1.0, 0.0, target))
+    crf = timed(
+        lambda: _core.loss_gradient(corpus.chain.core, w, "softmax_margin", 1.0, 0.0, target)
+    )
     print(f"Viterbi pass {viterbi:.4f} s, crf pass with gradient {crf:.4f} s: {crf / viterbi:.1f}")
 
 
@@ -178,7 +182,9 @@ def plot(rows: list[dict[str, Any]], folder: Path) -> None:
             name = f"{row['solver'].split('(')[0]}, {row['loss']}, C={row['C']}"
             seconds = [point["seconds"] for point in row["curve"]]
             axes[0].plot(seconds, [point["dual"] for point in row["curve"]], label=name, marker=".")
-            axes[1].plot(seconds, [point["score"] for point in row["curve"]], label=name, marker=".")
+            axes[1].plot(
+                seconds, [point["score"] for point in row["curve"]], label=name, marker="."
+            )
         for axis, what in zip(axes, ("dual objective", "test score"), strict=True):
             axis.set(xscale="log", xlabel="CPU seconds", ylabel=what, title=corpus)
         axes[1].legend(fontsize=6)

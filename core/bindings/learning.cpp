@@ -14,6 +14,9 @@
 #include "concurrent.hpp"
 #include "cuts.hpp"
 #include "online.hpp"
+#include "exponentiated_gradient.hpp"
+#include "gradient.hpp"
+#include "packing.hpp"
 #include "passes.hpp"
 #include "planes.hpp"
 #include "rules/dcd.hpp"
@@ -42,6 +45,8 @@ template <class T, class Shape>
 std::span<const T> view(const std::optional<Input<T, Shape>>& array) {
     return array ? view(*array) : std::span<const T>{};
 }
+
+nb::object shaped(nb::object array, nb::tuple shape) { return array.attr("reshape")(shape); }
 
 // Lets Python's signal handlers run, ten times a second at most.
 class SignalCheck {
@@ -233,6 +238,89 @@ void bind_online(nb::module_& m) {
     }, "G"_a, "H"_a, "C"_a);
 }
 
+template <class Gradient>
+void bind_gradient(nb::class_<GradientPass>& pass) {
+    pass.def("run", [](GradientPass& p, const Weights& w, Weights& descent, const Gradient& gradient) {
+        double loss;
+        checked(w, p.structure());
+        checked(descent, p.structure());
+        {
+            nb::gil_scoped_release no_gil;
+            loss = p.run(w, descent, gradient, SignalCheck());
+        }
+        raise_if_signalled();
+        return loss;
+    }, "w"_a, "descent"_a, "gradient"_a);
+}
+
+std::vector<const float*> row_pointers(const std::vector<Input<float>>& rows, std::size_t n) {
+    std::vector<const float*> pointers;
+    for (const auto& row : rows) {
+        if (row.size() != n) throw std::invalid_argument("vectors of different lengths");
+        pointers.push_back(row.data());
+    }
+    return pointers;
+}
+
+void bind_packing(nb::module_& m) {
+    m.def("weight_variances", [](const Structure& structure) {
+        Weights sums(structure);
+        for (std::int64_t i = 0; i < structure.size(); ++i) structure.add_variance(sums.data(), i);
+        return to_numpy(std::vector<float>(sums.data(), sums.data() + sums.dimension()));
+    }, "structure"_a);
+    m.def("observed_weights", [](const Structure& structure) {
+        Weights marks(structure);
+        for (std::int64_t i = 0; i < structure.size(); ++i) structure.mark_observed(marks.data(), i);
+        return to_numpy(std::vector<float>(marks.data(), marks.data() + marks.dimension()));
+    }, "structure"_a);
+    m.def("dots", [](const std::vector<Input<float>>& rows, const std::vector<Input<float>>& vectors, int threads) {
+        const std::size_t n = vectors.empty() ? 0 : vectors[0].size();
+        const auto a = row_pointers(rows, n), b = row_pointers(vectors, n);
+        std::vector<double> result;
+        {
+            nb::gil_scoped_release no_gil;
+            result = dots(a, b, static_cast<std::int64_t>(n), threads);
+        }
+        return shaped(nb::cast(to_numpy(std::move(result))), nb::make_tuple(rows.size(), vectors.size()));
+    }, "rows"_a, "vectors"_a, "threads"_a = 1);
+    m.def("combine", [](const std::vector<Input<float>>& rows, const std::vector<double>& coefficients,
+                        Array<float> out, int threads) {
+        if (rows.size() != coefficients.size()) throw std::invalid_argument("a coefficient for every row");
+        const auto a = row_pointers(rows, out.size());
+        nb::gil_scoped_release no_gil;
+        combine(a, coefficients, static_cast<std::int64_t>(out.size()), threads, out.data());
+    }, "rows"_a, "coefficients"_a, "out"_a, "threads"_a = 1);
+    nb::class_<Packing>(m, "Packing")
+        .def("__init__", [](Packing* self, const Structure& structure, Input<std::int64_t> index, Input<float> scale,
+                            const Weights* center, int threads) {
+            if (center) checked(*center, structure);
+            for (std::int64_t at : view(index)) {
+                if (at < 0 || at >= structure.dimension()) throw std::invalid_argument("no such weight");
+            }
+            if (index.size() != scale.size()) throw std::invalid_argument("a scale for every weight");
+            new (self) Packing(structure, {index.data(), index.data() + index.size()},
+                               {scale.data(), scale.data() + scale.size()}, center, threads);
+        }, "structure"_a, "index"_a, "scale"_a, "center"_a.none(), "threads"_a, nb::keep_alive<1, 2>(),
+           nb::keep_alive<1, 5>())
+        .def("unpack", [](const Packing& p, Input<float> x, Weights& w) {
+            if (static_cast<std::int64_t>(x.size()) != p.size()) throw std::invalid_argument("x has another length");
+            checked(w, p.structure());
+            nb::gil_scoped_release no_gil;
+            p.unpack(x.data(), w);
+        }, "x"_a, "w"_a)
+        .def("pack", [](const Packing& p, Input<float> x, const Weights& descent, double C, Array<float> gradient) {
+            if (static_cast<std::int64_t>(x.size()) != p.size() || x.size() != gradient.size()) {
+                throw std::invalid_argument("x has another length");
+            }
+            Packing::Norms norms;
+            {
+                nb::gil_scoped_release no_gil;
+                norms = p.pack(x.data(), checked(descent, p.structure()), C, gradient.data());
+            }
+            return nb::make_tuple(norms.regulariser, norms.gradient_norm2);
+        }, "x"_a, "descent"_a, "C"_a, "gradient"_a);
+}
+
 // The arrays a chain reads; it keeps them alive.
 struct ChainArrays {
     Input<std::int64_t> sentences, offsets;
@@ -294,8 +382,6 @@ std::vector<float> marginals_all(const Chain& chain, const Weights& w, double be
 
 const int chain_max_labels = Chain::max_labels;
 const std::int64_t chain_max_tokens = Chain::max_tokens;
-
-nb::object shaped(nb::object array, nb::tuple shape) { return array.attr("reshape")(shape); }
 
 }  // namespace
 
@@ -425,6 +511,43 @@ void bind_learning(nb::module_& m) {
         }
         return to_numpy(std::move(active));
     }, "structure"_a, "w"_a, "cost_weight"_a, "C"_a, "center"_a);
+
+    nb::class_<SoftmaxMarginGradient>(m, "SoftmaxMarginGradient").def(nb::init<double, double>(), "beta"_a, "gamma"_a);
+    nb::class_<HingeGradient>(m, "HingeGradient").def(nb::init<bool>(), "squared"_a);
+    nb::class_<GradientPass> gradient(m, "GradientPass");
+    gradient.def("__init__", [](GradientPass* self, const Structure& structure, int threads) {
+        new (self) GradientPass(with_truth(structure), threads);
+    }, "structure"_a, "threads"_a, nb::keep_alive<1, 2>());
+    bind_gradient<SoftmaxMarginGradient>(gradient);
+    bind_gradient<HingeGradient>(gradient);
+
+    bind_packing(m);
+
+    using EG = ExponentiatedGradient;
+    nb::class_<EG>(m, "ExponentiatedGradient")
+        .def("__init__", [](EG* self, const Structure& structure, Weights& w, const Weights* center, double C,
+                            double inverse_beta, double gamma, double first_step, double first_score) {
+            if (center) checked(*center, structure);
+            new (self) EG(with_truth(structure), checked(w, structure), center, C, inverse_beta, gamma, first_step,
+                          first_score);
+        }, "structure"_a, "w"_a, "center"_a.none(), "C"_a, "inverse_beta"_a, "gamma"_a, "first_step"_a,
+           "first_score"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+        .def("run", [](EG& eg, std::uint64_t seed) {
+            return run([&](const Interrupt& interrupt) { return eg.pass(seed, interrupt); });
+        }, "seed"_a)
+        .def("rebuild", &EG::rebuild, nb::call_guard<nb::gil_scoped_release>())
+        .def("dual", &EG::dual, nb::call_guard<nb::gil_scoped_release>())
+        .def("save", [](const EG& eg) {
+            return nb::make_tuple(to_numpy(std::vector<float>(eg.theta)), to_numpy(std::vector<double>(eg.steps)));
+        })
+        .def("load", [](EG& eg, Input<float> theta, Input<double> steps) {
+            if (theta.size() != eg.theta.size() || steps.size() != eg.steps.size()) {
+                throw std::invalid_argument("the saved scores are damaged");
+            }
+            std::copy_n(theta.data(), theta.size(), eg.theta.begin());
+            std::copy_n(steps.data(), steps.size(), eg.steps.begin());
+            eg.rebuild();
+        }, "theta"_a, "steps"_a);
 
     nb::class_<Average>(m, "Average")
         .def(nb::init<const Structure&, bool>(), "structure"_a, "linear"_a = false)

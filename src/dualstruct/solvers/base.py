@@ -22,6 +22,8 @@ class Iterate:
     """
 
     cuts: int = 0
+    converged: bool = False  #: whether further passes would change nothing
+    can_end: bool = False  #: whether a certified gap or convergence can end training
 
     def __init__(self, problem: Problem, seed: int = 0) -> None:
         self.problem = problem
@@ -94,6 +96,8 @@ class Iterate:
 
 class DualIterate(Iterate):
     """An iterate whose w is Σ α δ over cuts."""
+
+    can_end = True
 
     def __init__(self, problem: Problem, seed: int = 0) -> None:
         super().__init__(problem, seed)

@@ -39,6 +39,8 @@ PLANE_ARRAYS = (
 class PlaneIterate(Iterate):
     """An iterate whose w is Σ α g over planes."""
 
+    can_end = True
+
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed)
         self.planes = _core.PlaneStore(problem.structure.core, self.w, problem.center)

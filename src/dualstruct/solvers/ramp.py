@@ -33,6 +33,8 @@ from dualstruct.solvers.sdm import SDM
 class RampIterate(DualIterate):
     """A dual iterate whose center moves from round to round."""
 
+    can_end = False
+
     def __init__(self, problem: Problem, seed: int) -> None:
         if problem.center is not None:
             raise InputError("the ramp loss cannot go on from an earlier model: train anew")
