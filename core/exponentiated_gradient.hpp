@@ -45,27 +45,32 @@ public:
     ExponentiatedGradient(const ExponentiatedGradient&) = delete;
 
     // w = c + C Σ_i E_i δ_i and the examples' terms of D, from θ.
-    void rebuild() {
+    void rebuild() { write(w_); }
+
+    // The same w elsewhere; the iterate stays as it is.
+    void write(Weights& out) {
         if (center_) {
-            std::copy_n(center_->data(), w_.dimension(), w_.data());
+            std::copy_n(center_->data(), out.dimension(), out.data());
         } else {
-            std::fill_n(w_.data(), w_.dimension(), 0.0f);
+            std::fill_n(out.data(), out.dimension(), 0.0f);
         }
         const auto scratch = structure_.make_scratch();
         std::vector<float> marginals;
         for (std::int64_t i = 0; i < structure_.size(); ++i) {
             value_[static_cast<std::size_t>(i)] = measure(i, scores(i), marginals, *scratch).value;
-            structure_.add_part_difference(w_.data(), i, marginals, static_cast<float>(C_));
+            structure_.add_part_difference(out.data(), i, marginals, static_cast<float>(C_));
         }
-        structure_.derive(w_.data());
+        structure_.derive(out.data());
     }
 
-    // D(p).
-    double dual() const {
+    // D(p), where w is what p stands for.
+    double dual(const Weights& w) const {
         double total = 0;
         for (double value : value_) total += value;
-        return C_ * total - 0.5 * (w_.squared_norm() - (center_ ? center_->squared_norm() : 0));
+        return C_ * total - 0.5 * (w.squared_norm() - (center_ ? center_->squared_norm() : 0));
     }
+    double dual() const { return dual(w_); }
+    const Structure& structure() const { return structure_; }
 
     PassReport pass(std::uint64_t seed, const Interrupt& interrupt) {
         PassReport report;

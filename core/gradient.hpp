@@ -38,7 +38,7 @@ struct HingeGradient {
                       Difference& found) const {
         structure.decode(w, i, 1, scratch);
         structure.difference(i, scratch.output, found);
-        if (found.words.empty()) return 0;
+        if (found.is_truth) return 0;
         const double violation = found.cost - structure.dot(w, i, found.words);
         if (violation <= 0) return 0;
         structure.axpy(target, i, found.words, squared ? static_cast<float>(2 * violation) : 1);

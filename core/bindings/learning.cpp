@@ -536,7 +536,13 @@ void bind_learning(nb::module_& m) {
             return run([&](const Interrupt& interrupt) { return eg.pass(seed, interrupt); });
         }, "seed"_a)
         .def("rebuild", &EG::rebuild, nb::call_guard<nb::gil_scoped_release>())
-        .def("dual", &EG::dual, nb::call_guard<nb::gil_scoped_release>())
+        .def("dual", [](const EG& eg) { return eg.dual(); }, nb::call_guard<nb::gil_scoped_release>())
+        .def("write", [](EG& eg, Weights& out) {
+            checked(out, eg.structure());
+            nb::gil_scoped_release no_gil;
+            eg.write(out);
+            return eg.dual(out);
+        }, "out"_a)
         .def("save", [](const EG& eg) {
             return nb::make_tuple(to_numpy(std::vector<float>(eg.theta)), to_numpy(std::vector<double>(eg.steps)));
         })

@@ -66,8 +66,8 @@ SOLVERS: dict[str, type[Solver]] = {
 AUTO = {
     "squared_hinge": "dcd",
     "hinge": "frank-wolfe",
-    "crf": "lbfgs",
-    "softmax_margin": "lbfgs",
+    "crf": "eg",
+    "softmax_margin": "eg",
     "ramp": "ramp-sdm",
     "perceptron": "perceptron",
 }

@@ -69,6 +69,11 @@ class ExponentiatedGradientIterate(Iterate):
     def dual(self) -> float | None:
         return self.duals.dual()
 
+    def settled(self) -> tuple[_core.Weights, float | None]:
+        exact = self.problem.structure.new_weights()
+        dual = self.duals.write(exact)
+        return (exact if self.average is None else self.answer()), dual
+
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         facts, arrays = super().state()
         arrays["theta"], arrays["steps"] = self.duals.save()

@@ -82,7 +82,7 @@ class LBFGSIterate(Iterate):
         self.packing = _core.Packing(core, index, self.scale, problem.center, self._threads)
         self.passer = _core.GradientPass(core, self._threads)
         self.descent = problem.structure.new_weights()
-        self.memory = {"pairs": 0, "next": 0, "converged": False}
+        self.memory = {"pairs": 0, "next": 0, "converged": False, "dual": 0.0}
         m = solver.memory_size
         self.history: list[Vector] = [np.zeros(len(index), np.float32) for _ in range(2 * m)]
         self.products = np.zeros((2 * m, 2 * m))
@@ -174,10 +174,14 @@ class LBFGSIterate(Iterate):
         return out
 
     def dual(self) -> float | None:
-        """P − ½‖∇P‖²; none with L1, whose term the problem does not count."""
-        if self.point is None or self.l1 is not None:
+        """The best P − ½‖∇P‖² so far, and at least 0, since no loss is less; none with L1,
+        whose term the problem does not count."""
+        if self.l1 is not None:
             return None
-        return self.point.value - 0.5 * self.point.gradient_norm2
+        if self.point is not None:
+            bound = self.point.value - 0.5 * self.point.gradient_norm2
+            self.memory["dual"] = max(bound, self.memory["dual"])
+        return float(self.memory["dual"])
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         facts, arrays = super().state()
