@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find core src -type f -not -name '*.pyc')
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format sanitize bench-chunking clean
+.PHONY: demo test lint format sanitize bench-chunking bench-solvers clean
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -31,6 +31,10 @@ sanitize: .venv-sanitize/installed
 
 bench-chunking: .venv/installed-bench
 	$(BIN)/python benchmarks/chunking.py
+
+bench-solvers: .venv/installed-bench
+	$(BIN)/python benchmarks/solvers.py
+	$(BIN)/python benchmarks/smooth.py
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

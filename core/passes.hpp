@@ -191,6 +191,29 @@ PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const
     return report;
 }
 
+// What follows the inference of a visit: perhaps a new cut, then the rule.
+template <class Rule>
+void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Difference& found, double delta,
+                PassScratch& scratch, PassReport& report) {
+    const Structure& structure = state.structure;
+    Example example(state, i, scratch);
+    example.decoded = true;
+    ++report.inferences;
+    if (!found.is_truth) {
+        const double violation = found.cost - structure.dot(state.w.data(), i, found.words);
+        report.loss += rule.loss(violation);
+        example.found = state.cuts.find(i, found.words);
+        if (!example.found && rule.admits(example, violation, delta)) {
+            const double norm2 = structure.inner(i, found.words, found.words, *scratch.structure);
+            example.found = &state.cuts.add(i, found, norm2);
+            ++report.added;
+        }
+    }
+    if (!state.cuts.empty(i)) {
+        report.largest_violation = std::max(report.largest_violation, rule.update(example));
+    }
+}
+
 template <class Rule>
 PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t seed,
                  const Interrupt& interrupt) {
@@ -206,24 +229,8 @@ PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t
         if (q + 1 < n) structure.prefetch_decode(state.w.data(), order[q + 1]);
         const std::int64_t i = order[q];
         structure.decode(state.w.data(), i, 1, *scratch.structure);
-        ++report.inferences;
         structure.difference(i, scratch.structure->output, found);
-        Example example(state, i, scratch);
-        example.decoded = true;
-        double violation = 0;
-        if (!found.is_truth) {
-            violation = found.cost - structure.dot(state.w.data(), i, found.words);
-            report.loss += rule.loss(violation);
-            example.found = state.cuts.find(i, found.words);
-            if (!example.found && rule.admits(example, violation, delta)) {
-                const double norm2 = structure.inner(i, found.words, found.words, *scratch.structure);
-                example.found = &state.cuts.add(i, found, norm2);
-                ++report.added;
-            }
-        }
-        if (!state.cuts.empty(i)) {
-            report.largest_violation = std::max(report.largest_violation, rule.update(example));
-        }
+        learn_from(state, rule, i, found, delta, scratch, report);
         if (state.average) state.average->end_step();
     }
     state.cuts.compact_if_worth_it();
@@ -265,6 +272,27 @@ inline std::vector<double> log_losses(const Structure& structure, const Weights&
     return for_all(structure, threads, interrupt, [&](std::int64_t i, Scratch& scratch, Difference&, bool) {
         return structure.log_loss(w.data(), i, beta, gamma, scratch);
     });
+}
+
+// The tangent at w of the concave part of the ramp: center = −C Σ_{i∈A} δ_i(y), where A are the
+// examples with max_y (cost_weight·Δ_i(y) − w·δ_i(y)) > 0 and y where it is reached. Returns A.
+inline std::vector<std::int64_t> linearise_concave(const Structure& structure, const Weights& w, double cost_weight,
+                                                   double C, Weights& center) {
+    std::vector<std::int64_t> active;
+    const auto scratch = structure.make_scratch();
+    Difference found;
+    std::fill_n(center.data(), center.dimension(), 0.0f);
+    structure.derive(center.data());
+    for (std::int64_t i = 0; i < structure.size(); ++i) {
+        structure.decode(w.data(), i, static_cast<float>(cost_weight), *scratch);
+        structure.difference(i, scratch->output, found);
+        if (found.is_truth) continue;
+        if (cost_weight * found.cost - structure.dot(w.data(), i, found.words) > 0) {
+            structure.axpy(center.data(), i, found.words, static_cast<float>(-C));
+            active.push_back(i);
+        }
+    }
+    return active;
 }
 
 }  // namespace dualstruct

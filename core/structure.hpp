@@ -95,6 +95,27 @@ public:
     // ‖φ_i(y_i) − E φ_i(y)‖².
     virtual double expected_difference_norm2(std::int64_t i, Scratch& scratch) const;
 
+    // target += the variance of each feature of φ_i(y) when all outputs are equally likely, or about it:
+    // more than 0 wherever a feature can occur. A batch method scales its steps by it.
+    virtual void add_variance(float* target, std::int64_t i) const;
+    // Sets to 1 what the truth's features are weighed by; a few weights that all outputs share may
+    // be counted among them.
+    virtual void mark_observed(float* marks, std::int64_t i) const;
+
+    // Scores and marginals of the parts that outputs are made of, as one vector of parts(i) numbers in
+    // the structure's own order: what p(y) ∝ exp(sum of y's part scores) needs when it is not w that
+    // scores. Parts that no output has may hold anything in scores and hold 0 in marginals.
+    virtual std::int64_t parts(std::int64_t i) const;
+    // scores = those of w·φ_i(y) + gamma·Δ_i(y).
+    virtual void part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const;
+    // Returns log Σ_y exp(score of y).
+    virtual double part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
+                                  Scratch& scratch) const;
+    // E Δ_i(y); w += step·(Σ_part marginal·φ_part); w += step·(φ_i(y_i) − E φ_i(y)).
+    virtual double expected_part_cost(std::int64_t i, std::span<const float> marginals) const;
+    virtual void add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const;
+    virtual void add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const;
+
     // w·φ_i(y) and w += step·φ_i(y) of a whole output.
     virtual double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const = 0;
     virtual void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output,
@@ -120,6 +141,29 @@ inline double Structure::log_loss(const float*, std::int64_t, double, double, Sc
 
 inline void Structure::add_expected_difference(float*, std::int64_t, float, Scratch&) const {
     throw Unsupported("this structure has no expectations");
+}
+
+inline void Structure::add_variance(float*, std::int64_t) const {
+    throw Unsupported("this structure does not know how much its features vary");
+}
+
+inline void Structure::mark_observed(float*, std::int64_t) const {
+    throw Unsupported("this structure does not tell which features its true outputs have");
+}
+
+namespace detail {
+[[noreturn]] inline void no_parts() { throw Unsupported("the outputs of this structure do not come in parts"); }
+}  // namespace detail
+
+inline std::int64_t Structure::parts(std::int64_t) const { detail::no_parts(); }
+inline void Structure::part_scores(const float*, std::int64_t, double, std::span<float>) const { detail::no_parts(); }
+inline double Structure::part_marginals(std::int64_t, std::span<const float>, std::span<float>, Scratch&) const {
+    detail::no_parts();
+}
+inline double Structure::expected_part_cost(std::int64_t, std::span<const float>) const { detail::no_parts(); }
+inline void Structure::add_parts(float*, std::int64_t, std::span<const float>, float) const { detail::no_parts(); }
+inline void Structure::add_part_difference(float*, std::int64_t, std::span<const float>, float) const {
+    detail::no_parts();
 }
 
 inline double Structure::expected_difference_norm2(std::int64_t, Scratch&) const {

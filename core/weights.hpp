@@ -52,10 +52,11 @@ private:
 // The average of w over all steps, kept up lazily: a step costs as much as the change it makes.
 //
 // With w_t = s_t v_t and v_t = v_0 + Σ_r≤t d_r:  Σ_t≤T s_t v_t = S_T v_T − Σ_r S_r−1 d_r, where
-// S_t = s_1 + … + s_t (Xu 2011). Passes without a scale have s = 1 and d the change of w.
+// S_t = s_1 + … + s_t (Xu 2011). Passes without a scale have s = 1 and d the change of w. A linear
+// average weighs step t by t: then s_t stands for t times the scale.
 class Average {
 public:
-    explicit Average(const Structure& structure) : late_(structure) {}
+    explicit Average(const Structure& structure, bool linear = false) : late_(structure), linear_(linear) {}
 
     // w changes by step·δ (v by step/scale·δ).
     void add(const Structure& structure, std::int64_t i, std::span<const Word> words, double step, double scale = 1) {
@@ -63,28 +64,41 @@ public:
     }
     // Ends a step with w = scale·v.
     void end_step(double scale = 1) {
-        scales_ += scale;
         ++steps_;
+        scales_ += linear_ ? scale * static_cast<double>(steps_) : scale;
     }
-    // v is about to be multiplied by `factor` and the scale divided by it.
-    void rescale(float factor) {
-        for (std::int64_t k = 0; k < late_.dimension(); ++k) late_.data()[k] *= factor;
-        scales_ /= factor;
+    // v is about to be multiplied by `factor` and the scale divided by it. The sum of S_r−1 d_r
+    // stays as it is: its first factor falls as its second one rises.
+    void rescale(double factor) { scales_ /= factor; }
+    // Adds up what was put off: S v − late becomes the new −late, and S starts again at 0. Where the
+    // scale has fallen far, the two terms are much larger than their difference; settling before
+    // that keeps the difference exact.
+    void settle(const Weights& v) {
+        for (std::int64_t k = 0; k < v.dimension(); ++k) {
+            late_.data()[k] = static_cast<float>(late_.data()[k] - scales_ * v.data()[k]);
+        }
+        scales_ = 0;
     }
     // The sum of S_r−1 d_r, for changes that are not those of a cut.
     Weights& late() { return late_; }
     double scales() const { return scales_; }
     std::int64_t steps() const { return steps_; }
+    // The sum of the steps' weights.
+    double weight() const {
+        const auto steps = static_cast<double>(steps_);
+        return linear_ ? steps * (steps + 1) / 2 : steps;
+    }
     void set(double scales, std::int64_t steps) {
         scales_ = scales;
         steps_ = steps;
     }
 
-    // out = (S v − late) / steps, or v·scale before the first step.
+    // out = (S v − late) / (sum of the steps' weights), or v·scale before the first step.
     void write(const Structure& structure, const Weights& v, double scale, Weights& out) const {
+        const double total = weight();
         for (std::int64_t k = 0; k < v.dimension(); ++k) {
             out.data()[k] = static_cast<float>(
-                steps_ ? (scales_ * v.data()[k] - late_.data()[k]) / static_cast<double>(steps_)
+                steps_ ? (scales_ * v.data()[k] - late_.data()[k]) / total
                        : scale * v.data()[k]);
         }
         structure.derive(out.data());
@@ -92,6 +106,7 @@ public:
 
 private:
     Weights late_;
+    bool linear_;
     double scales_ = 0;
     std::int64_t steps_ = 0;
 };

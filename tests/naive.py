@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import minimize, nnls
 from scipy.special import logsumexp
 
 from dualstruct.features import FeatureRows
@@ -286,3 +286,29 @@ class NaiveDCD:
             self.update_weight(i, random)
         if not added:
             self.delta /= 2
+
+
+def solve_hinge(
+    chain: NaiveChain, C: float, center: np.ndarray | None = None
+) -> tuple[float, np.ndarray]:
+    """min ½‖w − c‖² + C Σ_i max_y H_i(y; w) by a general solver over (w, ξ)."""
+    n, d = len(chain.X), chain.dimension
+    c = np.zeros(d) if center is None else center
+    rows, right = [], []
+    for i in range(n):
+        for y in chain.outputs(i):
+            slack = np.zeros(n)
+            slack[i] = 1
+            rows.append(np.concatenate([chain.delta(i, y), slack]))
+            right.append(chain.loss(i, y))
+    G, h = np.array(rows), np.array(right)
+    start = np.concatenate([c, np.full(n, max(h.max(), 0) + abs(G[:, :d] @ c).max())])
+    found = minimize(
+        lambda u: 0.5 * (u[:d] - c) @ (u[:d] - c) + C * u[d:].sum(),
+        start,
+        jac=lambda u: np.concatenate([u[:d] - c, np.full(n, C)]),
+        constraints={"type": "ineq", "fun": lambda u: G @ u - h, "jac": lambda u: G},
+        method="SLSQP",
+        options={"ftol": 1e-13, "maxiter": 1000},
+    )
+    return float(found.fun), found.x[:d]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
-from dualstruct.solvers import CPD, DCD, SOLVERS, DCDLight, find_solver
+from dualstruct.solvers import CPD, DCD, DCDLight, find_solver
 from naive import NaiveChain, NaiveDCD, random_chain
 
 exact = [DCD(delta=1e-9), DCDLight(delta=1e-9), CPD(delta=1e-9, tolerance=0.1)]
@@ -135,7 +135,7 @@ def test_cuts_of_the_examples_are_bounded_as_theorem_1_says():
     assert 0 < added <= 2 * (radius2 + 1 / (2 * C)) * 20 * C * largest_cost**2 / delta**2
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", ["dcd", "dcd-light", "cpd"])
 def test_same_seed_same_weights_bit_for_bit(name):
     naive = random_chain(np.random.default_rng(7), sentences=30, tokens=5)
     chain = naive.fast()

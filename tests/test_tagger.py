@@ -26,9 +26,12 @@ from dualstruct import (
 from dualstruct.datasets import load_english
 from dualstruct.estimators.labels import UnseenLabelWarning
 from dualstruct.files.arrays import OutputError, read_arrays, write_arrays
+from dualstruct.losses import LOSSES
+from dualstruct.solvers import SOLVERS
 
 TRAIN, TEST = load_english("train"), load_english("test")
 X, Y = [s.forms for s in TRAIN], [s.entities for s in TRAIN]
+WITHOUT_DUAL = {"ramp-sdm", "dca", "mira", "perceptron", "sgd", "pegasos"}
 X_TEST, Y_TEST = [s.forms for s in TEST], [s.entities for s in TEST]
 POS, POS_TEST = [s.upos for s in TRAIN], [s.upos for s in TEST]
 
@@ -48,6 +51,29 @@ def test_development_data_stops_training_and_keeps_the_best():
     assert tagger.result_.stopped_by == "dev"
     assert tagger.score(X_TEST, Y_TEST) == tagger.result_.dev_score
     assert tagger.result_.dev_score == max(point.dev_score for point in tagger.result_.trace)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_every_solver_learns_the_corpus_and_survives_a_file(name, tmp_path):
+    # The averages of Pegasos and the planes of the cutting plane method need many passes.
+    passes, enough = {"pegasos": (40, 0.3), "cutting-plane": (60, 0.4)}.get(name, (12, 0.6))
+    loss = SOLVERS[name].losses[0]
+    tagger = SequenceTagger(solver=name, loss=loss, C=0.5, passes=passes).fit(X, Y)
+    assert tagger.score(X_TEST, Y_TEST) > enough
+    tagger.save(tmp_path / "m")
+    loaded = SequenceTagger.load(tmp_path / "m")
+    assert loaded.predict(X_TEST) == tagger.predict(X_TEST)
+    assert (tagger.result_.gap is None) == (name in WITHOUT_DUAL)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_has_a_solver_of_its_own(loss):
+    tagger = SequenceTagger(loss=loss.replace("_", "-"), passes=8).fit(X, Y)
+    assert tagger.score(X_TEST, Y_TEST) > 0.6
+    with pytest.raises(InputError, match="belong to the loss softmax_margin"):
+        SequenceTagger(loss="hinge", beta=2.0).fit(X, Y)
+    soft = SequenceTagger(loss="softmax_margin", beta=3.0, gamma=0.5, passes=8).fit(X, Y)
+    assert soft.score(X_TEST, Y_TEST) > 0.6
 
 
 def test_same_seed_same_model_file(tmp_path):

@@ -11,6 +11,7 @@
 namespace dualstruct {
 
 struct DCDRule {
+    static constexpr double rounding = 1e-7;
     double C;
 
     double loss(double violation) const { return violation > 0 ? violation * violation : 0; }
@@ -28,9 +29,12 @@ struct DCDRule {
         bool zeros = false;
         for (Cut* cut : example.newest_first()) {
             const double ascent = gradient(example.violation(*cut), example.sum_alpha);
-            const double d = ascent / (cut->norm2 + 1 / (2 * C));
             largest = std::max(largest, cut->alpha > 0 ? std::abs(ascent) : ascent);
-            example.set_alpha(*cut, std::max(cut->alpha + d, 0.0));
+            // Steps below the rounding of w would move α without moving w.
+            if (std::abs(ascent) > rounding * std::max(1.0f, cut->cost)) {
+                const double d = ascent / (cut->norm2 + 1 / (2 * C));
+                example.set_alpha(*cut, std::max(cut->alpha + d, 0.0));
+            }
             zeros = zeros || cut->alpha == 0;
         }
         if (zeros) example.remove_zero_cuts();
@@ -42,8 +46,8 @@ struct DCDRule {
 // the best new cut promises.
 struct GatherRule : DCDRule {
     double update(Example& example) const {
-        if (!example.found || example.found->alpha > 0) return 0;
-        return gradient(example.violation(*example.found), example.sum_alpha);
+        if (!example.found) return 0;
+        return std::max(gradient(example.violation(*example.found), example.sum_alpha), 0.0);
     }
 };
 

@@ -86,6 +86,16 @@ public:
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
     void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override;
     double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override;
+    // Parts: emissions [tokens, stride], then transitions [labels + 2, stride] as among the weights.
+    std::int64_t parts(std::int64_t i) const override { return (tokens(i) + data_.labels + 2) * stride_; }
+    void part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const override;
+    double part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
+                          Scratch& scratch) const override;
+    double expected_part_cost(std::int64_t i, std::span<const float> marginals) const override;
+    void add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const override;
+    void add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const override;
+    void add_variance(float* target, std::int64_t i) const override;
+    void mark_observed(float* marks, std::int64_t i) const override;
     double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const override;
     void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output,
                       float step) const override;
@@ -115,8 +125,9 @@ private:
     void walk(std::int64_t i, std::span<const Word> words, Emit emit, Move move) const;
     template <class Emit, class Move>
     void walk_output(std::int64_t i, std::span<const std::int32_t> output, Emit emit, Move move) const;
-    template <class Emit, class Move>
-    void walk_expected(std::int64_t i, const ChainExpectation& expected, Emit emit, Move move) const;
+    double sum_labellings(const ChainInput& in, std::int64_t i, float beta, Scratch& scratch) const;
+    void exponentiate_transitions(const ChainInput& in, float beta, Scratch& scratch) const;
+    void log_marginals(const ChainInput& in, std::int64_t i, float beta, Scratch& scratch) const;
     void move_transition(float* w, int from, int to, float step) const;
     std::size_t entries(std::int64_t i, std::span<const Word> words) const;
     void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const;

@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::int64_t prefetch_distance = 24;  // features ahead; measured best between 16 and 40
 constexpr std::int64_t shift_interval = 64;     // tokens between two shifts of the maxima
+constexpr float least_normaliser = 1e-20f;      // below it float32 products may have lost what matters
+constexpr float most_drift = 1e-2f;             // of Σ_k forward·backward from 1, in one step
 
 // Sum of the weight rows of one token's features, NV vectors from column `first` on.
 template <int N, int NV>
@@ -83,6 +85,36 @@ inline void log_step(const ChainInput& in, float scale, const float* previous, c
         }
     }
     for (int v = 0; v < NV; ++v) result[v] = best[v] + logarithm<N>(total[v]);
+}
+
+// result[k] = Σ_j previous[j]·transition[j][k].
+template <int N, int NV>
+inline void sum_step(const ChainInput& in, const float* previous, const float* transition, Floats<N> (&result)[NV]) {
+    constexpr int chains = NV <= 1 ? 4 : NV <= 3 ? 2 : 1;  // independent sums hide the latency of few vectors
+    Floats<N> total[chains][NV] = {};
+    const std::int64_t stride = in.stride;
+    int j = 0;
+    for (; j + chains <= in.labels; j += chains) {
+        for (int c = 0; c < chains; ++c) {
+            const float* row = transition + (j + c) * stride;
+            for (int v = 0; v < NV; ++v) total[c][v] += previous[j + c] * load<N>(row + v * N);
+        }
+    }
+    for (; j < in.labels; ++j) {
+        for (int v = 0; v < NV; ++v) total[0][v] += previous[j] * load<N>(transition + j * stride + v * N);
+    }
+    for (int v = 0; v < NV; ++v) {
+        result[v] = total[0][v];
+        for (int c = 1; c < chains; ++c) result[v] += total[c][v];
+    }
+}
+
+// The labels that the lanes from column `first` on stand for.
+template <int N>
+inline typename Lanes<N>::Ints labels_from(int first) {
+    typename Lanes<N>::Ints lane;
+    for (int k = 0; k < N; ++k) lane[k] = first + k;
+    return lane;
 }
 
 // Calls part<NV>(first column) over the whole row: once for a row of at most 8 vectors,
@@ -293,6 +325,199 @@ struct Kernels {
         const float share = static_cast<float>(1 / total);
         for (k = 0; k < count; ++k) x[k] *= share;
     }
+
+    static float exponentiate_rows(const ChainInput& in, float scale, const float* rows, int count, float* out) {
+        const std::int64_t stride = in.stride;
+        float shift = -infinity;
+        for (int r = 0; r < count; ++r) {
+            const float best = largest_of(rows + r * stride, in.labels);
+            shift = best > shift ? best : shift;
+        }
+        if (shift == -infinity) shift = 0;
+        for (int r = 0; r < count; ++r) {
+            for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+                for (int v = 0; v < NV; ++v) {
+                    const std::int64_t at = r * stride + first + v * N;
+                    store<N>(out + at, exponential<N>(scale * (load<N>(rows + at) - shift)));
+                }
+            });
+        }
+        return shift;
+    }
+
+    static double forward_backward(const ChainInput& in, const ChainSums& sums) {
+        const std::int64_t stride = in.stride, last = in.tokens - 1;
+        // log Σ is the sum of all shifts and of the logarithm of all normalisers; these are
+        // multiplied in double until their product has to be put away.
+        double log_sum = sums.start_shift + sums.end_shift + static_cast<double>(last) * sums.shift;
+        log_sum *= sums.scale;
+        double product = 1;
+        for (std::int64_t t = 0; t <= last; ++t) {
+            float* row = sums.emissions + t * stride;
+            Floats<N> best = broadcast<N>(-infinity);
+            for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+                Floats<N> sum[NV] = {};
+                add_emissions<N, NV>(in, t, first, sum);
+                for (int v = 0; v < NV; ++v) {
+                    const Floats<N> x = sums.scale * sum[v];
+                    store<N>(row + first + v * N, x);
+                    best = maximum(labels_from<N>(first + v * N) < in.labels ? x : broadcast<N>(-infinity), best);
+                }
+            });
+            float shift;
+            if (in.allowed_offsets && in.allowed_offsets[t] < in.allowed_offsets[t + 1]) {
+                forbid_others(in, t, row, sums.forward + t * stride);
+                shift = largest_of(row, in.labels);
+            } else {
+                shift = largest<N>(best);
+            }
+            log_sum += shift;
+            for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+                for (int v = 0; v < NV; ++v) {
+                    float* at = row + first + v * N;
+                    // The padding may be larger than the shift; transitions out of it are 0.
+                    const Floats<N> x = load<N>(at) - shift;
+                    store<N>(at, exponential<N>(x < Floats<N>{} ? x : Floats<N>{}));
+                }
+            });
+        }
+        for (std::int64_t t = 0; t <= last; ++t) {
+            float* row = sums.forward + t * stride;
+            Floats<N> total = {};
+            for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+                Floats<N> before[NV];
+                if (t == 0) {
+                    const float* start = sums.transition + std::int64_t{in.labels} * stride + first;
+                    for (int v = 0; v < NV; ++v) before[v] = load<N>(start + v * N);
+                } else {
+                    sum_step<N, NV>(in, row - stride, sums.transition + first, before);
+                }
+                for (int v = 0; v < NV; ++v) {
+                    before[v] *= load<N>(sums.emissions + t * stride + first + v * N);
+                    store<N>(row + first + v * N, before[v]);
+                    total += before[v];
+                }
+            });
+            const float normaliser = sum<N>(total);
+            if (!(normaliser > least_normaliser)) return std::numeric_limits<double>::quiet_NaN();
+            product *= normaliser;
+            if (product < 1e-200) {
+                log_sum += std::log(product);
+                product = 1;
+            }
+            const float inverse = 1 / normaliser;
+            sums.inverse[t] = inverse;
+            scale_row(in, row, inverse);
+        }
+
+        // marginals[t] holds the backward sums until they are multiplied by the forward ones.
+        const float* end = sums.transition + (std::int64_t{in.labels} + 1) * stride;
+        Floats<N> total = {};
+        for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+            for (int v = 0; v < NV; ++v) {
+                const Floats<N> x = load<N>(end + first + v * N);
+                store<N>(sums.marginals + last * stride + first + v * N, x);
+                total += x * load<N>(sums.forward + last * stride + first + v * N);
+            }
+        });
+        const float normaliser = sum<N>(total);
+        if (!(normaliser > least_normaliser)) return std::numeric_limits<double>::quiet_NaN();
+        log_sum += std::log(product) + std::log(double{normaliser});
+        scale_row(in, sums.marginals + last * stride, 1 / normaliser);
+        for (std::int64_t t = last; t > 0; --t) {
+            float* emission = sums.emissions + t * stride;  // becomes emission and backward of t
+            float* after = sums.marginals + t * stride;
+            float* before = after - stride;
+            const float inverse = sums.inverse[t];
+            for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+                for (int v = 0; v < NV; ++v) {
+                    const int at = first + v * N;
+                    const Floats<N> backward = load<N>(after + at);
+                    store<N>(emission + at, load<N>(emission + at) * (backward * inverse));
+                    store<N>(after + at, backward * load<N>(sums.forward + t * stride + at));
+                }
+            });
+            Floats<N> sum_here = {};
+            for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+                Floats<N> result[NV];
+                sum_step<N, NV>(in, emission, sums.transposed + first, result);
+                for (int v = 0; v < NV; ++v) {
+                    store<N>(before + first + v * N, result[v]);
+                    sum_here += result[v] * load<N>(sums.forward + (t - 1) * stride + first + v * N);
+                }
+            });
+            // Σ_k forward·backward is 1 at every token unless something underflowed on the way.
+            const float drift = std::fabs(sum<N>(sum_here) - 1);
+            if (!(drift < most_drift)) return std::numeric_limits<double>::quiet_NaN();
+            if (drift > 4e-6f) scale_row(in, before, 1 / sum<N>(sum_here));
+        }
+        for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+            for (int v = 0; v < NV; ++v) {
+                float* at = sums.marginals + first + v * N;
+                store<N>(at, load<N>(at) * load<N>(sums.forward + first + v * N));
+            }
+        });
+        for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+            constexpr int rows = NV >= 8 ? 1 : 8 / NV;  // so many accumulators stay in registers
+            int j = 0;
+            for (; j + rows <= in.labels; j += rows) pair_sums<NV, rows>(in, sums, j, first);
+            for (; j < in.labels; ++j) pair_sums<NV, 1>(in, sums, j, first);
+        });
+        return log_sum;
+    }
+
+    // Rows j … of Σ_t forward[t − 1] × (emission and backward)[t], times the transitions.
+    template <int NV, int rows>
+    static void pair_sums(const ChainInput& in, const ChainSums& sums, int j, int first) {
+        const std::int64_t stride = in.stride;
+        Floats<N> total[rows][NV] = {};
+        for (std::int64_t t = 1; t < in.tokens; ++t) {
+            const float* before = sums.forward + (t - 1) * stride + j;
+            const float* after = sums.emissions + t * stride + first;
+            for (int v = 0; v < NV; ++v) {
+                const Floats<N> x = load<N>(after + v * N);
+                for (int r = 0; r < rows; ++r) total[r][v] += before[r] * x;
+            }
+        }
+        for (int r = 0; r < rows; ++r) {
+            for (int v = 0; v < NV; ++v) {
+                const std::int64_t at = (j + r) * stride + first + v * N;
+                store<N>(sums.pairs + at, total[r][v] * load<N>(sums.transition + at));
+            }
+        }
+    }
+
+    static void scale_row(const ChainInput& in, float* row, float factor) {
+        for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+            for (int v = 0; v < NV; ++v) store<N>(row + first + v * N, factor * load<N>(row + first + v * N));
+        });
+    }
+
+    static void add_difference(const ChainInput& in, const std::int32_t* truth, const float* marginals, float step,
+                               float* target) {
+        const std::int64_t stride = in.stride, last = in.offsets[in.tokens] - 1;
+        for (std::int64_t t = 0; t < in.tokens; ++t) {
+            for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+                Floats<N> change[NV];
+                for (int v = 0; v < NV; ++v) {
+                    const auto is_true = labels_from<N>(first + v * N) == truth[t];
+                    const Floats<N> here = is_true ? broadcast<N>(1) : Floats<N>{};
+                    change[v] = step * (here - load<N>(marginals + t * stride + first + v * N));
+                }
+                float* column = target + first;
+                for (std::int64_t f = in.offsets[t], stop = in.offsets[t + 1]; f < stop; ++f) {
+                    const std::int64_t ahead = f + prefetch_distance;
+                    const float* next = column + in.features[ahead < last ? ahead : last] * stride;
+                    for (int v = 0; v < NV * N; v += 16) __builtin_prefetch(next + v, 1);
+                    float* row = column + in.features[f] * stride;
+                    for (int v = 0; v < NV; ++v) {
+                        const Floats<N> x = in.values ? in.values[f] * change[v] : change[v];
+                        store<N>(row + v * N, load<N>(row + v * N) + x);
+                    }
+                }
+            });
+        }
+    }
 };
 
 // Rows of at most 8 vectors get code of their own; the rest share the tiled form.
@@ -333,6 +558,19 @@ const ChainKernels chain_kernels = {
     },
     Kernels<DUALSTRUCT_LANES, 0>::pair_marginals,
     Kernels<DUALSTRUCT_LANES, 0>::label_marginals,
+    [](const ChainInput& in, float scale, const float* rows, int count, float* out) {
+        return with_shape(in, [&]<int N, int V>() {
+            return Kernels<N, V>::exponentiate_rows(in, scale, rows, count, out);
+        });
+    },
+    [](const ChainInput& in, const ChainSums& sums) {
+        return with_shape(in, [&]<int N, int V>() { return Kernels<N, V>::forward_backward(in, sums); });
+    },
+    [](const ChainInput& in, const std::int32_t* truth, const float* marginals, float step, float* target) {
+        with_shape(in, [&]<int N, int V>() {
+            Kernels<N, V>::add_difference(in, truth, marginals, step, target);
+        });
+    },
 };
 
 }  // namespace dualstruct::DUALSTRUCT_ISA

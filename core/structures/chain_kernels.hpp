@@ -23,6 +23,20 @@ struct ChainInput {
     const std::int32_t* allowed;          // an empty range allows every label
 };
 
+// The sums over all labellings of one sentence in the probability domain. Rows of labels have
+// `stride` floats. Transitions come exponentiated, their largest being 1 (see exponentiate).
+struct ChainSums {
+    float scale;
+    const float* transition;   // [labels + 2, stride]: exp scale·(transition − shift), 0 where forbidden
+    const float* transposed;   // [labels, stride]
+    double shift, start_shift, end_shift;
+    float* emissions;          // [tokens, stride]
+    float* forward;            // [tokens, stride]
+    float* marginals;          // [tokens, stride]: p(y_t = k), padding 0
+    float* pairs;              // [labels, stride]: Σ_t p(y_t−1 = j, y_t = k), padding 0
+    float* inverse;            // [tokens]
+};
+
 struct ChainKernels {
     // maxima[t][k]: the best score of labels 0 … t that end in k, less shifts[t].
     // Shifts keep float32 exact on long sentences; a null pointer forgets them.
@@ -43,6 +57,18 @@ struct ChainKernels {
 
     // out[k] ∝ exp(a[k] + b[k]), summing to 1.
     void (*label_marginals)(const ChainInput&, const float* a, const float* b, float* out);
+
+    // out[r][k] = exp(scale·(rows[r][k] − shift)) where shift, returned, is the largest entry.
+    float (*exponentiate)(const ChainInput&, float scale, const float* rows, int count, float* out);
+
+    // Marginals and log Σ_y exp s(y) as above, but by products of float32 numbers: several times
+    // as fast. NaN when they underflow (or no labelling exists); then logarithms have to do it.
+    double (*forward_backward)(const ChainInput&, const ChainSums&);
+
+    // target[feature] += step·value·(truth − marginals) of every token's features, where the truth is 1
+    // at its label.
+    void (*add_difference)(const ChainInput&, const std::int32_t* truth, const float* marginals, float step,
+                           float* target);
 };
 
 }  // namespace dualstruct

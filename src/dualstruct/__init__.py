@@ -15,23 +15,51 @@ from dualstruct.files.columns import read_columns, write_columns
 from dualstruct.fit import FitResult, Stopping, TracePoint, fit
 from dualstruct.metrics import evaluate
 from dualstruct.problem import Certificate, Problem
-from dualstruct.solvers import CPD, DCD, DCDLight
+from dualstruct.solvers import (
+    CPD,
+    DCA,
+    DCD,
+    LBFGS,
+    MIRA,
+    SDM,
+    SGD,
+    Averaged,
+    CuttingPlane,
+    DCDLight,
+    ExponentiatedGradient,
+    FrankWolfe,
+    Pegasos,
+    Perceptron,
+    RampSDM,
+)
 from dualstruct.structures import Chain
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CPD",
+    "DCA",
     "DCD",
+    "LBFGS",
+    "MIRA",
+    "SDM",
+    "SGD",
+    "Averaged",
     "CSRSequences",
     "Certificate",
     "Chain",
+    "CuttingPlane",
     "DCDLight",
     "DualstructError",
+    "ExponentiatedGradient",
     "FitResult",
+    "FrankWolfe",
     "InputError",
     "NotFittedError",
+    "Pegasos",
+    "Perceptron",
     "Problem",
+    "RampSDM",
     "SequenceTagger",
     "Stopping",
     "TracePoint",

@@ -74,8 +74,15 @@ def train(
     features: Annotated[
         str, typer.Option(help="auto, a preset (chunking, pos, ner, ner-pos) or a template file.")
     ] = "auto",
-    loss: Annotated[str, typer.Option(help="squared-hinge.")] = "squared-hinge",
-    solver: Annotated[str, typer.Option(help="auto, dcd, dcd-light or cpd.")] = "auto",
+    loss: Annotated[
+        str,
+        typer.Option(help="squared-hinge, hinge, crf, softmax-margin, ramp or perceptron."),
+    ] = "squared-hinge",
+    beta: Annotated[float | None, typer.Option(help="Sharpness of softmax-margin.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="Weight of costs in softmax-margin.")] = None,
+    solver: Annotated[
+        str, typer.Option(help="auto, or one that takes the loss (docs/solvers.md lists them).")
+    ] = "auto",
     C: Annotated[float, typer.Option("-C", help="The weight of one sentence's loss.")] = 0.1,
     gap: Annotated[
         float | None, typer.Option(help="Stop at this certified gap; 0.01 is 1 %.")
@@ -132,6 +139,8 @@ def train(
         features=features,
         averaged=averaged,
         loss=loss,
+        beta=beta,
+        gamma=gamma,
         solver=solver,
         C=C,
         gap=gap,

@@ -56,7 +56,7 @@ class FitResult:
     gap: float | None
     dev_score: float | None  #: of the weights kept
     best_pass: int  #: the pass whose weights were kept
-    stopped_by: str  #: gap, passes, seconds, dev, stalled, callback or interrupt
+    stopped_by: str  #: gap, converged, stalled, passes, seconds, dev, callback or interrupt
     seconds: float
     cpu_seconds: float
     inference_calls: int
@@ -171,6 +171,11 @@ def fit(
         raise InputError("there are no examples to train on")
     callbacks = list(callbacks)
     run = _Run(problem, solver, dev, seed)
+    if stopping.passes is stopping.seconds is None and not dev and not run.iterate.can_end:
+        raise InputError(
+            f"solver {solver.name} has no dual and cannot stop on a gap: "
+            "give passes, seconds or dev data"
+        )
     if checkpoint is not None and resume and Path(checkpoint).exists():
         run.load(checkpoint)
 
@@ -205,7 +210,7 @@ class _Run:
         self.dev = dev
         self.iterate: Iterate = solver.start(problem, seed)
         if solver.averaged:
-            self.iterate.start_averaging()
+            self.iterate.start_averaging(solver.linear_average)
         self.trace: list[TracePoint] = []
         self.best_w: NDArray[np.float32] | None = None
         self.best_score: float | None = None
@@ -265,6 +270,8 @@ class _Run:
         point = self.trace[-1]
         if stopping.gap is not None and point.gap is not None and point.gap <= stopping.gap:
             return "gap"
+        if self.iterate.converged:
+            return "converged"
         if self.dev is not None and point.passes - self.best_pass >= stopping.patience:
             return "dev"
         if stopping.passes is not None and point.passes >= stopping.passes:

@@ -57,12 +57,13 @@ class SequenceTagger(Parameters):
         preset (``chunking``, ``pos``, ``ner``, ``ner-pos``), a template file or text, or
         ``"attributes"``.
     loss : str
-        What a mistake costs: ``squared_hinge``.
+        What a mistake costs: ``squared_hinge``, ``hinge``, ``crf``, ``softmax_margin``, ``ramp``
+        or ``perceptron``.
     beta, gamma : float, optional
         The parameters of the loss ``softmax_margin``.
     solver : str or Solver
-        ``"auto"`` takes the quickest that fits the loss; ``dcd``, ``dcd-light``, ``cpd``, or an
-        instance with settings of its own.
+        ``"auto"`` takes the quickest that fits the loss; or a name (docs/solvers.md lists them),
+        or an instance with settings of its own.
     averaged : bool
         Predict with the average of the weights over all steps of training. It makes up for few
         passes and noisy labels; with dev data there is little to gain.

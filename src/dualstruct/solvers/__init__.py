@@ -4,23 +4,73 @@ from __future__ import annotations
 
 from dualstruct.errors import InputError
 from dualstruct.solvers.base import Averaged, DualIterate, DualSolver, Iterate, Solver
+from dualstruct.solvers.cutting_plane import CuttingPlane
+from dualstruct.solvers.dca import DCA
 from dualstruct.solvers.dcd import CPD, DCD, DCDLight
+from dualstruct.solvers.exponentiated_gradient import ExponentiatedGradient
+from dualstruct.solvers.frank_wolfe import FrankWolfe
+from dualstruct.solvers.lbfgs import LBFGS
+from dualstruct.solvers.mira import MIRA
+from dualstruct.solvers.pegasos import Pegasos
+from dualstruct.solvers.perceptron import Perceptron
+from dualstruct.solvers.ramp import RampSDM
+from dualstruct.solvers.sdm import SDM
+from dualstruct.solvers.sgd import SGD
 
 __all__ = [
     "CPD",
+    "DCA",
     "DCD",
+    "LBFGS",
+    "MIRA",
+    "SDM",
+    "SGD",
     "SOLVERS",
     "Averaged",
+    "CuttingPlane",
     "DCDLight",
     "DualIterate",
     "DualSolver",
+    "ExponentiatedGradient",
+    "FrankWolfe",
     "Iterate",
+    "Pegasos",
+    "Perceptron",
+    "RampSDM",
     "Solver",
     "find_solver",
 ]
 
 #: Every solver by its name on the command line.
-SOLVERS: dict[str, type[Solver]] = {solver.name: solver for solver in (DCD, DCDLight, CPD)}
+SOLVERS: dict[str, type[Solver]] = {
+    solver.name: solver
+    for solver in (
+        DCD,
+        DCDLight,
+        CPD,
+        SDM,
+        FrankWolfe,
+        CuttingPlane,
+        RampSDM,
+        LBFGS,
+        ExponentiatedGradient,
+        DCA,
+        MIRA,
+        Perceptron,
+        SGD,
+        Pegasos,
+    )
+}
+
+#: What "auto" takes: of the solvers that fit and certify, the quickest (make bench-solvers).
+AUTO = {
+    "squared_hinge": "dcd",
+    "hinge": "frank-wolfe",
+    "crf": "eg",
+    "softmax_margin": "eg",
+    "ramp": "ramp-sdm",
+    "perceptron": "perceptron",
+}
 
 
 def find_solver(name: str | Solver, loss: str) -> Solver:
@@ -32,10 +82,9 @@ def find_solver(name: str | Solver, loss: str) -> Solver:
     if isinstance(name, Solver):
         solver = name
     elif name == "auto":
-        fitting = [candidate for candidate in SOLVERS.values() if loss in candidate.losses]
-        if not fitting:
+        if loss not in AUTO:
             raise InputError(f"no solver takes the loss {loss}; {_pairs()}")
-        solver = fitting[0]()
+        solver = SOLVERS[AUTO[loss]]()
     elif name.replace("_", "-") in SOLVERS:
         solver = SOLVERS[name.replace("_", "-")]()
     else:

@@ -22,6 +22,8 @@ class Iterate:
     """
 
     cuts: int = 0
+    converged: bool = False  #: whether further passes would change nothing
+    can_end: bool = False  #: whether a certified gap or convergence can end training
 
     def __init__(self, problem: Problem, seed: int = 0) -> None:
         self.problem = problem
@@ -33,9 +35,10 @@ class Iterate:
         self.inference_calls = 0
         self._averaged: _core.Weights | None = None
 
-    def start_averaging(self) -> None:
-        """From now on :meth:`answer` is the average of w over all steps."""
-        self.average = _core.Average(self.problem.structure.core)
+    def start_averaging(self, linear: bool = False) -> None:
+        """From now on :meth:`answer` is the average of w over all steps, or one that weighs
+        step t by t (linear)."""
+        self.average = _core.Average(self.problem.structure.core, linear)
         self._averaged = self.problem.structure.new_weights()
 
     def answer(self) -> _core.Weights:
@@ -94,17 +97,28 @@ class Iterate:
 class DualIterate(Iterate):
     """An iterate whose w is Σ α δ over cuts."""
 
+    can_end = True
+
     def __init__(self, problem: Problem, seed: int = 0) -> None:
         super().__init__(problem, seed)
         self.duals = _core.DualState(problem.structure.core, self.w, problem.center)
 
-    def start_averaging(self) -> None:
-        super().start_averaging()
+    def start_averaging(self, linear: bool = False) -> None:
+        super().start_averaging(linear)
         self.duals.average_into(self.average)
 
     def visit(self, rule: _core.Rule, delta: float) -> _core.PassReport:
         """Decode every example in random order; admit cuts that gain δ or more; apply the rule."""
         report = self.duals.visit(rule, delta, self.next_seed())
+        self.inference_calls += report.inferences
+        return report
+
+    def visit_while_decoding(
+        self, rule: _core.Rule, delta: float, revisits: int
+    ) -> _core.PassReport:
+        """A visit whose inference runs on the problem's other threads, revisiting meanwhile."""
+        threads = self.problem.threads
+        report = self.duals.visit_while_decoding(rule, delta, self.next_seed(), threads, revisits)
         self.inference_calls += report.inferences
         return report
 
@@ -116,8 +130,12 @@ class DualIterate(Iterate):
         """w = c + Σ α δ anew: single precision drifts."""
         self.duals.rebuild()
 
-    def dual(self) -> float | None:
+    def cut_dual(self) -> float:
+        """The dual objective of the cuts held."""
         return self.problem.dual(self.duals, self.w)
+
+    def dual(self) -> float | None:
+        return self.cut_dual()
 
     def settled(self) -> tuple[_core.Weights, float | None]:
         exact = self.problem.structure.new_weights()
@@ -153,6 +171,7 @@ class Solver(ABC):
     name: ClassVar[str]
     losses: ClassVar[tuple[str, ...]]
     averaged: bool = False
+    linear_average: bool = False  #: later steps count more, step t as much as t
 
     @abstractmethod
     def start(self, problem: Problem, seed: int) -> Any:

@@ -13,11 +13,16 @@ Structured Prediction". C multiplies the squared loss of one example, as in the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.solvers.base import DualIterate, DualSolver
+
+#: Gradients this small are rounding errors of single precision.
+ROUNDING = 1e-6
 
 
 def _check(delta: float, passes: int) -> None:
@@ -27,10 +32,15 @@ def _check(delta: float, passes: int) -> None:
         raise InputError(f"inner_passes is {passes}; it must be at least 0")
 
 
-def _visit(iterate: DualIterate, rule: _core.Rule, delta: float) -> _core.PassReport:
+def _visit(
+    iterate: DualIterate,
+    rule: _core.Rule,
+    delta: float,
+    pass_: Callable[[_core.Rule, float], _core.PassReport],
+) -> _core.PassReport:
     """A visit with δ, halved whenever a pass admitted nothing: the caller wants to go on."""
     scale: float = iterate.memory.setdefault("delta_scale", 1.0)
-    report = iterate.visit(rule, delta * scale)
+    report = pass_(rule, delta * scale)
     if not report.added:
         iterate.memory["delta_scale"] = scale / 2
     return report
@@ -38,6 +48,9 @@ def _visit(iterate: DualIterate, rule: _core.Rule, delta: float) -> _core.PassRe
 
 class DCD(DualSolver):
     """DCD-SSVM (Algorithm 3): r passes over the cuts held, then one with inference.
+
+    With several threads the cuts are revisited while the other threads decode
+    (core/concurrent.hpp).
 
     Parameters
     ----------
@@ -58,10 +71,13 @@ class DCD(DualSolver):
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
         rule = _core.DCDRule(iterate.problem.C)
+        if iterate.problem.threads > 1 and self.inner_passes:
+            concurrent = partial(iterate.visit_while_decoding, revisits=self.inner_passes)
+            return _visit(iterate, rule, self.delta, concurrent)
         if iterate.cuts:
             for _ in range(self.inner_passes):
                 iterate.revisit(rule)
-        return _visit(iterate, rule, self.delta)
+        return _visit(iterate, rule, self.delta, iterate.visit)
 
 
 class DCDLight(DCD):
@@ -101,9 +117,9 @@ class CPD(DualSolver):
         self.max_inner_passes = max_inner_passes
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
-        found = _visit(iterate, _core.GatherRule(iterate.problem.C), self.delta)
+        found = _visit(iterate, _core.GatherRule(iterate.problem.C), self.delta, iterate.visit)
         rule = _core.DCDRule(iterate.problem.C)
-        enough = self.tolerance * max(found.largest_violation, self.delta)
+        enough = max(self.tolerance * found.largest_violation, ROUNDING)
         for _ in range(self.max_inner_passes):
             if iterate.revisit(rule).largest_violation <= enough:
                 break

@@ -1,0 +1,229 @@
+"""Every solver on one problem: time to a certified gap, curves, and the ratios the papers claim.
+
+    python benchmarks/solvers.py [--data FOLDER] [--out FOLDER] [--quick]
+
+CPU seconds of training, one thread unless said otherwise; features are made before the clock
+starts. Writes curves.json (primal, dual, gap, test score against seconds and inference calls) and,
+where matplotlib is installed, a plot of each corpus as PNG and SVG.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dualstruct import FitResult, Problem, Stopping, _core, fit, read_columns
+from dualstruct.estimators.labels import Labels
+from dualstruct.features import make_extractor
+from dualstruct.metrics import evaluate_ids
+from dualstruct.solvers import CPD, DCD, LBFGS, SDM, CuttingPlane, DCDLight, FrankWolfe, Solver
+from dualstruct.structures import Chain
+
+DATA = Path(os.environ.get("DUALSTRUCT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+CORPORA = {"conll2000": ("chunking", None), "jnlpba": ("ner", None), "bc2gm": ("ner", 7500)}
+
+
+class Corpus:
+    """Training and test part of a corpus as chains."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        preset, limit = CORPORA[name]
+        train, test = (read_columns(folder / name / f"{part}.txt.xz") for part in ("train", "test"))
+        extractor = make_extractor(preset)
+        rows = extractor.fit(train.tokens[:limit])
+        labels = Labels.learn(train.labels[:limit])
+        self.name = name
+        self.chain = Chain(rows, len(labels), labels.encode(train.labels[:limit], rows.sentences))
+        self.test = Chain(extractor.transform(test.tokens), len(labels))
+        self.truth, self.names = labels.encode_any(test.labels, self.test.sentences)
+
+    def score(self, w: _core.Weights) -> float:
+        predicted = self.test.decode_all(w)
+        return evaluate_ids(self.truth, predicted, self.test.sentences, self.names).score
+
+
+def run(
+    corpus: Corpus,
+    loss: str,
+    C: float,
+    solver: Solver,
+    stopping: Stopping,
+    *,
+    threads: int = 1,
+    until: Callable[[Any], bool] = lambda point: False,
+) -> dict[str, Any]:
+    """Train with the clock stopped while the test score is taken."""
+    aside = 0.0
+    curve: list[dict[str, Any]] = []
+    started, wall_started = time.process_time(), time.perf_counter()
+    wall_aside = 0.0
+
+    def watch(point: Any, iterate: Any) -> bool:
+        nonlocal aside, wall_aside
+        begun, wall_begun = time.process_time(), time.perf_counter()
+        curve.append(
+            {
+                "seconds": begun - started - aside,
+                "primal": point.primal,
+                "dual": point.dual,
+                "gap": point.gap,
+                "inference_calls": point.inference_calls,
+                "score": corpus.score(iterate.answer()),
+            }
+        )
+        aside += time.process_time() - begun
+        wall_aside += time.perf_counter() - wall_begun
+        return until(point)
+
+    problem = Problem(corpus.chain, loss, C, threads=threads)
+    result: FitResult = fit(problem, solver, stopping, callbacks=[watch])
+    row = {
+        "corpus": corpus.name,
+        "loss": loss,
+        "C": C,
+        "solver": repr(solver),
+        "threads": threads,
+        "seconds": time.process_time() - started - aside,
+        "wall": time.perf_counter() - wall_started - wall_aside,
+        "passes": result.passes,
+        "primal": result.primal,
+        "dual": result.dual,
+        "gap": result.gap,
+        "stopped_by": result.stopped_by,
+        "score": curve[-1]["score"],
+        "curve": curve,
+    }
+    gap = "     –" if result.gap is None else f"{100 * result.gap:5.2f} %"
+    print(
+        f"{corpus.name:9} {loss:13} C={C:<4} {row['seconds']:8.2f} s {row['wall']:8.2f} s wall  "
+        f"{result.passes:4} passes  gap {gap}  test {100 * row['score']:.2f}  {solver!r}",
+        flush=True,
+    )
+    return row
+
+
+def cutting_plane_ratios(corpus: Corpus, C: float, limit: float) -> list[dict[str, Any]]:
+    """SDM to the dual objective at which the cutting plane method stops."""
+    plane = run(corpus, "hinge", C, CuttingPlane(), Stopping(gap=0.01, seconds=limit))
+    sdm = run(
+        corpus,
+        "hinge",
+        C,
+        SDM(),
+        Stopping(seconds=limit),
+        until=lambda point: point.dual >= plane["dual"],
+    )
+    print(
+        f"  SDM to that dual: 1/{plane['seconds'] / sdm['seconds']:.0f} of the cutting plane's time"
+    )
+    return [plane, sdm]
+
+
+def passes(corpus: Corpus, C: float = 0.1) -> None:
+    """What one pass costs: over held cuts, by rule; with inference, by kind."""
+
+    def timed(call: Callable[[], Any], repeats: int = 5) -> float:
+        begun = time.process_time()
+        for _ in range(repeats):
+            call()
+        return (time.process_time() - begun) / repeats
+
+    seconds = {}
+    for loss, solver, rule in (
+        ("squared_hinge", DCD(), _core.DCDRule(C)),
+        ("hinge", SDM(), _core.SMORule(C, 0.15, 0.25)),
+    ):
+        iterate = solver.start(Problem(corpus.chain, loss, C), 0)
+        for _ in range(12):
+            solver.run_pass(iterate)
+        seconds[loss] = timed(lambda iterate=iterate, rule=rule: iterate.revisit(rule))
+    print(f"revisit: DCD {seconds['squared_hinge']:.4f} s, SDM {seconds['hinge']:.4f} s")
+    w = corpus.chain.new_weights()
+    viterbi = timed(lambda: corpus.chain.decode_all(w))
+    target = corpus.chain.new_weights()
+    crf = timed(
+        lambda: _core.loss_gradient(corpus.chain.core, w, "softmax_margin", 1.0, 0.0, target)
+    )
+    print(f"Viterbi pass {viterbi:.4f} s, crf pass with gradient {crf:.4f} s: {crf / viterbi:.1f}")
+
+
+def threads(corpus: Corpus) -> list[dict[str, Any]]:
+    """What a second core is good for, in wall time."""
+    rows = []
+    for loss, solver, stopping in (
+        ("squared_hinge", DCD(), Stopping(gap=0.01)),
+        ("hinge", SDM(), Stopping(gap=0.01)),
+        ("hinge", CuttingPlane(), Stopping(passes=20)),
+        ("crf", LBFGS(), Stopping(passes=10)),
+    ):
+        pair = [run(corpus, loss, 0.1, solver, stopping, threads=n) for n in (1, 2)]
+        print(f"  two threads take {pair[1]['wall'] / pair[0]['wall']:.2f} of the time of one")
+        rows += pair
+    return rows
+
+
+def plot(rows: list[dict[str, Any]], folder: Path) -> None:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        print("no plots: matplotlib is not installed", file=sys.stderr)
+        return
+    for corpus in sorted({row["corpus"] for row in rows}):
+        figure, axes = plt.subplots(1, 2, figsize=(11, 4), constrained_layout=True)
+        for row in rows:
+            if row["corpus"] != corpus or row["threads"] > 1 or not row["curve"]:
+                continue
+            name = f"{row['solver'].split('(')[0]}, {row['loss']}, C={row['C']}"
+            seconds = [point["seconds"] for point in row["curve"]]
+            axes[0].plot(seconds, [point["dual"] for point in row["curve"]], label=name, marker=".")
+            axes[1].plot(
+                seconds, [point["score"] for point in row["curve"]], label=name, marker="."
+            )
+        for axis, what in zip(axes, ("dual objective", "test score"), strict=True):
+            axis.set(xscale="log", xlabel="CPU seconds", ylabel=what, title=corpus)
+        axes[1].legend(fontsize=6)
+        for kind in ("png", "svg"):
+            figure.savefig(folder / f"{corpus}.{kind}", dpi=120)
+        plt.close(figure)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=DATA, help="folder with the corpora")
+    parser.add_argument("--out", type=Path, default=Path("results"), help="where curves go")
+    parser.add_argument("--quick", action="store_true", help="conll2000 at C = 0.1 only")
+    options = parser.parse_args()
+    if not (options.data / "conll2000/train.txt.xz").exists():
+        sys.exit(f"no CoNLL-2000 in {options.data}: name a folder with --data or DUALSTRUCT_DATA")
+    rows: list[dict[str, Any]] = []
+    limit = 60.0 if options.quick else 150.0
+    for name in ("conll2000",) if options.quick else CORPORA:
+        corpus = Corpus(options.data, name)
+        if name == "conll2000":
+            passes(corpus)
+        for C in (0.1,) if options.quick else (0.1, 1.0):
+            for loss, solver in (
+                ("squared_hinge", DCD()),
+                ("squared_hinge", DCDLight()),
+                ("squared_hinge", CPD()),
+                ("hinge", SDM()),
+                ("hinge", FrankWolfe()),
+                ("crf", LBFGS(states="observed")),
+            ):
+                rows.append(run(corpus, loss, C, solver, Stopping(gap=0.01, seconds=limit)))
+            rows += cutting_plane_ratios(corpus, C, limit)
+        if name == "conll2000":
+            rows += threads(corpus)
+    options.out.mkdir(exist_ok=True)
+    (options.out / "curves.json").write_text(json.dumps(rows, indent=1))
+    plot(rows, options.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+// Exponentiated gradient on the dual, one example at a time (Collins et al. 2008, Figure 4).
+//
+//   max_p  D(p) = C Σ_i (H(p_i)/β + γ E_i Δ_i) − ½(‖w‖² − ‖c‖²),   w = c + C Σ_i E_i δ_i
+//
+// p_i ∝ exp θ_i(y) is log-linear in scores θ_i of the parts that the structure's outputs are made of.
+// A step of size η multiplies p_i by exp(η·gradient), which moves the scores of parts:
+//
+//   θ_i ← (1 − η/β) θ_i + η (w·φ_i + γΔ_i)          β = ∞: the hinge, without entropy
+//
+// At first θ_i = −first_score·Δ_i: close to the truth, where w is close to c. (From uniform p_i the
+// frequent features get weights so large that many passes go into taking them back.)
+//
+// Each step's effect on D is computed exactly; η is halved until D does not fall and then kept,
+// a little larger, for the example's next turn.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "passes.hpp"
+#include "random.hpp"
+#include "structure.hpp"
+#include "weights.hpp"
+
+namespace dualstruct {
+
+class ExponentiatedGradient {
+public:
+    ExponentiatedGradient(const Structure& structure, Weights& w, const Weights* center, double C,
+                          double inverse_beta, double gamma, double first_step, double first_score)
+        : structure_(structure), w_(w), center_(center), C_(C), inverse_beta_(inverse_beta), gamma_(gamma),
+          offsets_(static_cast<std::size_t>(structure.size()) + 1),
+          steps(static_cast<std::size_t>(structure.size()), first_step),
+          value_(static_cast<std::size_t>(structure.size())) {
+        for (std::int64_t i = 0; i < structure.size(); ++i) {
+            offsets_[static_cast<std::size_t>(i) + 1] = offsets_[static_cast<std::size_t>(i)] + structure.parts(i);
+        }
+        theta.resize(static_cast<std::size_t>(offsets_.back()));
+        std::fill_n(w_.data(), w_.dimension(), 0.0f);
+        for (std::int64_t i = 0; i < structure.size(); ++i) structure.part_scores(w_.data(), i, -first_score, scores(i));
+        rebuild();
+    }
+    ExponentiatedGradient(const ExponentiatedGradient&) = delete;
+
+    // w = c + C Σ_i E_i δ_i and the examples' terms of D, from θ.
+    void rebuild() { write(w_); }
+
+    // The same w elsewhere; the iterate stays as it is.
+    void write(Weights& out) {
+        if (center_) {
+            std::copy_n(center_->data(), out.dimension(), out.data());
+        } else {
+            std::fill_n(out.data(), out.dimension(), 0.0f);
+        }
+        const auto scratch = structure_.make_scratch();
+        std::vector<float> marginals;
+        for (std::int64_t i = 0; i < structure_.size(); ++i) {
+            value_[static_cast<std::size_t>(i)] = measure(i, scores(i), marginals, *scratch).value;
+            structure_.add_part_difference(out.data(), i, marginals, static_cast<float>(C_));
+        }
+        structure_.derive(out.data());
+    }
+
+    // D(p), where w is what p stands for.
+    double dual(const Weights& w) const {
+        double total = 0;
+        for (double value : value_) total += value;
+        return C_ * total - 0.5 * (w.squared_norm() - (center_ ? center_->squared_norm() : 0));
+    }
+    double dual() const { return dual(w_); }
+    const Structure& structure() const { return structure_; }
+
+    PassReport pass(std::uint64_t seed, const Interrupt& interrupt) {
+        PassReport report;
+        const auto order = shuffled_order(structure_.size(), seed);
+        const auto scratch = structure_.make_scratch();
+        for (std::size_t q = 0; q < order.size(); ++q) {
+            if (interrupt()) break;
+            update(order[q], *scratch);
+            ++report.inferences;
+        }
+        return report;
+    }
+
+    static constexpr int most_halvings = 12;
+    static constexpr double rounding = 1e-7;  // of float32 sums: a fall of D by less is none
+    static constexpr double growth = 1.1;  // of a step size that did well (the paper: 1.05)
+
+private:
+    const Structure& structure_;
+    Weights& w_;
+    const Weights* center_;
+    double C_, inverse_beta_, gamma_;
+    std::vector<std::int64_t> offsets_;  // [n + 1] into theta
+
+public:
+    std::vector<float> theta;    // scores of all parts, example after example
+    std::vector<double> steps;   // η of each example
+
+private:
+    struct Measure {
+        double value;  // H(p)/β + γ E Δ
+        double cost;   // E Δ
+        double size;   // of the numbers whose difference the value is
+    };
+
+    std::span<float> scores(std::int64_t i) {
+        const auto first = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(i)]);
+        const auto end = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(i) + 1]);
+        return {theta.data() + first, end - first};
+    }
+
+    static double inner(std::span<const float> a, std::span<const float> b) {
+        double total = 0;
+        for (std::size_t k = 0; k < a.size(); ++k) total += double{a[k]} * b[k];
+        return total;
+    }
+
+    Measure measure(std::int64_t i, std::span<const float> scores, std::vector<float>& marginals, Scratch& scratch) const {
+        marginals.resize(scores.size());
+        const double log_sum = structure_.part_marginals(i, scores, marginals, scratch);
+        const double cost = structure_.expected_part_cost(i, marginals);
+        const double score = inner(scores, marginals);
+        return {inverse_beta_ * (log_sum - score) + gamma_ * cost, cost,
+                inverse_beta_ * (std::abs(log_sum) + std::abs(score)) + gamma_ * cost};
+    }
+
+    void update(std::int64_t i, Scratch& scratch) {
+        const std::span<float> old = scores(i);
+        double& step = steps[static_cast<std::size_t>(i)];
+        const Measure before = measure(i, old, marginals_, scratch);
+        gains_.resize(old.size());
+        structure_.part_scores(w_.data(), i, gamma_, gains_);
+        trial_.resize(old.size());
+        change_.resize(old.size());
+        after_gains_.resize(old.size());
+        for (int halving = 0; halving < most_halvings; ++halving) {
+            const double eta = inverse_beta_ > 0 ? std::min(step, 1 / inverse_beta_) : step;
+            const auto kept = static_cast<float>(1 - eta * inverse_beta_), moved = static_cast<float>(eta);
+            for (std::size_t k = 0; k < old.size(); ++k) trial_[k] = kept * old[k] + moved * gains_[k];
+            const Measure after = measure(i, trial_, trial_marginals_, scratch);
+            // E_new δ − E_old δ = E_old φ − E_new φ.
+            for (std::size_t k = 0; k < old.size(); ++k) change_[k] = marginals_[k] - trial_marginals_[k];
+            structure_.add_parts(w_.data(), i, change_, static_cast<float>(C_));
+            // ‖w'‖² − ‖w‖² = (w' − w)·(w' + w), by the scores of parts under both.
+            structure_.part_scores(w_.data(), i, gamma_, after_gains_);
+            const double of_cost = gamma_ * (before.cost - after.cost);
+            const double norm_change = C_ * (inner(change_, gains_) + inner(change_, after_gains_) - 2 * of_cost);
+            const double gain = C_ * (after.value - before.value) - 0.5 * norm_change;
+            if (gain >= -rounding * C_ * (1 + before.size + after.size)) {
+                std::copy(trial_.begin(), trial_.end(), old.begin());
+                value_[static_cast<std::size_t>(i)] = after.value;
+                step = eta * growth;
+                return;
+            }
+            structure_.add_parts(w_.data(), i, change_, -static_cast<float>(C_));
+            step = eta / 2;
+        }
+        step *= 1 << most_halvings;  // nothing to gain here and now; later there may be
+    }
+
+    std::vector<double> value_;  // H(p_i)/β + γ E_i Δ_i
+    std::vector<float> marginals_, trial_marginals_, trial_, gains_, after_gains_, change_;
+};
+
+}  // namespace dualstruct

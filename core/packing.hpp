@@ -1,0 +1,155 @@
+// The weights that a batch method moves, as one dense vector x, and the vector arithmetic of its
+// history. With index k → weight and a scale for each:
+//
+//   w[index[k]] = c[index[k]] + scale[k]·x[k],   all other weights stay at the center c
+//
+// Vectors are float32, read in blocks that fit a cache, so that a history of m pairs costs two
+// readings of it an iteration. Sums are taken in double, block by block in order.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "parallel.hpp"
+#include "structure.hpp"
+#include "weights.hpp"
+
+namespace dualstruct {
+
+inline constexpr std::int64_t packing_block = 2048;
+
+// Σ_k a[k]·b[k]: float32 products, few enough float32 sums to vectorise, then double.
+inline double block_dot(const float* a, const float* b, std::int64_t count) {
+    constexpr int lanes = 16, chunk = 16 * lanes;
+    double total = 0;
+    std::int64_t k = 0;
+    for (; k + chunk <= count; k += chunk) {
+        float sums[lanes] = {};
+        for (int q = 0; q < chunk; q += lanes) {
+            for (int lane = 0; lane < lanes; ++lane) sums[lane] += a[k + q + lane] * b[k + q + lane];
+        }
+        for (float sum : sums) total += sum;
+    }
+    for (; k < count; ++k) total += double{a[k]} * b[k];
+    return total;
+}
+
+// rows·vectorsᵀ: [rows, vectors], every row and vector of n floats.
+inline std::vector<double> dots(std::span<const float* const> rows, std::span<const float* const> vectors,
+                                std::int64_t n, int threads) {
+    const std::int64_t blocks = (n + packing_block - 1) / packing_block;
+    const std::size_t cells = rows.size() * vectors.size();
+    std::vector<double> parts(cells * static_cast<std::size_t>(threads));
+    for_each_range(blocks, threads, [&](std::int64_t begin, std::int64_t end, int thread) {
+        double* part = parts.data() + static_cast<std::size_t>(thread) * cells;
+        for (std::int64_t block = begin; block < end; ++block) {
+            const std::int64_t first = block * packing_block, count = std::min(packing_block, n - first);
+            for (std::size_t r = 0; r < rows.size(); ++r) {
+                for (std::size_t v = 0; v < vectors.size(); ++v) {
+                    part[r * vectors.size() + v] += block_dot(rows[r] + first, vectors[v] + first, count);
+                }
+            }
+        }
+    });
+    for (std::size_t k = cells; k < parts.size(); ++k) parts[k % cells] += parts[k];
+    parts.resize(cells);
+    return parts;
+}
+
+// out = Σ_r coefficients[r]·rows[r]; out may be one of the rows only if its coefficient stands first.
+inline void combine(std::span<const float* const> rows, std::span<const double> coefficients, std::int64_t n,
+                    int threads, float* out) {
+    const std::int64_t blocks = (n + packing_block - 1) / packing_block;
+    for_each_range(blocks, threads, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t block = begin; block < end; ++block) {
+            const std::int64_t first = block * packing_block, count = std::min(packing_block, n - first);
+            float* to = out + first;
+            for (std::size_t r = 0; r < rows.size(); ++r) {
+                const float c = static_cast<float>(coefficients[r]);
+                const float* from = rows[r] + first;
+                if (r == 0) {
+                    for (std::int64_t k = 0; k < count; ++k) to[k] = c * from[k];
+                } else if (c != 0) {
+                    for (std::int64_t k = 0; k < count; ++k) to[k] += c * from[k];
+                }
+            }
+        }
+    });
+}
+
+class Packing {
+public:
+    Packing(const Structure& structure, std::vector<std::int64_t> index, std::vector<float> scale,
+            const Weights* center, int threads)
+        : structure_(structure), index_(std::move(index)), scale_(std::move(scale)), center_(center),
+          threads_(threads) {}
+    Packing(const Packing&) = delete;
+
+    std::int64_t size() const { return static_cast<std::int64_t>(index_.size()); }
+    const Structure& structure() const { return structure_; }
+
+    void unpack(const float* x, Weights& w) const {
+        if (center_) {
+            std::copy_n(center_->data(), w.dimension(), w.data());
+        } else {
+            std::fill_n(w.data(), w.dimension(), 0.0f);
+        }
+        for_each_range(size(), threads_, [&](std::int64_t begin, std::int64_t end, int) {
+            for (std::int64_t k = begin; k < end; ++k) w.data()[index_[k]] += scale_[k] * x[k];
+        });
+        structure_.derive(w.data());
+    }
+
+    struct Norms {
+        double regulariser;       // ½‖w − c‖²
+        double gradient_norm2;    // ‖w − c − C·descent‖² over the weights that move
+    };
+
+    // gradient[k] = scale[k]·(w − c − C·descent)[index[k]]: that of ½‖w − c‖² + C Σ ℓ by x.
+    Norms pack(const float* x, const Weights& descent, double C, float* gradient) const {
+        std::vector<Norms> parts(static_cast<std::size_t>(threads_), Norms{0, 0});
+        for_each_range(size(), threads_, [&](std::int64_t begin, std::int64_t end, int thread) {
+            Norms norms{0, 0};
+            const float weight = static_cast<float>(C);
+            for (std::int64_t first = begin; first < end; first += lanes) {
+                const std::int64_t count = std::min<std::int64_t>(lanes, end - first);
+                float moved[lanes] = {}, g[lanes] = {};  // squares of floats, summed in double
+                for (std::int64_t q = 0; q < count; ++q) g[q] = descent.data()[index_[first + q]];
+                for (std::int64_t q = 0; q < count; ++q) {
+                    moved[q] = scale_[first + q] * x[first + q];
+                    g[q] = moved[q] - weight * g[q];
+                    gradient[first + q] = scale_[first + q] * g[q];
+                }
+                norms.regulariser += 0.5 * squared(moved);
+                norms.gradient_norm2 += squared(g);
+            }
+            parts[static_cast<std::size_t>(thread)] = norms;
+        });
+        Norms total{0, 0};
+        for (const Norms& part : parts) {
+            total.regulariser += part.regulariser;
+            total.gradient_norm2 += part.gradient_norm2;
+        }
+        return total;
+    }
+
+private:
+    static constexpr int lanes = 16;
+    static double squared(const float (&values)[lanes]) {
+        float halves[4] = {};
+        for (int k = 0; k < lanes; k += 4) {
+            for (int q = 0; q < 4; ++q) halves[q] += values[k + q] * values[k + q];
+        }
+        return (double{halves[0]} + halves[1]) + (double{halves[2]} + halves[3]);
+    }
+
+    const Structure& structure_;
+    std::vector<std::int64_t> index_;
+    std::vector<float> scale_;
+    const Weights* center_;
+    int threads_;
+};
+
+}  // namespace dualstruct

@@ -1,0 +1,123 @@
+"""Stochastic gradient descent.
+
+    min_w  λ/2‖w‖² + (1/n) Σ_i ℓ_i(w) = P(w)/(C n),     λ = 1/(C n)
+    w ← (1 − η_t λ) w − η_t ∇ℓ_i(w)
+
+after T = t − 1 steps with one of two learning rates:
+
+    bottou   η_t = η0/(1 + λ η0 T)^0.75 = η0/(1 + η0 T/(C n))^0.75
+    lecun    η_t = η0/(1 + T/n)
+
+Chang & Yih (2013, §4.3) print η0 T/C. Their C, as ours, weighs the loss of one example, whereas
+Bottou's λ belongs to the mean loss: P/(C n) has λ = 1/(C n). So it is C n that stands under T; with
+C alone the steps would fade n times too early. The second one is that of Martins et al. (2010, §5);
+its steps add up to no more than η0 n log T, so it needs an η0 near C to get to the optimum.
+
+η0 is chosen among 2⁻¹ … 2⁻⁵ by the lowest objective after one pass over 1,000 random examples. If
+that is the smallest of them, it is halved further as long as this helps: the gradient of the
+squared hinge grows with the loss, and larger steps diverge. Steps are at most 1/λ.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.errors import InputError
+from dualstruct.losses import SoftmaxMargin
+from dualstruct.problem import Problem
+from dualstruct.solvers.base import Iterate
+from dualstruct.solvers.online import OnlineSolver, refuse_center
+
+FIRST_RATES = tuple(2.0**-e for e in range(1, 6))
+SMALLEST_RATE = 2.0**-30
+TRIAL_EXAMPLES = 1000
+SCHEDULES = ("bottou", "lecun")
+
+
+class SGD(OnlineSolver):
+    """Stochastic gradient descent with a learning rate that it can choose by itself.
+
+    Parameters
+    ----------
+    schedule : {"bottou", "lecun"}
+        How the learning rate falls.
+    eta0 : float, optional
+        The first learning rate; by default the best of a few on 1,000 examples.
+    averaged : bool
+        Predict with the mean of w over all steps instead of the last w.
+    """
+
+    name: ClassVar[str] = "sgd"
+    losses: ClassVar[tuple[str, ...]] = ("hinge", "squared_hinge", "crf", "softmax_margin")
+
+    def __init__(
+        self, schedule: str = "bottou", eta0: float | None = None, averaged: bool = False
+    ) -> None:
+        if schedule not in SCHEDULES:
+            raise InputError(f"schedule is {schedule!r}; there is {', '.join(SCHEDULES)}")
+        if eta0 is not None and not 0 < eta0 < float("inf"):
+            raise InputError(f"eta0 is {eta0}; it must be positive and finite")
+        self.schedule = schedule
+        self.eta0 = eta0
+        self.averaged = averaged
+
+    def start(self, problem: Problem, seed: int) -> Iterate:
+        refuse_center(problem, self.name)
+        return super().start(problem, seed)
+
+    def run_pass(self, iterate: Iterate) -> _core.PassReport:
+        if "eta0" not in iterate.memory:
+            iterate.memory["eta0"] = self.eta0 or self._choose_eta0(iterate)
+        eta0 = iterate.memory["eta0"]
+        steps = iterate.core_passes * len(iterate.problem.structure)
+        try:
+            return self.meet_all(iterate, self._step(iterate.problem, eta0, steps))
+        except OverflowError:
+            raise InputError(
+                f"the steps of sgd diverge with eta0 = {eta0}; give a smaller eta0 or C"
+            ) from None
+
+    def _step(self, problem: Problem, eta0: float, steps: int) -> _core.Step:
+        n = len(problem.structure)
+        lambda_ = 1 / (problem.C * n)
+        decay, power = (lambda_ * eta0, 0.75) if self.schedule == "bottou" else (1 / n, 1.0)
+        schedule = _core.Schedule(lambda_, eta0, decay, power, steps)
+        loss = problem.loss
+        if isinstance(loss, SoftmaxMargin):
+            return _core.ExpectedGradientStep(schedule, loss.beta, loss.gamma)
+        return _core.SubgradientStep(schedule, squared=loss.name == "squared_hinge")
+
+    def _choose_eta0(self, iterate: Iterate) -> float:
+        n = len(iterate.problem.structure)
+        sample = np.random.default_rng(iterate.seed).permutation(n)[:TRIAL_EXAMPLES]
+        examples = sample.astype(np.int32)
+        tried = {eta0: self._try(iterate, eta0, examples) for eta0 in FIRST_RATES}
+
+        def lowest() -> float:
+            return min(tried, key=lambda eta0: (tried[eta0], eta0))
+
+        while (best := lowest()) == min(tried) and best > SMALLEST_RATE:
+            tried[best / 2] = self._try(iterate, best / 2, examples)
+        if not np.isfinite(tried[best]):
+            raise InputError(f"the steps of sgd diverge even with eta0 = {best}; give a smaller C")
+        return best
+
+    def _try(self, iterate: Iterate, eta0: float, examples: NDArray[np.int32]) -> float:
+        """The objective P/(C n), its mean loss that of the examples, after one pass over them."""
+        problem = iterate.problem
+        core, w = problem.structure.core, problem.structure.new_weights()
+        try:
+            step = self._step(problem, eta0, 0)
+            learned = _core.online_pass(core, w, None, step, iterate.seed, examples)
+            still = self._step(problem, 0.0, 0)  # a rate of 0 only adds up the losses
+            judged = _core.online_pass(core, w, None, still, iterate.seed, examples)
+        except OverflowError:
+            return float("inf")
+        iterate.inference_calls += learned.inferences + judged.inferences
+        return problem.regulariser(w) / (problem.C * len(problem.structure)) + judged.loss / len(
+            examples
+        )

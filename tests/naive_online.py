@@ -1,0 +1,143 @@
+"""Learners without cuts on dense vectors, one obvious line after the other."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from naive import NaiveChain, NaiveRandom
+
+
+class NaiveOnline:
+    """Meets the examples in the core's order; remembers every w that a step ended with."""
+
+    def __init__(self, chain: NaiveChain, C: float, seed: int, w: np.ndarray | None = None) -> None:
+        self.chain, self.C, self.seed = chain, C, seed
+        self.w = np.zeros(chain.dimension) if w is None else w.copy()
+        self.n = len(chain.X)
+        self.passes = self.t = 0
+        self.iterates: list[np.ndarray] = []
+
+    def one_pass(self, meet: Callable[[list[int]], float], batch: int = 1) -> float:
+        self.passes += 1
+        order = list(range(self.n))
+        seed = (self.seed * 0x9E3779B97F4A7C15 + self.passes) % 2**64
+        NaiveRandom(seed).shuffle(order)
+        loss = 0.0
+        for first in range(0, self.n, batch):
+            self.t += 1
+            loss += meet(order[first : first + batch])
+            self.iterates.append(self.w.copy())
+        return loss
+
+    def worst(self, i: int, cost_weight: float) -> tuple[float, np.ndarray]:
+        """max_y cost_weight·Δ − w·δ, and its δ."""
+        _, y = self.chain.scored(self.w, i, cost_weight)[0]
+        delta = self.chain.delta(i, y)
+        return cost_weight * self.chain.loss(i, y) - float(self.w @ delta), delta
+
+    def smooth(self, i: int, beta: float, gamma: float) -> tuple[float, np.ndarray]:
+        return smooth_loss(self.chain, self.w, i, beta, gamma)
+
+    def perceptron(self, met: list[int]) -> float:
+        loss, delta = self.worst(met[0], 0.0)
+        self.w = self.w + delta
+        return loss
+
+    def mira(self, met: list[int]) -> float:
+        loss, delta = self.worst(met[0], 1.0)
+        if loss > 0 and delta @ delta > 0:
+            self.w = self.w + min(self.C, loss / (delta @ delta)) * delta
+        return max(loss, 0.0)
+
+    def k_best_mira(self, met: list[int], k: int) -> float:
+        i = met[0]
+        best = [y for _, y in self.chain.scored(self.w, i, 1.0)[:k] if y != self.chain.truth[i]]
+        if not best:
+            return 0.0
+        D = np.array([self.chain.delta(i, y) for y in best])
+        H = np.array([self.chain.loss(i, y) for y in best]) - D @ self.w
+        self.w = self.w + solve_simplex_qp(D @ D.T, H, self.C) @ D
+        return max(float(H.max()), 0.0)
+
+    def dca(self, met: list[int], beta: float, gamma: float) -> float:
+        loss, gradient = self.smooth(met[0], beta, gamma)
+        if gradient @ gradient > 0:
+            self.w = self.w - min(self.C, max(loss, 0) / (gradient @ gradient)) * gradient
+        return max(loss, 0.0)
+
+    def sgd(self, met: list[int], eta: Callable[[int], float], loss: str, shape: tuple) -> float:
+        """loss is hinge, squared_hinge or smooth; shape is (β, γ)."""
+        if loss == "smooth":
+            value, gradient = self.smooth(met[0], *shape)
+        else:
+            H, delta = self.worst(met[0], 1.0)
+            value = H**2 if loss == "squared_hinge" else H
+            gradient = -(2 * H if loss == "squared_hinge" else float(H > 0)) * delta
+        rate = min(eta(self.t - 1), self.C * self.n)
+        self.w = self.w - rate * (self.w / (self.C * self.n) + gradient)
+        return value
+
+    def pegasos(self, met: list[int], radius: float | None, concave: float | None) -> float:
+        eta = self.C * self.n / self.t
+        total, step = 0.0, np.zeros_like(self.w)
+        for i in met:
+            H, delta = self.worst(i, 1.0)
+            total += max(H, 0)
+            step += (H > 0) * delta
+            if concave is not None:
+                given_up, delta = self.worst(i, concave)
+                total -= max(given_up, 0)
+                step -= (given_up > 0) * delta
+        self.w = (1 - 1 / self.t) * self.w + eta / len(met) * step
+        if radius is not None and np.linalg.norm(self.w) > radius:
+            self.w = self.w * radius / np.linalg.norm(self.w)
+        return total
+
+
+def smooth_loss(
+    chain: NaiveChain, w: np.ndarray, i: int, beta: float, gamma: float
+) -> tuple[float, np.ndarray]:
+    """(1/β) log Σ_y exp β(γΔ − w·δ) and its gradient."""
+    outputs = chain.outputs(i)
+    deltas = np.array([chain.delta(i, y) for y in outputs])
+    scores = beta * (gamma * np.array([chain.loss(i, y) for y in outputs]) - deltas @ w)
+    log_sum = logsumexp(scores)
+    return log_sum / beta, -np.exp(scores - log_sum) @ deltas
+
+
+def solve_simplex_qp(G: np.ndarray, H: np.ndarray, C: float) -> np.ndarray:
+    """max_α≥0 H·α − ½α'Gα with Σα ≤ C: try every set of positive α, with Σα = C and without."""
+    best, best_value = np.zeros(len(H)), 0.0
+    for size in range(1, len(H) + 1):
+        for support in map(list, itertools.combinations(range(len(H)), size)):
+            block = G[np.ix_(support, support)]
+            ones = np.ones((size, 1))
+            border = np.block([[block, ones], [ones.T, np.zeros((1, 1))]])
+            inside = np.linalg.lstsq(block, H[support], rcond=None)[0]
+            tight = np.linalg.lstsq(border, np.append(H[support], C), rcond=None)[0][:size]
+            for found in (inside, tight):
+                alpha = np.zeros(len(H))
+                alpha[support] = found
+                value = H @ alpha - 0.5 * alpha @ G @ alpha
+                feasible = alpha.min() >= -1e-12 and alpha.sum() <= C * (1 + 1e-9)
+                if feasible and value > best_value:
+                    best, best_value = alpha, value
+    return best
+
+
+def solve_smooth(chain: NaiveChain, C: float, beta: float, gamma: float) -> float:
+    """min_w ½‖w‖² + C Σ_i (1/β) log Σ_y exp β(γΔ_i − w·δ_i)."""
+
+    def objective(w: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = 0.5 * w @ w, w.copy()
+        for i in range(len(chain.X)):
+            loss, slope = smooth_loss(chain, w, i, beta, gamma)
+            value, gradient = value + C * loss, gradient + C * slope
+        return value, gradient
+
+    return float(minimize(objective, np.zeros(chain.dimension), jac=True, method="L-BFGS-B").fun)

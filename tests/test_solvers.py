@@ -1,0 +1,249 @@
+"""What every solver promises, over the registry: a new one is tested by its row in SOLVERS."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dualstruct import InputError, Problem, Stopping, fit
+from dualstruct.datasets import make_chains
+from dualstruct.losses import LOSSES, Hinge, Ramp, SquaredHinge
+from dualstruct.solvers import (
+    CPD,
+    DCD,
+    SDM,
+    SOLVERS,
+    Averaged,
+    CuttingPlane,
+    DCDLight,
+    FrankWolfe,
+    RampSDM,
+    find_solver,
+)
+from naive import random_chain, solve_hinge
+
+#: Solvers that reach the optimum of a convex loss as exactly as wanted, with the loss.
+EXACT = [
+    (DCD(delta=1e-9), "squared_hinge"),
+    (DCDLight(delta=1e-9), "squared_hinge"),
+    (CPD(delta=1e-9), "squared_hinge"),
+    (CuttingPlane(tolerance=1e-8), "squared_hinge"),
+    (CuttingPlane(slack="n", tolerance=1e-8), "squared_hinge"),
+    (SDM(), "hinge"),
+    (SDM(heuristics=False), "hinge"),
+    (FrankWolfe(), "hinge"),
+    (CuttingPlane(tolerance=1e-8), "hinge"),
+    (CuttingPlane(slack="n", tolerance=1e-8), "hinge"),
+]
+names = [f"{solver.name}-{loss}-{k}" for k, (solver, loss) in enumerate(EXACT)]
+problems = st.builds(
+    lambda seed, constrained, **shape: random_chain(
+        np.random.default_rng(seed), sentences=4, features=3, constrained=constrained, **shape
+    ),
+    seed=st.integers(0, 2**32 - 1),
+    tokens=st.integers(1, 3),
+    labels=st.integers(2, 3),
+    real=st.booleans(),
+    weighted=st.booleans(),
+    constrained=st.booleans(),
+)
+
+
+def optimum(naive, loss: str, C: float) -> float:
+    if loss == "hinge":
+        return solve_hinge(naive, C)[0]
+    return naive.primal(naive.solve_squared_hinge(C), C)
+
+
+@pytest.mark.parametrize(("solver", "loss"), EXACT, ids=names)
+@settings(max_examples=25, deadline=None)
+@given(naive=problems, C=st.sampled_from([0.05, 1.0, 5.0]))
+def test_exact_solvers_reach_the_optimum_of_a_qp_solver(solver, loss, naive, C):
+    problem = Problem(naive.fast(), loss, C)
+    result = fit(problem, solver, Stopping(gap=1e-4, passes=5000))
+    best = optimum(naive, loss, C)
+    assert result.stopped_by == "gap"
+    assert result.primal <= best + 2e-4 * max(1, best)
+    assert result.primal >= best - 1e-5 * max(1, best)
+    assert result.dual <= best + 1e-5 * max(1, best)
+
+
+@pytest.mark.parametrize(("solver", "loss"), EXACT, ids=names)
+@settings(max_examples=15, deadline=None)
+@given(naive=problems)
+def test_duals_rise_and_stay_feasible(solver, loss, naive):
+    problem = Problem(naive.fast(), loss, 0.7)
+    iterate = solver.start(problem, 1)
+    last = -1e-6
+    for _ in range(8):
+        solver.run_pass(iterate)
+        dual = iterate.dual()
+        assert dual >= last - 1e-5 * max(1.0, abs(last))
+        last = dual
+        before = np.array(iterate.w.array)
+        iterate.rebuild()
+        np.testing.assert_allclose(iterate.w.array, before, atol=1e-4)  # w = Σ α δ
+        assert problem.primal(iterate.w) >= dual - 1e-5 * max(1.0, dual)
+        if loss == "hinge" and hasattr(iterate, "duals"):
+            assert (iterate.duals.sum_alpha() <= problem.C * (1 + 1e-6)).all()
+        if hasattr(iterate, "duals"):
+            for i in range(len(problem.structure)):
+                assert all(cut[0] >= 0 for cut in iterate.duals.cuts_of(i))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_all_exact_solvers_agree_on_a_larger_problem(loss):
+    data = make_chains(sentences=60, tokens=6, labels=4, features=40, noise=0.5, seed=2)
+    primals = {}
+    for solver, takes in EXACT:
+        if takes == loss:
+            result = fit(
+                Problem(data.structure(), loss, 0.2), solver, Stopping(gap=1e-4, passes=4000)
+            )
+            assert result.stopped_by == "gap", solver
+            primals[repr(solver)] = result.primal
+    values = np.array(list(primals.values()))
+    assert np.ptp(values) <= 2e-4 * values.min(), primals
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_same_seed_same_weights_and_resumes_bit_for_bit(name, tmp_path):
+    solver = SOLVERS[name]()
+    data = make_chains(sentences=40, tokens=6, labels=3, features=30, noise=0.5, seed=1)
+    problem = Problem(data.structure(), solver.losses[0], 0.5)
+    whole = fit(problem, solver, Stopping(passes=13), seed=3)
+    for passes in (4, 13):
+        part = fit(
+            problem,
+            SOLVERS[name](),
+            Stopping(passes=passes),
+            seed=3,
+            checkpoint=tmp_path / name,
+            checkpoint_every=2,
+            resume=True,
+        )
+    assert part.w.array.tobytes() == whole.w.array.tobytes()
+    assert part.primal == whole.primal
+
+
+# A perceptron has no optimum to agree on, and the last w of SGD is as noisy as its last step.
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name not in ("perceptron", "sgd")])
+def test_permuted_examples_change_nothing_but_rounding(name):
+    solver = SOLVERS[name]()
+    data = make_chains(sentences=30, tokens=1, labels=3, features=20, noise=0.4, seed=4)
+    first = fit(Problem(data.structure(), solver.losses[0], 0.3), solver, Stopping(passes=60))
+    order = np.random.default_rng(0).permutation(30)
+    ids = data.rows.ids.reshape(30, -1)[order].ravel()
+    rows = type(data.rows)(data.rows.offsets, ids, None, data.rows.sentences, data.rows.dimension)
+    shuffled = data._replace(rows=rows, truth=data.truth[order]).structure()
+    second = fit(Problem(shuffled, solver.losses[0], 0.3), solver, Stopping(passes=60))
+    assert second.primal == pytest.approx(first.primal, rel=0.05)
+
+
+def test_the_average_of_frank_wolfe_weighs_later_steps_more():
+    data = make_chains(sentences=1, tokens=9, labels=3, features=20, noise=0.5, seed=2)
+    seen = []
+    result = fit(
+        Problem(data.structure(), "hinge", 0.3),
+        FrankWolfe(cached_passes=0, averaged=True),
+        Stopping(passes=6),
+        callbacks=[lambda point, iterate: seen.append(iterate.w.array.copy())],
+    )
+    expected = np.average(seen, axis=0, weights=np.arange(1, 7))
+    np.testing.assert_allclose(result.w.array, expected, atol=1e-5)
+
+
+def test_the_ramp_lies_between_its_bounds():
+    naive = random_chain(np.random.default_rng(3), sentences=20, weighted=True)
+    chain = naive.fast()
+    rng = np.random.default_rng(4)
+    for loss in (Ramp(), Ramp(costed=False)):
+        w = rng.normal(size=naive.dimension)
+        weights = chain.pack(*naive.split(w))
+        values = loss.values(chain.core, weights, 1)
+        hinge = Hinge().values(chain.core, weights, 1)
+        assert (values <= hinge + 1e-5).all()
+        for i in range(20):
+            w_fast = w.astype(np.float32).astype(float)
+            outputs = naive.outputs(i)
+            worst = max(outputs, key=lambda y: naive.loss(i, y) - w_fast @ naive.delta(i, y))
+            cost = naive.loss(i, worst)
+            assert -1e-4 <= values[i] <= (2 if loss.costed else 1) * cost + 1e-4  # eq. (2.4)
+
+
+def test_the_first_round_of_the_ramp_is_the_hinge_problem():
+    data = make_chains(sentences=40, tokens=6, labels=3, features=30, noise=0.5, seed=1)
+    ramp = fit(Problem(data.structure(), "ramp", 0.5), RampSDM(), Stopping(passes=10), seed=2)
+    hinge = fit(Problem(data.structure(), "hinge", 0.5), SDM(), Stopping(passes=10), seed=2)
+    np.testing.assert_allclose(ramp.w.array, hinge.w.array, atol=1e-6)
+    assert ramp.gap is None
+    assert ramp.primal <= hinge.primal + 1e-6
+
+
+@pytest.mark.parametrize("loss", [Ramp(), Ramp(costed=False)])
+def test_ccp_rounds_lower_the_ramp_and_give_up_on_noise(loss):
+    clean = make_chains(sentences=200, tokens=8, labels=4, features=40, noise=0.2, seed=5)
+    rng = np.random.default_rng(0)
+    noisy = rng.choice(200, 20, replace=False)
+    truth = clean.truth.copy()
+    for i in noisy:
+        begin, end = clean.rows.sentences[i : i + 2]
+        truth[begin:end] = rng.integers(0, 4, end - begin)
+    structure = clean._replace(truth=truth).structure()
+    solver = RampSDM(passes_per_round=10)
+    problem = Problem(structure, loss, 0.5)
+    iterate = solver.start(problem, 0)
+    primals = []
+    for _ in range(60):
+        solver.run_pass(iterate)
+        if iterate.memory["passes"] % 10 == 0:
+            primals.append(problem.primal(iterate.w))
+    assert primals[-1] < primals[0]
+    assert all(later <= before * 1.02 for before, later in pairwise(primals))
+    given_up = set(iterate.given_up.tolist())
+    assert len(given_up & set(noisy.tolist())) >= 0.6 * len(given_up) > 0
+
+
+def test_n_slack_and_one_slack_count_what_they_hold():
+    data = make_chains(sentences=40, tokens=6, labels=3, features=30, noise=0.5, seed=1)
+    problem = Problem(data.structure(), "hinge", 0.5)
+    one = fit(problem, CuttingPlane(patience=3), Stopping(passes=40))
+    assert one.cuts < 40  # idle planes were dropped
+    assert one.inference_calls == 40 * 40
+
+
+def test_losses_that_do_not_fit_are_refused_with_those_that_do():
+    with pytest.raises(InputError, match="sdm with hinge"):
+        find_solver("sdm", "squared_hinge")
+    for loss in ("hinge", "squared_hinge", "ramp"):
+        assert loss in find_solver("auto", loss).losses
+    with pytest.raises(InputError, match="no steps to average"):
+        fit(
+            Problem(make_chains(sentences=3).structure(), "hinge"),
+            Averaged(CuttingPlane()),
+            Stopping(passes=1),
+        )
+    with pytest.raises(InputError, match="tau_inner"):
+        SDM(tau=0.1, tau_inner=0.2)
+    with pytest.raises(InputError, match="slack"):
+        CuttingPlane(slack="two")
+    assert set(LOSSES) == {
+        "hinge", "squared_hinge", "crf", "softmax_margin", "perceptron", "ramp"
+    }  # fmt: skip
+    assert SquaredHinge().name == "squared_hinge"
+
+
+@pytest.mark.parametrize(("solver", "loss"), [(DCD(), "squared_hinge"), (SDM(), "hinge")])
+def test_several_threads_reach_the_same_certified_objective(solver, loss):
+    data = make_chains(sentences=300, tokens=8, labels=5, features=80, noise=0.5, seed=2)
+    one = fit(Problem(data.structure(), loss, 0.2), solver, Stopping(gap=1e-3, passes=3000))
+    for threads in (2, 4):
+        problem = Problem(data.structure(), loss, 0.2, threads=threads)
+        several = fit(problem, solver, Stopping(gap=1e-3, passes=3000))
+        assert several.stopped_by == "gap"
+        assert several.primal == pytest.approx(one.primal, rel=2e-3)
+        assert several.inference_calls == 300 * several.passes
