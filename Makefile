@@ -43,7 +43,7 @@ bench-solvers: .venv/installed-bench
 	$(PIP) .
 	touch $@
 
-.venv/installed-%: .venv/installed
+.venv/installed-%: .venv/bin/python $(SOURCES)
 	$(PIP) '.[$*]'
 	touch $@
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(os.environ.get("DUALSTRUCT_DATA", Path(__file__).parents[2] / "shared" / "data"))
-C, PASSES = 0.1, 6
+C, PASSES = 0.1, 5
 
 
 class Clock:

@@ -20,6 +20,30 @@
 
 namespace dualstruct {
 
+// A visit with a rule that leaves w alone: all examples are decoded first, on all threads.
+template <class Rule>
+PassReport gather(DualState& state, const Rule& rule, double delta, std::uint64_t seed, int threads,
+                  const Interrupt& interrupt) {
+    const Structure& structure = state.structure;
+    std::vector<Difference> found(static_cast<std::size_t>(structure.size()));
+    bool interrupted = false;
+    for_all(structure, threads, [&] { return interrupted = interrupt(); },
+            [&](std::int64_t i, Scratch& scratch, Difference&, bool more) {
+                if (more) structure.prefetch_decode(state.w.data(), i + 1);
+                structure.decode(state.w.data(), i, 1, scratch);
+                structure.difference(i, scratch.output, found[static_cast<std::size_t>(i)]);
+                return 0.0;
+            });
+    PassReport report;
+    if (interrupted) return report;
+    PassScratch scratch(structure, seed);
+    for (std::int64_t i = 0; i < structure.size(); ++i) {
+        learn_from(state, rule, i, found[static_cast<std::size_t>(i)], delta, scratch, report);
+        if (state.average) state.average->end_step();
+    }
+    return report;
+}
+
 template <class Rule>
 PassReport visit_while_decoding(DualState& state, const Rule& rule, double delta, std::uint64_t seed, int threads,
                                 int revisits, const Interrupt& interrupt) {

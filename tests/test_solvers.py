@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dualstruct import InputError, Problem, Stopping, fit
 from dualstruct.datasets import make_chains
-from dualstruct.losses import LOSSES, Hinge, Ramp, SquaredHinge
+from dualstruct.losses import LOSSES, Hinge, Ramp, SquaredHinge, find_loss
 from dualstruct.solvers import (
     CPD,
     DCD,
@@ -235,6 +235,43 @@ def test_losses_that_do_not_fit_are_refused_with_those_that_do():
         "hinge", "squared_hinge", "crf", "softmax_margin", "perceptron", "ramp"
     }  # fmt: skip
     assert SquaredHinge().name == "squared_hinge"
+
+
+@pytest.mark.parametrize(
+    ("solver", "loss"),
+    [
+        (CPD(), "squared_hinge"),
+        (CuttingPlane(), "hinge"),
+        (CuttingPlane(), "squared_hinge"),
+        (CuttingPlane(slack="n"), "hinge"),
+    ],
+)
+def test_batch_solvers_give_the_same_weights_on_any_number_of_threads(solver, loss):
+    data = make_chains(sentences=80, tokens=8, labels=5, features=80, noise=0.5, seed=2)
+    weights = [
+        fit(Problem(data.structure(), loss, 0.2, threads=n), solver, Stopping(passes=5)).w.array
+        for n in (1, 3)
+    ]
+    np.testing.assert_array_equal(*weights)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"beta": 0.0}, {"beta": -1.0}, {"gamma": -0.1}, {"beta": np.inf}]
+)
+def test_impossible_parameters_of_the_softmax_margin_are_refused(wrong):
+    with pytest.raises(InputError, match=f"{next(iter(wrong))} is"):
+        find_loss("softmax_margin", **wrong)
+
+
+def test_warm_starts_from_foreign_or_broken_weights_are_refused():
+    structure = make_chains(sentences=5).structure()
+    other = make_chains(sentences=5, labels=9).structure()
+    with pytest.raises(InputError, match="entries, the structure"):
+        structure.new_weights(np.array(other.new_weights().array))
+    broken = np.array(structure.new_weights().array)
+    broken[3] = np.nan
+    with pytest.raises(InputError, match="NaN"):
+        structure.new_weights(broken)
 
 
 @pytest.mark.parametrize(("solver", "loss"), [(DCD(), "squared_hinge"), (SDM(), "hinge")])

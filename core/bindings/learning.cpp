@@ -129,6 +129,13 @@ nb::class_<Rule> bind_rule(nb::module_& m, nb::class_<DualState>& state, const c
 }
 
 template <class Rule>
+void bind_gather(nb::class_<DualState>& state) {
+    state.def("gather", [](DualState& s, const Rule& rule, double delta, std::uint64_t seed, int threads) {
+        return run([&](const Interrupt& interrupt) { return gather(s, rule, delta, seed, threads, interrupt); });
+    }, "rule"_a, "delta"_a, "seed"_a, "threads"_a);
+}
+
+template <class Rule>
 void set_C(Rule* self, double C) {
     new (self) Rule();
     self->C = C;
@@ -465,9 +472,11 @@ void bind_learning(nb::module_& m) {
         }, "words"_a, "words_of_example"_a, "sum_alpha"_a);
     bind_rule<DCDRule>(m, state, "DCDRule").def("__init__", &set_C<DCDRule>, "C"_a);
     bind_rule<GatherRule>(m, state, "GatherRule").def("__init__", &set_C<GatherRule>, "C"_a);
+    bind_gather<GatherRule>(state);
     bind_rule<SMORule>(m, state, "SMORule")
         .def("__init__", &set_smo<SMORule>, "C"_a, "tolerance"_a, "decoded_tolerance"_a = 0.0, "max_steps"_a = 100);
     bind_rule<SMOGatherRule>(m, state, "SMOGatherRule").def("__init__", &set_C<SMOGatherRule>, "C"_a);
+    bind_gather<SMOGatherRule>(state);
     bind_rule<FrankWolfeRule>(m, state, "FrankWolfeRule").def("__init__", &set_C<FrankWolfeRule>, "C"_a);
 
     nb::class_<PlaneStore>(m, "PlaneStore")

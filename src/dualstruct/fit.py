@@ -293,7 +293,8 @@ class _Run:
         w = self.iterate.answer()
         certificate = Certificate(float("nan"), None, None)
         try:
-            w, dual = self.iterate.settled()
+            self.iterate.rebuild()  # nothing goes on from here: no second set of weights
+            w, dual = self.iterate.answer(), self.iterate.dual()
             if self.best_w is not None:  # what was judged is what is kept
                 w = self.problem.structure.new_weights(self.best_w)
             certificate = self.problem.certify(w, dual)

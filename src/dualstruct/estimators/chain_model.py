@@ -61,9 +61,7 @@ class ChainModel:
 
     def chain(self, X: Sequence[Any], allowed: Any = None) -> Chain:
         """The sentences as a structure without truth."""
-        choices = None if allowed is None else self.labels.encode_allowed(allowed)
-        rows = self.extractor.transform(X)
-        return Chain(rows, len(self.labels), transitions=self.transitions, allowed=choices)
+        return unlabelled_chain(self.extractor, self.labels, self.transitions, X, allowed)
 
     def empty_chain(self) -> Chain:
         """A chain of no sentences: it knows the layout of the weights."""
@@ -128,6 +126,18 @@ class ChainModel:
         place = [*range(len(self.labels)), len(labels)]  # start and end stay last
         transition[np.ix_(place, place)] = old_transition
         return emission, transition
+
+
+def unlabelled_chain(
+    extractor: FeatureExtractor,
+    labels: Labels,
+    transitions: NDArray[np.bool_] | None,
+    X: Sequence[Any],
+    allowed: Any = None,
+) -> Chain:
+    """Sentences as a structure without truth."""
+    choices = None if allowed is None else labels.encode_allowed(allowed)
+    return Chain(extractor.transform(X), len(labels), transitions=transitions, allowed=choices)
 
 
 def no_rows(dimension: int) -> FeatureRows:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError, NotFittedError
-from dualstruct.estimators.chain_model import ChainModel, Codec
+from dualstruct.estimators.chain_model import ChainModel, Codec, unlabelled_chain
 from dualstruct.estimators.labels import Labels, UnseenLabel, UnseenLabelWarning
 from dualstruct.estimators.params import Parameters
 from dualstruct.estimators.weights import WeightTable
@@ -287,8 +287,10 @@ class SequenceTagger(Parameters):
         problem = Problem(chain, loss, self.C, center=center, threads=self.threads)
         if dev is None and stopping.gap is stopping.passes is stopping.seconds is None:
             stopping = Stopping(passes=DEFAULT_PASSES, patience=self.patience)
-        blank = ChainModel(extractor, codec, transitions, chain.new_weights(), _count_columns(X))
-        judge = None if dev is None else self._judge(blank, *dev)
+        judge = None
+        if dev is not None:
+            dev_chain = unlabelled_chain(extractor, labels, transitions, _sized(dev[0]))
+            judge = self._judge(codec, dev_chain, _sized(dev[1]))
         callbacks = list(callbacks)
         with ProgressLine(stopping, score_name(labels.names), show=self.verbose) as line:
             result = fit(
@@ -301,7 +303,7 @@ class SequenceTagger(Parameters):
                 checkpoint=self.checkpoint,
                 resume=self.resume,
             )
-        self._model = replace(blank, w=result.w)
+        self._model = ChainModel(extractor, codec, transitions, result.w, _count_columns(X))
         self.result_ = result
         return self
 
@@ -325,9 +327,8 @@ class SequenceTagger(Parameters):
                 return transitions
         return None  # real files break their own scheme now and then; then nothing is forbidden
 
-    def _judge(self, model: ChainModel, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Any:
-        chain = model.chain(_sized(X))
-        truth, names = self._true_labels(model, y, chain)
+    def _judge(self, codec: Codec, chain: Chain, y: Sequence[Sequence[str]]) -> Any:
+        truth, names = self._true_labels(codec, y, chain)
         if not len(truth):
             raise InputError("the development data has no tokens")
 
@@ -338,10 +339,10 @@ class SequenceTagger(Parameters):
         return judge
 
     def _true_labels(
-        self, model: ChainModel, y: Sequence[Sequence[str]], chain: Chain
+        self, codec: Codec, y: Sequence[Sequence[str]], chain: Chain
     ) -> tuple[NDArray[np.int32], list[str]]:
-        labels = model.labels
-        truth, names = labels.encode_any(model.codec.to_inner(y), chain.sentences)
+        labels = codec.labels
+        truth, names = labels.encode_any(codec.to_inner(y), chain.sentences)
         if len(names) > len(labels) and self.unseen_labels != "count":
             found = UnseenLabel.first(truth, names, len(labels), chain.sentences)
             if self.unseen_labels == "error":
@@ -428,7 +429,7 @@ class SequenceTagger(Parameters):
         """Accuracy, and precision, recall and F1 of the spans, over all and by type."""
         model = self._trained()
         chain = model.chain(_sized(X))
-        truth, names = self._true_labels(model, y, chain)
+        truth, names = self._true_labels(model.codec, _sized(y), chain)
         predicted = chain.decode_all(model.w, threads=self.threads)
         return evaluate_ids(truth, predicted, chain.sentences, names)
 

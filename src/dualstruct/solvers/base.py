@@ -113,6 +113,14 @@ class DualIterate(Iterate):
         self.inference_calls += report.inferences
         return report
 
+    def gather(
+        self, rule: _core.GatherRule | _core.SMOGatherRule, delta: float
+    ) -> _core.PassReport:
+        """Decode every example at this w, on all threads; admit cuts that gain δ or more."""
+        report = self.duals.gather(rule, delta, self.next_seed(), self.problem.threads)
+        self.inference_calls += report.inferences
+        return report
+
     def visit_while_decoding(
         self, rule: _core.Rule, delta: float, revisits: int
     ) -> _core.PassReport:

@@ -112,7 +112,7 @@ class CuttingPlane(Solver):
 
     def _n_slack(self, iterate: DualIterate) -> _core.PassReport:
         C = iterate.problem.C
-        found = iterate.visit(_core.SMOGatherRule(C), self.tolerance)
+        found = iterate.gather(_core.SMOGatherRule(C), self.tolerance)
         enough = max(0.1 * found.largest_violation, self.tolerance)
         rule = _core.SMORule(C, enough / 2)
         for _ in range(100):

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.solvers.base import DualIterate, DualSolver
+
+AnyRule = TypeVar("AnyRule", bound="_core.Rule")
 
 #: Gradients this small are rounding errors of single precision.
 ROUNDING = 1e-6
@@ -34,9 +36,9 @@ def _check(delta: float, passes: int) -> None:
 
 def _visit(
     iterate: DualIterate,
-    rule: _core.Rule,
+    rule: AnyRule,
     delta: float,
-    pass_: Callable[[_core.Rule, float], _core.PassReport],
+    pass_: Callable[[AnyRule, float], _core.PassReport],
 ) -> _core.PassReport:
     """A visit with δ, halved whenever a pass admitted nothing: the caller wants to go on."""
     scale: float = iterate.memory.setdefault("delta_scale", 1.0)
@@ -117,7 +119,7 @@ class CPD(DualSolver):
         self.max_inner_passes = max_inner_passes
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
-        found = _visit(iterate, _core.GatherRule(iterate.problem.C), self.delta, iterate.visit)
+        found = _visit(iterate, _core.GatherRule(iterate.problem.C), self.delta, iterate.gather)
         rule = _core.DCDRule(iterate.problem.C)
         enough = max(self.tolerance * found.largest_violation, ROUNDING)
         for _ in range(self.max_inner_passes):
