@@ -111,12 +111,15 @@ PassReport visit_while_decoding(DualState& state, const Rule& rule, double delta
         if (found.empty() && last && (revisited >= enough || state.cuts.size() == 0 || stop)) break;
         if (found.empty()) {
             for (int k = 0; k < 64; ++k, ++revisited) {
-                const std::int64_t i = order[static_cast<std::size_t>(revisited % n)];
-                if (state.cuts.empty(i)) continue;
-                const std::int64_t soon = order[static_cast<std::size_t>((revisited + 1) % n)];
-                state.cuts.for_each(soon, [&](const Cut& cut) {
-                    structure.prefetch_cut(state.w.data(), soon, cut.words());
+                const auto ahead = [&](std::int64_t q) { return order[static_cast<std::size_t>((revisited + q) % n)]; };
+                state.cuts.prefetch_block(ahead(6));
+                state.cuts.prefetch_cuts(ahead(4));
+                structure.prefetch_example(ahead(4));
+                state.cuts.for_each(ahead(1), [&](const Cut& cut) {
+                    structure.prefetch_cut(state.w.data(), ahead(1), cut.words());
                 });
+                const std::int64_t i = ahead(0);
+                if (state.cuts.empty(i)) continue;
                 Example example(state, i, scratch);
                 rule.update(example);
                 if (state.average) state.average->end_step();

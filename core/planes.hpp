@@ -55,8 +55,12 @@ public:
         axpy(plane, dense_, 1);
         const std::size_t size = planes_.size();
         planes_.push_back(std::move(plane));
-        std::vector<double> row;
-        for (const Plane& other : planes_) row.push_back(dot(other, dense_));
+        std::vector<double> row(planes_.size());
+        for_each_range(static_cast<std::int64_t>(row.size()), threads, [&](std::int64_t begin, std::int64_t end, int) {
+            for (auto p = static_cast<std::size_t>(begin); p < static_cast<std::size_t>(end); ++p) {
+                row[p] = dot(planes_[p], dense_);
+            }
+        });
         for (std::size_t p = 0; p < size; ++p) gram_[p].push_back(row[p]);
         gram_.push_back(std::move(row));
         return risk;

@@ -74,7 +74,9 @@ class DCD(DualSolver):
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
         rule = _core.DCDRule(iterate.problem.C)
         if iterate.problem.threads > 1 and self.inner_passes:
-            concurrent = partial(iterate.visit_while_decoding, revisits=self.inner_passes)
+            # Inference costs the learner nothing: fewer revisits, more often fresh cuts.
+            revisits = min(self.inner_passes, 2)
+            concurrent = partial(iterate.visit_while_decoding, revisits=revisits)
             return _visit(iterate, rule, self.delta, concurrent)
         if iterate.cuts:
             for _ in range(self.inner_passes):
