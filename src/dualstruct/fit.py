@@ -76,7 +76,7 @@ class FitResult:
         return cls(**{**facts, "w": w, "trace": trace})
 
     def __str__(self) -> str:
-        parts = [f"passes {self.passes}", f"primal {self.primal:.4g}"]
+        parts = [f"passes {self.passes}", f"primal {objective(self.primal)}"]
         if self.gap is not None:
             parts.append(f"gap {percent(self.gap)}")
         if self.dev_score is not None:
@@ -92,6 +92,15 @@ def percent(share: float) -> str:
     """
     share = 100 * max(share, 0.0)
     return f"{share:.0f} %" if share >= 10 or share < 1e-6 else f"{share:.2g} %"
+
+
+def objective(value: float) -> str:
+    """An objective for people.
+
+    >>> objective(14160.27), objective(0.01234)
+    ('14,160.3', '0.01234')
+    """
+    return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
 
 
 @dataclass(frozen=True)

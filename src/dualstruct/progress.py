@@ -37,11 +37,11 @@ class ProgressLine:
 
     def describe(self, point: TracePoint) -> str:
         """The line for one trace point."""
-        from dualstruct.fit import percent
+        from dualstruct.fit import objective, percent
 
         parts = [f"pass {point.passes}"]
         if point.dual is not None:
-            parts.append(f"≥ {point.dual:.5g}")
+            parts.append(f"≥ {objective(point.dual)}")
         if point.gap is not None:
             parts.append(f"gap {percent(point.gap)}")
         elif point.gap_estimate is not None:
