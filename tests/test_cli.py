@@ -226,14 +226,16 @@ def test_help_is_there_for_every_command():
 
 def test_ctrl_c_writes_the_model_learned_so_far(files, tmp_path):
     model = tmp_path / "m.dstruct"
-    large = tmp_path / "large.txt"
+    large, state = tmp_path / "large.txt", tmp_path / "state"
     large.write_text(30 * (files / "train.txt").read_text(encoding="utf-8"), encoding="utf-8")
     command = [
         sys.executable, "-m", "dualstruct", "train", str(large),
-        "--model", str(model), "--passes", "1000000", "--json",
+        "--model", str(model), "--passes", "1000000", "--json", "--checkpoint", str(state),
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(3)
+    deadline = time.monotonic() + 60
+    while not state.exists() and time.monotonic() < deadline:  # written once training is on
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=60)
     assert process.returncode == 0, error
