@@ -1,6 +1,6 @@
 // A visit on several cores: inference threads decode and hand what they find to the learner, which
-// alone moves (α, w) and revisits cuts while it waits, `revisits` times in all. After Chang, Srikumar & Roth 2013,
-// "Multi-core Structural SVM Training" (DEMI-DCD).
+// alone moves (α, w) and revisits cuts while it waits, `revisits` times in all. After Chang,
+// Srikumar & Roth 2013, "Multi-core Structural SVM Training" (DEMI-DCD).
 //
 // The inference threads read w while the learner writes it. A float is seen before or after a
 // change, never half, and what they find is judged anew at the learner's w, so the duals are those

@@ -49,11 +49,7 @@ public:
 
     // The same w elsewhere; the iterate stays as it is.
     void write(Weights& out) {
-        if (center_) {
-            std::copy_n(center_->data(), out.dimension(), out.data());
-        } else {
-            std::fill_n(out.data(), out.dimension(), 0.0f);
-        }
+        out.start_from(center_);
         const auto scratch = structure_.make_scratch();
         std::vector<float> marginals;
         for (std::int64_t i = 0; i < structure_.size(); ++i) {

@@ -91,11 +91,7 @@ public:
     const Structure& structure() const { return structure_; }
 
     void unpack(const float* x, Weights& w) const {
-        if (center_) {
-            std::copy_n(center_->data(), w.dimension(), w.data());
-        } else {
-            std::fill_n(w.data(), w.dimension(), 0.0f);
-        }
+        w.start_from(center_);
         for_each_range(size(), threads_, [&](std::int64_t begin, std::int64_t end, int) {
             for (std::int64_t k = begin; k < end; ++k) w.data()[index_[k]] += scale_[k] * x[k];
         });

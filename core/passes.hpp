@@ -69,11 +69,7 @@ public:
 
 private:
     void start(Weights& out) const {
-        if (center_) {
-            std::copy_n(center_->data(), out.dimension(), out.data());
-        } else {
-            std::fill_n(out.data(), out.dimension(), 0.0f);
-        }
+        out.start_from(center_);
         structure.derive(out.data());
     }
 

@@ -98,11 +98,7 @@ public:
     std::int64_t size() const { return static_cast<std::int64_t>(planes_.size()); }
 
     void rebuild() {
-        if (center_) {
-            std::copy_n(center_->data(), w_.dimension(), w_.data());
-        } else {
-            std::fill_n(w_.data(), w_.dimension(), 0.0f);
-        }
+        w_.start_from(center_);
         structure_.derive(w_.data());
         for (const Plane& plane : planes_) axpy(plane, w_, static_cast<float>(plane.alpha));
     }

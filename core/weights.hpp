@@ -21,6 +21,14 @@ public:
     float* data() { return data_.get(); }
     const float* data() const { return data_.get(); }
     std::int64_t dimension() const { return dimension_; }
+    // The center's weights, or 0 without one; what is derived from them is left to the caller.
+    void start_from(const Weights* center) {
+        if (center) {
+            std::copy_n(center->data(), dimension_, data());
+        } else {
+            std::fill_n(data(), dimension_, 0.0f);
+        }
+    }
     double squared_norm() const {
         return sum_squares([this](std::int64_t k) { return data_[k]; });
     }

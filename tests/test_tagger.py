@@ -27,7 +27,7 @@ from dualstruct.datasets import load_english
 from dualstruct.estimators.labels import UnseenLabelWarning
 from dualstruct.files.arrays import OutputError, read_arrays, write_arrays
 from dualstruct.losses import LOSSES
-from dualstruct.solvers import SOLVERS
+from dualstruct.solvers import SOLVERS, Averaged
 
 TRAIN, TEST = load_english("train"), load_english("test")
 X, Y = [s.forms for s in TRAIN], [s.entities for s in TRAIN]
@@ -64,6 +64,17 @@ def test_every_solver_learns_the_corpus_and_survives_a_file(name, tmp_path):
     loaded = SequenceTagger.load(tmp_path / "m")
     assert loaded.predict(X_TEST) == tagger.predict(X_TEST)
     assert (tagger.result_.gap is None) == (name in WITHOUT_DUAL)
+
+
+@pytest.mark.parametrize(
+    "solver", [*(kind() for kind in SOLVERS.values()), Averaged(DCD())], ids=repr
+)
+def test_a_solver_with_settings_survives_a_file_and_a_copy(solver, tmp_path):
+    loss = solver.losses[0]
+    tagger = SequenceTagger(solver=solver, loss=loss, passes=1).fit(X[:20], Y[:20])
+    tagger.save(tmp_path / "m")
+    assert repr(SequenceTagger.load(tmp_path / "m").solver) == repr(solver)
+    assert repr(copy.deepcopy(tagger).solver) == repr(solver)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

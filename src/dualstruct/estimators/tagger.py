@@ -459,7 +459,11 @@ class SequenceTagger(Parameters):
             parameters.pop(name)
         solver = self.solver
         if isinstance(solver, Solver):
-            parameters["solver"] = {"name": solver.name, "settings": solver.settings()}
+            parameters["solver"] = {
+                "name": solver.name,
+                "settings": solver.settings(),
+                "averaged": isinstance(solver, Averaged),
+            }
         facts["parameters"] = parameters
         facts["result"] = self.result_.summary()
         return facts, tensors
@@ -467,9 +471,10 @@ class SequenceTagger(Parameters):
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         model = ChainModel.from_state(facts, arrays)
         parameters = dict(facts["parameters"])
-        if isinstance(parameters["solver"], dict):
-            known = SOLVERS[parameters["solver"]["name"]]
-            parameters["solver"] = known(**parameters["solver"]["settings"])
+        given = parameters["solver"]
+        if isinstance(given, dict):
+            solver = SOLVERS[given["name"]].from_settings(given["settings"])
+            parameters["solver"] = Averaged(solver) if given["averaged"] else solver
         self.set_params(**parameters)
         self.result_ = FitResult.from_summary(facts["result"], model.w)
         self._model = model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Protocol
 
@@ -190,7 +191,14 @@ class Solver(ABC):
         """One outer pass; what came of its inference pass."""
 
     def settings(self) -> dict[str, Any]:
-        return dict(vars(self))
+        """The constructor's parameters, for JSON."""
+        names = inspect.signature(type(self).__init__).parameters
+        return {name: getattr(self, name) for name in names if name != "self"}
+
+    @classmethod
+    def from_settings(cls, settings: dict[str, Any]) -> Solver:
+        """The counterpart of :meth:`settings`."""
+        return cls(**settings)
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={value!r}" for name, value in self.settings().items())

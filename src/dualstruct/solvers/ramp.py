@@ -104,6 +104,11 @@ class RampSDM(DualSolver):
     def settings(self) -> dict[str, Any]:
         return {"passes_per_round": self.passes_per_round, **self.sdm.settings()}
 
+    @classmethod
+    def from_settings(cls, settings: dict[str, Any]) -> RampSDM:
+        inner = dict(settings)
+        return cls(inner.pop("passes_per_round"), SDM(**inner))
+
     def start(self, problem: Problem, seed: int) -> RampIterate:
         return RampIterate(problem, seed)
 
