@@ -124,9 +124,9 @@ public:
         ++report_.inferences;
         std::vector<Difference> best;
         const auto outputs =
-            w.structure.best_outputs(w.v.data(), i, static_cast<float>(cost_weight / w.scale()), k, scratch);
+            w.structure.k_best(w.v.data(), i, static_cast<float>(cost_weight / w.scale()), k, scratch);
         for (const auto& output : outputs) {
-            w.structure.difference(i, output, found);
+            w.structure.difference(i, output.output, found);
             if (!found.is_truth) best.push_back(found);
         }
         return best;

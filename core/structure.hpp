@@ -41,6 +41,11 @@ struct WeightedWords {
     double coefficient;
 };
 
+struct ScoredOutput {
+    double score;  // w·φ(y) + cost_weight·Δ(y)
+    std::vector<std::int32_t> output;
+};
+
 // Thrown by a structure that lacks what a solver asks of it.
 class Unsupported : public std::logic_error {
 public:
@@ -64,6 +69,9 @@ public:
 
     virtual std::unique_ptr<Scratch> make_scratch() const = 0;
 
+    // How many numbers an output of example i has.
+    virtual std::int64_t output_size(std::int64_t i) const = 0;
+
     // argmax_y w·φ_i(y) + cost_weight·Δ_i(y), into scratch.output.
     virtual void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const = 0;
 
@@ -84,8 +92,8 @@ public:
                                      Scratch& scratch) const = 0;
 
     // The k best outputs of decode's objective, best first.
-    virtual std::vector<std::vector<std::int32_t>> best_outputs(const float* w, std::int64_t i, float cost_weight,
-                                                                int k, Scratch& scratch) const;
+    virtual std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
+                                             Scratch& scratch) const;
 
     // With p(y) ∝ exp β(w·φ_i(y) + γΔ_i(y)): (1/β) log Σ_y exp β(γΔ_i(y) − w·δ_i(y)). What the two
     // functions after it need of p stays in scratch.
@@ -120,6 +128,15 @@ public:
     virtual double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const = 0;
     virtual void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output,
                               float step) const = 0;
+    double cost(std::int64_t i, std::span<const std::int32_t> output) const {
+        Difference d;
+        difference(i, output, d);
+        return d.cost;
+    }
+    // What decode maximises: w·φ_i(y) + cost_weight·Δ_i(y).
+    double objective(const float* w, std::int64_t i, std::span<const std::int32_t> output, double cost_weight) const {
+        return score(w, i, output) + (cost_weight == 0 ? 0 : cost_weight * cost(i, output));
+    }
 
     // Hints that example i, or a cut of it, is used soon.
     virtual void prefetch_example(std::int64_t) const {}
@@ -127,12 +144,11 @@ public:
     virtual void prefetch_cut(const float*, std::int64_t, std::span<const Word>) const {}
 };
 
-inline std::vector<std::vector<std::int32_t>> Structure::best_outputs(const float* w, std::int64_t i,
-                                                                      float cost_weight, int k,
-                                                                      Scratch& scratch) const {
+inline std::vector<ScoredOutput> Structure::k_best(const float* w, std::int64_t i, float cost_weight, int k,
+                                                   Scratch& scratch) const {
     if (k > 1) throw Unsupported("this structure has no k-best decoder");
     decode(w, i, cost_weight, scratch);
-    return {scratch.output};
+    return {{objective(w, i, scratch.output, cost_weight), scratch.output}};
 }
 
 inline double Structure::log_loss(const float*, std::int64_t, double, double, Scratch&) const {

@@ -1,12 +1,19 @@
-// What the binding files share: array types and the functions each of them offers.
+// What the binding files share: array types, checks and the functions each of them offers.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "structure.hpp"
+#include "weights.hpp"
 
 namespace dualstruct {
 
@@ -27,7 +34,55 @@ Array<T> to_numpy(std::vector<T>&& values) {
     return Array<T>(owned->data(), {owned->size()}, owner);
 }
 
+template <class T, class Shape>
+std::span<const T> view(const Input<T, Shape>& array) {
+    return {array.data(), array.size()};
+}
+
+template <class T, class Shape>
+std::span<const T> view(const std::optional<Input<T, Shape>>& array) {
+    return array ? view(*array) : std::span<const T>{};
+}
+
+inline nb::object shaped(nb::object array, nb::tuple shape) { return array.attr("reshape")(shape); }
+
+// Lets Python's signal handlers run, ten times a second at most.
+class SignalCheck {
+public:
+    bool operator()() {
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next_) return false;
+        next_ = now + std::chrono::milliseconds(100);
+        nb::gil_scoped_acquire gil;
+        return PyErr_CheckSignals() != 0;  // leaves the exception set for the caller
+    }
+
+private:
+    std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+};
+
+inline void raise_if_signalled() {
+    if (PyErr_Occurred()) throw nb::python_error();
+}
+
+// Weights of another layout would be read and written out of bounds.
+template <class W>
+W& checked(W& w, const Structure& structure) {
+    if (!w.fits(structure)) throw std::invalid_argument("these weights belong to another structure");
+    return w;
+}
+
+inline const Structure& with_truth(const Structure& structure) {
+    if (!structure.has_truth()) throw std::invalid_argument("the structure has no true outputs to learn from");
+    return structure;
+}
+
+// Sets the weights of a structure's layout and what is derived from them.
+void assign(Weights& w, const Structure& structure, Input<float> values);
+
 void bind_text(nb::module_& m);
+void bind_structures(nb::module_& m);
+void bind_chains(nb::module_& m);
 void bind_learning(nb::module_& m);
 
 }  // namespace dualstruct

@@ -1,4 +1,4 @@
-// Structures, weights, duals and passes for Python. Loops over examples run without the GIL.
+// Duals, passes and steps for Python. Loops over examples run without the GIL.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -27,7 +27,6 @@
 #include "rules/smo.hpp"
 #include "rules/subgradient.hpp"
 #include "simd/dispatch.hpp"
-#include "structures/chain.hpp"
 #include "weights.hpp"
 
 namespace dualstruct {
@@ -35,37 +34,6 @@ namespace dualstruct {
 using namespace nb::literals;
 
 namespace {
-
-template <class T, class Shape>
-std::span<const T> view(const Input<T, Shape>& array) {
-    return {array.data(), array.size()};
-}
-
-template <class T, class Shape>
-std::span<const T> view(const std::optional<Input<T, Shape>>& array) {
-    return array ? view(*array) : std::span<const T>{};
-}
-
-nb::object shaped(nb::object array, nb::tuple shape) { return array.attr("reshape")(shape); }
-
-// Lets Python's signal handlers run, ten times a second at most.
-class SignalCheck {
-public:
-    bool operator()() {
-        const auto now = std::chrono::steady_clock::now();
-        if (now < next_) return false;
-        next_ = now + std::chrono::milliseconds(100);
-        nb::gil_scoped_acquire gil;
-        return PyErr_CheckSignals() != 0;  // leaves the exception set for the caller
-    }
-
-private:
-    std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-};
-
-void raise_if_signalled() {
-    if (PyErr_Occurred()) throw nb::python_error();
-}
 
 template <class Pass>
 PassReport run(Pass pass) {
@@ -78,18 +46,6 @@ PassReport run(Pass pass) {
     return report;
 }
 
-// Weights of another layout would be read and written out of bounds.
-template <class W>
-W& checked(W& w, const Structure& structure) {
-    if (!w.fits(structure)) throw std::invalid_argument("these weights belong to another structure");
-    return w;
-}
-
-const Structure& with_truth(const Structure& structure) {
-    if (!structure.has_truth()) throw std::invalid_argument("the structure has no true outputs to learn from");
-    return structure;
-}
-
 template <class Measure>
 Array<double> for_every_example(Measure measure) {
     std::vector<double> values;
@@ -99,15 +55,6 @@ Array<double> for_every_example(Measure measure) {
     }
     raise_if_signalled();
     return to_numpy(std::move(values));
-}
-
-void assign(Weights& w, const Structure& structure, Input<float> values) {
-    checked(w, structure);
-    if (static_cast<std::int64_t>(values.size()) != w.dimension()) {
-        throw std::invalid_argument("the weights have another shape than the structure");
-    }
-    std::copy_n(values.data(), values.size(), w.data());
-    structure.derive(w.data());
 }
 
 // A rule's class for Python and the passes that take it: one row a rule.
@@ -328,104 +275,11 @@ void bind_packing(nb::module_& m) {
         }, "x"_a, "descent"_a, "C"_a, "gradient"_a);
 }
 
-// The arrays a chain reads; it keeps them alive.
-struct ChainArrays {
-    Input<std::int64_t> sentences, offsets;
-    Input<std::int32_t> features;
-    std::optional<Input<float>> values;
-    std::optional<Input<std::int32_t>> truth;
-    Input<float, nb::ndim<2>> cost;
-    std::optional<Input<std::uint8_t, nb::ndim<2>>> transitions;
-    std::optional<Input<std::int64_t>> allowed_offsets;
-    std::optional<Input<std::int32_t>> allowed;
-};
-
-ChainData chain_data(ChainArrays given, std::int64_t dimension, int labels) {
-    const auto arrays = std::make_shared<const ChainArrays>(std::move(given));
-    return {.sentences = view(arrays->sentences),
-            .offsets = view(arrays->offsets),
-            .features = view(arrays->features),
-            .values = view(arrays->values),
-            .truth = view(arrays->truth),
-            .dimension = dimension,
-            .labels = labels,
-            .cost = view(arrays->cost),
-            .transitions = view(arrays->transitions),
-            .allowed_offsets = view(arrays->allowed_offsets),
-            .allowed = view(arrays->allowed),
-            .owner = arrays};
-}
-
-std::vector<std::int32_t> decode_all(const Chain& chain, const Weights& w, float cost_weight, int threads,
-                                     const Interrupt& interrupt) {
-    const std::int64_t n = chain.size();
-    std::vector<std::int32_t> labels(static_cast<std::size_t>(n ? chain.first_token(n) : 0));
-    for_each_range(n, threads, [&](std::int64_t begin, std::int64_t end, int thread) {
-        const auto scratch = chain.make_scratch();
-        for (std::int64_t i = begin; i < end; ++i) {
-            if (thread == 0 && interrupt()) return;
-            if (i + 1 < end) chain.prefetch_decode(w.data(), i + 1);
-            chain.decode(w.data(), i, cost_weight, *scratch);
-            std::ranges::copy(scratch->output, labels.begin() + chain.first_token(i));
-        }
-    });
-    return labels;
-}
-
-std::vector<float> marginals_all(const Chain& chain, const Weights& w, double beta, double gamma, int threads,
-                                 const Interrupt& interrupt) {
-    const std::int64_t n = chain.size(), K = chain.labels();
-    std::vector<float> marginals(static_cast<std::size_t>(n ? chain.first_token(n) * K : 0));
-    for_each_range(n, threads, [&](std::int64_t begin, std::int64_t end, int thread) {
-        const auto scratch = chain.make_scratch();
-        for (std::int64_t i = begin; i < end; ++i) {
-            if (thread == 0 && interrupt()) return;
-            const auto found = chain.expectation(w.data(), i, beta, gamma, false, *scratch);
-            std::ranges::copy(found.labels, marginals.begin() + chain.first_token(i) * K);
-        }
-    });
-    return marginals;
-}
-
-const int chain_max_labels = Chain::max_labels;
-const std::int64_t chain_max_tokens = Chain::max_tokens;
-
 }  // namespace
 
 void bind_learning(nb::module_& m) {
     m.def("simd_levels", &simd_levels);
     m.def("simd_level", [] { return simd_level(); });
-
-    static PyObject* infeasible = PyErr_NewException("dualstruct._core.InfeasibleError", PyExc_ValueError, nullptr);
-    m.attr("InfeasibleError") = nb::handle(infeasible);
-    nb::register_exception_translator([](const std::exception_ptr& p, void*) {
-        try {
-            std::rethrow_exception(p);
-        } catch (const Infeasible& e) {
-            PyErr_SetObject(infeasible, nb::make_tuple(e.example, e.part).ptr());
-        } catch (const Unsupported& e) {
-            PyErr_SetString(PyExc_NotImplementedError, e.what());
-        }
-    });
-
-    nb::class_<Structure>(m, "Structure")
-        .def_prop_ro("size", &Structure::size)
-        .def_prop_ro("has_truth", &Structure::has_truth)
-        .def_prop_ro("dimension", &Structure::dimension);
-
-    nb::class_<Weights>(m, "Weights")
-        .def(nb::init<const Structure&>(), "structure"_a)
-        .def_prop_ro("array", [](Weights& w) {
-            return nb::ndarray<const float, nb::numpy, nb::ndim<1>>(
-                w.data(), {static_cast<std::size_t>(w.dimension())}, nb::find(w));
-        }, nb::rv_policy::reference_internal)
-        .def("assign", &assign, "structure"_a, "values"_a)
-        .def("squared_norm", &Weights::squared_norm, nb::call_guard<nb::gil_scoped_release>())
-        .def("squared_distance", [](const Weights& w, const Weights& other) {
-            if (w.dimension() != other.dimension()) throw std::invalid_argument("the weights differ in shape");
-            nb::gil_scoped_release no_gil;
-            return w.squared_distance(other);
-        }, "other"_a);
 
     nb::class_<PassReport>(m, "PassReport")
         .def_ro("inferences", &PassReport::inferences)
@@ -582,103 +436,6 @@ void bind_learning(nb::module_& m) {
             average.set(scales, steps);
         }, "structure"_a, "late"_a, "scales"_a, "steps"_a);
     bind_online(m);
-
-    nb::class_<Chain, Structure>(m, "Chain")
-        .def("__init__", [](Chain* self, Input<std::int64_t> sentences, Input<std::int64_t> offsets,
-                            Input<std::int32_t> features, std::optional<Input<float>> values,
-                            std::optional<Input<std::int32_t>> truth, std::int64_t dimension, int labels,
-                            Input<float, nb::ndim<2>> cost,
-                            std::optional<Input<std::uint8_t, nb::ndim<2>>> transitions,
-                            std::optional<Input<std::int64_t>> allowed_offsets,
-                            std::optional<Input<std::int32_t>> allowed) {
-            new (self) Chain(chain_data({sentences, offsets, features, values, truth, cost, transitions,
-                                         allowed_offsets, allowed}, dimension, labels));
-        }, "sentences"_a, "offsets"_a, "features"_a, "values"_a.none(), "truth"_a.none(), "dimension"_a, "labels"_a,
-           "cost"_a, "transitions"_a.none(), "allowed_offsets"_a.none(), "allowed"_a.none())
-        .def_prop_ro("stride", &Chain::stride)
-        .def_ro_static("max_labels", &chain_max_labels)
-        .def_ro_static("max_tokens", &chain_max_tokens)
-        .def("decode", [](const Chain& c, const Weights& w, std::int64_t i, float cost_weight) {
-            const auto scratch = c.make_scratch();
-            c.decode(checked(w, c).data(), i, cost_weight, *scratch);
-            return to_numpy(std::move(scratch->output));
-        }, "w"_a, "i"_a, "cost_weight"_a)
-        .def("decode_all", [](const Chain& c, const Weights& w, float cost_weight, int threads) {
-            std::vector<std::int32_t> labels;
-            {
-                nb::gil_scoped_release no_gil;
-                labels = decode_all(c, checked(w, c), cost_weight, threads, SignalCheck());
-            }
-            raise_if_signalled();
-            return to_numpy(std::move(labels));
-        }, "w"_a, "cost_weight"_a, "threads"_a)
-        .def("marginals_all", [](const Chain& c, const Weights& w, double beta, double gamma, int threads) {
-            std::vector<float> marginals;
-            {
-                nb::gil_scoped_release no_gil;
-                marginals = marginals_all(c, checked(w, c), beta, gamma, threads, SignalCheck());
-            }
-            raise_if_signalled();
-            return shaped(nb::cast(to_numpy(std::move(marginals))), nb::make_tuple(-1, c.labels()));
-        }, "w"_a, "beta"_a, "gamma"_a, "threads"_a)
-        .def("k_best", [](const Chain& c, const Weights& w, std::int64_t i, int k, float cost_weight) {
-            std::vector<ScoredOutput> found;
-            {
-                nb::gil_scoped_release no_gil;
-                const auto scratch = c.make_scratch();
-                found = c.k_best(checked(w, c).data(), i, cost_weight, k, *scratch);
-            }
-            nb::list result;
-            for (auto& output : found) result.append(nb::make_tuple(output.score, to_numpy(std::move(output.labels))));
-            return result;
-        }, "w"_a, "i"_a, "k"_a, "cost_weight"_a)
-        .def("expectation", [](const Chain& c, const Weights& w, std::int64_t i, double beta, double gamma) {
-            ChainExpectation e;
-            {
-                nb::gil_scoped_release no_gil;
-                const auto scratch = c.make_scratch();
-                e = c.expectation(checked(w, c).data(), i, beta, gamma, true, *scratch);
-            }
-            const int K = c.labels();
-            return nb::make_tuple(e.log_partition, e.expected_cost,
-                                  shaped(nb::cast(to_numpy(std::move(e.labels))), nb::make_tuple(-1, K)),
-                                  shaped(nb::cast(to_numpy(std::move(e.pairs))), nb::make_tuple(-1, K, K)));
-        }, "w"_a, "i"_a, "beta"_a, "gamma"_a)
-        .def("cost", [](const Chain& c, std::int64_t i, Input<std::int32_t> output) {
-            return c.cost(i, view(output));
-        }, "i"_a, "output"_a)
-        .def("score", [](const Chain& c, const Weights& w, std::int64_t i, Input<std::int32_t> output) {
-            return c.score(checked(w, c).data(), i, view(output));
-        }, "w"_a, "i"_a, "output"_a)
-        .def("add_features", [](const Chain& c, Weights& w, std::int64_t i, Input<std::int32_t> output, float step) {
-            c.add_features(checked(w, c).data(), i, view(output), step);
-        }, "w"_a, "i"_a, "output"_a, "step"_a)
-        .def("difference", [](const Chain& c, std::int64_t i, Input<std::int32_t> output) {
-            Difference d;
-            c.difference(i, view(output), d);
-            return nb::make_tuple(d.cost, to_numpy(std::move(d.words)));
-        }, "i"_a, "output"_a)
-        .def("dot", [](const Chain& c, const Weights& w, std::int64_t i, Input<Word> words) {
-            return c.dot(checked(w, c).data(), i, view(words));
-        }, "w"_a, "i"_a, "words"_a)
-        .def("axpy", [](const Chain& c, Weights& w, std::int64_t i, Input<Word> words, float step) {
-            c.axpy(checked(w, c).data(), i, view(words), step);
-        }, "w"_a, "i"_a, "words"_a, "step"_a)
-        .def("log_loss", [](const Chain& c, const Weights& w, std::int64_t i, double beta, double gamma,
-                            Weights* target, float step) {
-            const auto scratch = c.make_scratch();
-            const double loss = c.log_loss(checked(w, c).data(), i, beta, gamma, *scratch);
-            if (target) c.add_expected_difference(checked(*target, c).data(), i, step, *scratch);
-            return nb::make_tuple(loss, c.expected_difference_norm2(i, *scratch));
-        }, "w"_a, "i"_a, "beta"_a, "gamma"_a, "target"_a.none() = nb::none(), "step"_a = 1.0f)
-        .def("distance2", [](const Chain& c, std::int64_t i, Input<Word> a, Input<Word> b) {
-            const auto scratch = c.make_scratch();
-            return c.distance2(i, view(a), view(b), *scratch);
-        }, "i"_a, "a"_a, "b"_a)
-        .def("inner", [](const Chain& c, std::int64_t i, Input<Word> a, Input<Word> b) {
-            const auto scratch = c.make_scratch();
-            return c.inner(i, view(a), view(b), *scratch);
-        }, "i"_a, "a"_a, "b"_a);
 }
 
 }  // namespace dualstruct

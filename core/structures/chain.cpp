@@ -132,15 +132,6 @@ bool Chain::is_valid(std::int64_t i, std::span<const Word> words) const {
     return true;
 }
 
-double Chain::cost(std::int64_t i, std::span<const std::int32_t> output) const {
-    const std::int32_t* truth = data_.truth.data() + data_.sentences[i];
-    double total = 0;
-    for (std::size_t t = 0; t < output.size(); ++t) {
-        total += cost_[static_cast<std::size_t>(truth[t]) * stride_ + output[t]];
-    }
-    return total;
-}
-
 // Everything in δ = φ(truth) − φ(cut): emit(token, true label, cut's label) for each token that
 // differs, move(from, to, ±1) for each transition; `to` = labels stands for the end.
 template <class Emit, class Move>
@@ -274,13 +265,6 @@ double Chain::combination_norm2(std::int64_t i, std::span<const WeightedWords> t
     return sum.squared_norm();
 }
 
-std::vector<std::vector<std::int32_t>> Chain::best_outputs(const float* w, std::int64_t i, float cost_weight, int k,
-                                                           Scratch& scratch) const {
-    std::vector<std::vector<std::int32_t>> outputs;
-    for (auto& found : k_best(w, i, cost_weight, k, scratch)) outputs.push_back(std::move(found.labels));
-    return outputs;
-}
-
 double Chain::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {
     const float* transition = w + transition_row(0) * stride_;
     double total = 0;
@@ -359,12 +343,11 @@ std::vector<ScoredOutput> Chain::k_best(const float* w, std::int64_t i, float co
         if (++opened_at[static_cast<std::size_t>(top.token)] > k) continue;
         if (top.token == 0) {
             ScoredOutput found;
-            found.labels.push_back(top.label);
+            found.output.push_back(top.label);
             for (std::int64_t at = top.next; at >= 0; at = opened[static_cast<std::size_t>(at)].next) {
-                found.labels.push_back(opened[static_cast<std::size_t>(at)].label);
+                found.output.push_back(opened[static_cast<std::size_t>(at)].label);
             }
-            found.score = score(w, i, found.labels);
-            if (cost_weight != 0) found.score += cost_weight * cost(i, found.labels);
+            found.score = objective(w, i, found.output, cost_weight);
             best.push_back(std::move(found));
             continue;
         }

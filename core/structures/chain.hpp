@@ -48,11 +48,6 @@ struct ChainExpectation {
     std::vector<float> pairs;   // [tokens − 1, labels, labels]
 };
 
-struct ScoredOutput {
-    double score;  // w·φ(y) + cost_weight·Δ(y)
-    std::vector<std::int32_t> labels;
-};
-
 class Chain final : public Structure {
 public:
     static constexpr int label_bits = 12;
@@ -70,6 +65,7 @@ public:
     void derive(float* w) const override;
     std::uint64_t layout() const override { return layout_; }
     std::unique_ptr<Scratch> make_scratch() const override;
+    std::int64_t output_size(std::int64_t i) const override { return tokens(i); }
 
     void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const override;
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override;
@@ -81,8 +77,8 @@ public:
     double distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
                      Scratch& scratch) const override;
     double combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const override;
-    std::vector<std::vector<std::int32_t>> best_outputs(const float* w, std::int64_t i, float cost_weight, int k,
-                                                        Scratch& scratch) const override;
+    std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
+                                     Scratch& scratch) const override;
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
     void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override;
     double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override;
@@ -100,8 +96,6 @@ public:
     void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output,
                       float step) const override;
 
-    std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
-                                     Scratch& scratch) const;
     ChainExpectation expectation(const float* w, std::int64_t i, double beta, double gamma, bool pairs,
                                  Scratch& scratch) const;
 
@@ -111,7 +105,6 @@ public:
 
     std::int64_t tokens(std::int64_t i) const { return data_.sentences[i + 1] - data_.sentences[i]; }
     std::int64_t first_token(std::int64_t i) const { return data_.sentences[i]; }
-    double cost(std::int64_t i, std::span<const std::int32_t> output) const;
     int labels() const { return data_.labels; }
     int stride() const { return stride_; }
 

@@ -23,8 +23,8 @@ from dualstruct.solvers import Iterate, Solver
 from dualstruct.structures.base import digest_of
 
 CHECKPOINT_FORMAT = "dualstruct checkpoint"
-#: Passes without any gain in the dual after which more of them are in vain.
-STALLED_PASSES = 100
+#: Passes without any gain in dual and gap after which more of them are in vain.
+STALLED_PASSES = 300
 #: Passes between two computations of w from the duals: after 80 passes of float32 sums the
 #: drift is 1e-3 and shows in the certificate.
 REBUILD_EVERY = 20
@@ -292,11 +292,19 @@ class _Run:
         return None
 
     def _stalled(self) -> bool:
-        """Whether the dual has stood still for so long that single precision is the limit."""
+        """Whether dual and gap have stood still for so long that single precision is the limit."""
         if len(self.trace) <= STALLED_PASSES:
             return False
-        now, then = self.trace[-1].dual, self.trace[-1 - STALLED_PASSES].dual
-        return now is not None and then is not None and now - then <= 1e-9 * max(1.0, abs(now))
+        now, then = self.trace[-1], self.trace[-1 - STALLED_PASSES]
+        if now.dual is None or then.dual is None:
+            return False
+        if now.dual - then.dual > 1e-9 * max(1.0, abs(now.dual)):
+            return False
+        # Near the optimum the dual changes less than rounding while the gap still falls.
+        recent = [point.gap_estimate for point in self.trace[-STALLED_PASSES:]]
+        gaps = [gap for gap in recent if gap is not None]
+        half = len(gaps) // 2
+        return not half or min(gaps[half:]) >= 0.95 * min(gaps[:half])
 
     def finish(self, stopped_by: str) -> FitResult:
         w = self.iterate.answer()

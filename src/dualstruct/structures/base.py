@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
@@ -51,6 +51,44 @@ class Structure(ABC):
             w.assign(self.core, np.ascontiguousarray(values, dtype=np.float32))
         return w
 
+    def decode(self, w: _core.Weights, i: int, cost_weight: float = 0.0) -> NDArray[np.int32]:
+        """argmax_y w·φ_i(y) + cost_weight·Δ_i(y)."""
+        with self.explained():
+            return self.core.decode(w, self._example(i, cost_weight), cost_weight)
+
+    def decode_all(
+        self, w: _core.Weights, cost_weight: float = 0.0, threads: int = 1
+    ) -> NDArray[np.int32]:
+        """The best output of every example, one after the other."""
+        self._needs_truth(cost_weight)
+        with self.explained():
+            return self.core.decode_all(w, cost_weight, threads)
+
+    def k_best(
+        self, w: _core.Weights, i: int, k: int, cost_weight: float = 0.0
+    ) -> list[tuple[float, NDArray[np.int32]]]:
+        """The k best outputs and their scores, best first; fewer when fewer exist."""
+        if k < 1:
+            raise InputError(f"k is {k}; it must be at least 1")
+        with self.explained():
+            return self.core.k_best(w, self._example(i, cost_weight), k, cost_weight)
+
+    def cost(self, i: int, output: ArrayLike) -> float:
+        """Δ_i(y)."""
+        return self.core.cost(self._example(i, 1), self.checked_output(i, output))
+
+    def score(self, w: _core.Weights, i: int, output: ArrayLike) -> float:
+        """w·φ_i(y)."""
+        return self.core.score(w, self._example(i), self.checked_output(i, output))
+
+    def add_features(self, w: _core.Weights, i: int, output: ArrayLike, step: float) -> None:
+        """w += step·φ_i(y)."""
+        self.core.add_features(w, self._example(i), self.checked_output(i, output), step)
+
+    @abstractmethod
+    def checked_output(self, i: int, output: ArrayLike) -> NDArray[np.int32]:
+        """An output of example ``i`` as the core takes it; an error if it is none."""
+
     @abstractmethod
     def name_example(self, i: int, part: int) -> str:
         """Where in the data part ``part`` of example ``i`` is, for messages."""
@@ -69,3 +107,19 @@ class Structure(ABC):
                 f"{self.name_example(*error.args)}: no labelling satisfies the constraints, or "
                 "the scores are too large to compare"
             ) from None
+
+    def _example(self, i: int, cost_weight: float = 0.0) -> int:
+        if not 0 <= i < len(self):
+            raise IndexError(f"example {i} of {len(self)}")
+        self._needs_truth(cost_weight)
+        return i
+
+    def _needs_truth(self, cost_weight: float) -> None:
+        if cost_weight and not self.core.has_truth:
+            raise InputError("costs need the true outputs, and this structure has none")
+
+
+def check_beta(beta: float) -> None:
+    """The inverse temperature of a distribution over outputs."""
+    if not 0 < beta < 1e30:
+        raise InputError(f"beta is {beta}; it must be positive and finite")

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
-from dualstruct.structures.base import Structure, digest_of
+from dualstruct.structures.base import Structure, check_beta, digest_of
 
 if TYPE_CHECKING:
     from dualstruct.features import FeatureRows
@@ -151,33 +151,11 @@ class Chain(Structure):
     def tokens(self, i: int) -> int:
         return int(self.sentences[i + 1] - self.sentences[i])
 
-    def decode(self, w: _core.Weights, i: int, cost_weight: float = 0.0) -> NDArray[np.int32]:
-        """argmax_y w·φ_i(y) + cost_weight·Δ_i(y)."""
-        with self.explained():
-            return self.core.decode(w, self._example(i, cost_weight), cost_weight)
-
-    def decode_all(
-        self, w: _core.Weights, cost_weight: float = 0.0, threads: int = 1
-    ) -> NDArray[np.int32]:
-        """The best labels of every sentence, one after the other."""
-        self._needs_truth(cost_weight)
-        with self.explained():
-            return self.core.decode_all(w, cost_weight, threads)
-
-    def k_best(
-        self, w: _core.Weights, i: int, k: int, cost_weight: float = 0.0
-    ) -> list[tuple[float, NDArray[np.int32]]]:
-        """The k best labellings and their scores, best first; fewer when fewer exist."""
-        if k < 1:
-            raise InputError(f"k is {k}; it must be at least 1")
-        with self.explained():
-            return self.core.k_best(w, self._example(i, cost_weight), k, cost_weight)
-
     def expectation(
         self, w: _core.Weights, i: int, beta: float = 1.0, gamma: float = 0.0
     ) -> Expectation:
         """Log-partition, expected cost and marginals of labels and of neighbouring pairs."""
-        self._check_beta(beta)
+        check_beta(beta)
         with self.explained():
             return Expectation(*self.core.expectation(w, self._example(i, gamma), beta, gamma))
 
@@ -185,22 +163,10 @@ class Chain(Structure):
         self, w: _core.Weights, beta: float = 1.0, gamma: float = 0.0, threads: int = 1
     ) -> NDArray[np.float32]:
         """The label marginals of every sentence: [tokens, labels]."""
-        self._check_beta(beta)
+        check_beta(beta)
         self._needs_truth(gamma)
         with self.explained():
             return self.core.marginals_all(w, beta, gamma, threads)
-
-    def cost(self, i: int, output: ArrayLike) -> float:
-        """Δ_i(y)."""
-        return self.core.cost(self._example(i, 1), self._output(i, output))
-
-    def score(self, w: _core.Weights, i: int, output: ArrayLike) -> float:
-        """w·φ_i(y)."""
-        return self.core.score(w, self._example(i), self._output(i, output))
-
-    def add_features(self, w: _core.Weights, i: int, output: ArrayLike, step: float) -> None:
-        """w += step·φ_i(y)."""
-        self.core.add_features(w, self._example(i), self._output(i, output), step)
 
     def emission_weights(self, w: _core.Weights) -> NDArray[np.float32]:
         """A view of W: [features, labels]."""
@@ -230,21 +196,7 @@ class Chain(Structure):
     def _matrix(self, w: _core.Weights) -> NDArray[np.float32]:
         return w.array.reshape(-1, self.core.stride)
 
-    def _example(self, i: int, cost_weight: float = 0.0) -> int:
-        if not 0 <= i < len(self):
-            raise IndexError(f"example {i} of {len(self)}")
-        self._needs_truth(cost_weight)
-        return i
-
-    def _needs_truth(self, cost_weight: float) -> None:
-        if cost_weight and self.truth is None:
-            raise InputError("costs need the true labels, and this chain has none")
-
-    def _check_beta(self, beta: float) -> None:
-        if not 0 < beta < 1e30:
-            raise InputError(f"beta is {beta}; it must be positive and finite")
-
-    def _output(self, i: int, output: ArrayLike) -> NDArray[np.int32]:
+    def checked_output(self, i: int, output: ArrayLike) -> NDArray[np.int32]:
         labels = np.ascontiguousarray(output, dtype=np.int32)
         if labels.shape != (self.tokens(i),):
             raise InputError(f"sentence {i + 1} has {self.tokens(i)} tokens, not {labels.size}")
