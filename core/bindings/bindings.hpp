@@ -29,5 +29,6 @@ Array<T> to_numpy(std::vector<T>&& values) {
 
 void bind_text(nb::module_& m);
 void bind_learning(nb::module_& m);
+void bind_trees(nb::module_& m);
 
 }  // namespace dualstruct

@@ -5,4 +5,5 @@
 NB_MODULE(_core, m) {
     dualstruct::bind_text(m);
     dualstruct::bind_learning(m);
+    dualstruct::bind_trees(m);
 }
