@@ -1,4 +1,4 @@
-"""Every dependency tree of a short sentence, written out. Decoders and sums over trees must agree with these."""
+"""Every dependency tree of a short sentence, written out, for decoders and sums to agree with."""
 
 from __future__ import annotations
 
@@ -53,10 +53,8 @@ def labelled_trees(
     found = []
     for _, heads in scored_trees(scores.max(axis=2), projective, single_root):
         for labels in itertools.product(range(scores.shape[2]), repeat=len(heads)):
-            score = sum(
-                float(scores[h, m, l])
-                for m, (h, l) in enumerate(zip(heads, labels, strict=True), start=1)
-            )
+            arcs = enumerate(zip(heads, labels, strict=True), start=1)
+            score = sum(float(scores[h, m, label]) for m, (h, label) in arcs)
             if score > -np.inf:
                 found.append((score, heads, labels))
     return sorted(found, key=lambda t: -t[0])

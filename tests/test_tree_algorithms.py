@@ -1,4 +1,4 @@
-"""Decoders of trees and sums over trees, against every tree of short sentences and against each other on long ones."""
+"""Decoders of trees and sums over trees: against enumeration, and each other on long sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ booleans = st.booleans()
 
 @st.composite
 def score_matrices(draw, labels: int | None = None, most_words: int = 5):
-    """Scores of a few words: real, small integers (many ties), or large; some arcs may be missing."""
+    """Scores of a few words: real, small integers (ties), or large; some arcs may be missing."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     nodes = draw(st.integers(1, most_words)) + 1
     shape = (nodes, nodes) if labels is None else (nodes, nodes, labels)
@@ -111,3 +111,88 @@ def test_a_sentence_of_500_words_has_a_projective_tree(single_root):
     assert not single_root or heads.count(0) == 1
     free = tuple(_core.tree_decode(scores, False, single_root)[1:].tolist())
     assert naive_trees.score_of(scores, heads) <= naive_trees.score_of(scores, free)
+
+
+@settings(max_examples=600, deadline=None)
+@given(score_matrices(), booleans, booleans)
+def test_marginals_equal_the_sum_over_all_trees(scores, projective, single_root):
+    if not naive_trees.scored_trees(scores, projective, single_root):
+        with pytest.raises(InputError, match="no tree"):
+            _core.tree_marginals(nothing_there(scores), projective, single_root)
+        return
+    log_partition, marginals = naive_trees.marginals(scores, projective, single_root)
+    found_log, found = _core.tree_marginals(nothing_there(scores), projective, single_root)
+    assert found_log == pytest.approx(log_partition, rel=1e-9, abs=1e-9)
+    np.testing.assert_allclose(found, marginals, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("projective", [True, False])
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize(
+    ("words", "scale"), [(15, 500), (16, 1), (100, 1), (200, 500), (120, 5000)]
+)
+def test_marginals_of_long_sentences_are_probabilities(words, scale, projective, single_root):
+    rng = np.random.default_rng(words)
+    scores = rng.uniform(-scale, scale, size=(words + 1, words + 1)).astype(np.float32)
+    log_partition, marginals = _core.tree_marginals(scores, projective, single_root)
+    np.testing.assert_allclose(marginals[:, 1:].sum(axis=0), 1, atol=1e-5)
+    np.testing.assert_array_equal(marginals[:, 0], 0)
+    assert marginals.min() >= 0
+    roots = marginals[0].sum()
+    assert roots == pytest.approx(1, abs=1e-5) if single_root else roots >= 1 - 1e-5
+    tree = _core.tree_decode(scores, projective, single_root)
+    best = naive_trees.score_of(scores, tuple(tree[1:].tolist()))
+    assert best - 1e-6 * abs(best) <= log_partition <= best + words * np.log(words + 1)
+    if scale >= 500:  # one tree has nearly all the mass, or two
+        risk = _core.tree_minimum_risk(marginals, projective, single_root)
+        arcs = np.arange(1, words + 1)
+        assert marginals[risk[1:], arcs].sum() >= marginals[tree[1:], arcs].sum() - 1e-4
+        assert np.mean(risk == tree) > 0.9
+
+
+@pytest.mark.parametrize("projective", [True, False])
+@pytest.mark.parametrize("single_root", [True, False])
+def test_marginals_are_the_gradient_of_the_log_partition(projective, single_root):
+    rng = np.random.default_rng(3)
+    scores = rng.normal(scale=2, size=(24, 24)).astype(np.float32)
+    direction = rng.normal(size=scores.shape).astype(np.float32)
+    _, marginals = _core.tree_marginals(scores, projective, single_root)
+    step = np.float32(2**-8)
+    above, _ = _core.tree_marginals(scores + step * direction, projective, single_root)
+    below, _ = _core.tree_marginals(scores - step * direction, projective, single_root)
+    assert (marginals * direction).sum() == pytest.approx((above - below) / (2 * step), abs=1e-3)
+
+
+def test_a_strong_cycle_does_not_drown_the_rest():
+    """Two words that want each other: the Laplacian is singular to double precision."""
+    scores = np.zeros((4, 4), dtype=np.float32)
+    scores[1, 2] = scores[2, 1] = 300
+    for single_root in (True, False):
+        log_partition, marginals = naive_trees.marginals(scores, False, single_root)
+        found_log, found = _core.tree_marginals(scores, False, single_root)
+        assert found_log == pytest.approx(log_partition, rel=1e-12)
+        np.testing.assert_allclose(found, marginals, rtol=1e-6)
+
+
+@pytest.mark.parametrize("projective", [True, False])
+def test_sums_over_a_sentence_of_500_words(projective):
+    scores = np.zeros((501, 501), dtype=np.float32)
+    log_partition, marginals = _core.tree_marginals(scores, projective, False)
+    if not projective:  # Cayley: (n + 1)^(n − 1) trees, and n (n + 1)^(n − 2) arcs of each kind
+        assert log_partition == pytest.approx(499 * np.log(501), rel=1e-12)
+        np.testing.assert_allclose(marginals[0, 1:], 2 / 501, rtol=1e-5)
+    np.testing.assert_allclose(marginals[:, 1:].sum(axis=0), 1, atol=1e-5)
+
+
+@settings(max_examples=100, deadline=None)
+@given(score_matrices(most_words=4), booleans, booleans)
+def test_minimum_risk_finds_the_tree_with_most_expected_arcs(scores, projective, single_root):
+    trees = naive_trees.scored_trees(scores, projective, single_root)
+    if not trees:
+        return
+    _, marginals = _core.tree_marginals(scores, projective, single_root)
+    risk = _core.tree_minimum_risk(marginals, projective, single_root)
+    best = max(naive_trees.score_of(marginals, tree) for _, tree in trees)
+    found = tuple(risk[1:].tolist())
+    assert found in {tree for _, tree in trees}
+    assert naive_trees.score_of(marginals, found) == pytest.approx(best, abs=1e-5)

@@ -11,7 +11,10 @@
 #include "text/input_error.hpp"
 #include "trees/chu_liu_edmonds.hpp"
 #include "trees/eisner.hpp"
+#include "trees/inside_outside.hpp"
 #include "trees/k_best.hpp"
+#include "trees/matrix_tree.hpp"
+#include "trees/minimum_risk.hpp"
 
 namespace dualstruct {
 
@@ -22,6 +25,11 @@ namespace {
 std::unique_ptr<trees::TreeDecoder> make_decoder(bool projective) {
     if (projective) return std::make_unique<trees::Eisner>();
     return std::make_unique<trees::ChuLiuEdmonds>();
+}
+
+std::unique_ptr<trees::TreeSums> make_sums(bool projective) {
+    if (projective) return std::make_unique<trees::InsideOutside>();
+    return std::make_unique<trees::MatrixTree>();
 }
 
 template <class Shape>
@@ -45,6 +53,33 @@ Array<std::int32_t> decode(Input<float, nb::ndim<2>> scores, bool projective, bo
     return to_numpy(std::move(heads));
 }
 
+nb::tuple marginals(Input<float, nb::ndim<2>> scores, bool projective, bool single_root) {
+    std::vector<float> result(scores.size());
+    double log_partition = 0;
+    bool found;
+    {
+        nb::gil_scoped_release no_gil;
+        found = make_sums(projective)
+                    ->marginals(scores.data(), words_of(scores), single_root, result.data(), log_partition);
+    }
+    if (!found) no_tree();
+    return nb::make_tuple(log_partition, shaped(nb::cast(to_numpy(std::move(result))),
+                                                nb::make_tuple(scores.shape(0), scores.shape(1))));
+}
+
+Array<std::int32_t> minimum_risk(Input<float, nb::ndim<2>> marginals, bool projective, bool single_root) {
+    std::vector<std::int32_t> heads(static_cast<std::size_t>(words_of(marginals)) + 1);
+    std::vector<float> scratch;
+    bool found;
+    {
+        nb::gil_scoped_release no_gil;
+        found = trees::minimum_risk(*make_decoder(projective), marginals.data(), words_of(marginals), single_root,
+                                    scratch, heads.data());
+    }
+    if (!found) no_tree();
+    return to_numpy(std::move(heads));
+}
+
 auto k_best(Input<float, nb::ndim<3>> scores, int k, bool projective, bool single_root) {
     std::vector<trees::LabelledTree> found;
     {
@@ -63,6 +98,8 @@ auto k_best(Input<float, nb::ndim<3>> scores, int k, bool projective, bool singl
 
 void bind_trees(nb::module_& m) {
     m.def("tree_decode", decode, "scores"_a, "projective"_a = true, "single_root"_a = true);
+    m.def("tree_marginals", marginals, "scores"_a, "projective"_a = true, "single_root"_a = true);
+    m.def("tree_minimum_risk", minimum_risk, "marginals"_a, "projective"_a = true, "single_root"_a = true);
     m.def("tree_k_best", k_best, "scores"_a, "k"_a, "projective"_a = true, "single_root"_a = true);
 }
 

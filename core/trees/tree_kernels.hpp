@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "trees/scaled.hpp"
+
 namespace dualstruct::trees {
 
 // Rows of the charts start at multiples of it, and loops run over whole blocks of it.
@@ -25,6 +27,13 @@ struct EisnerCharts {
 
 struct TreeKernels {
     void (*eisner)(const EisnerCharts& charts);
+    // Over columns begin … end of rows, both multiples of `block`. Factors have mantissas below 2, or sums would grow.
+    // to += x·from.
+    void (*add_multiple)(ScaledRow to, Scaled x, ScaledRow from, int begin, int end);
+    // Σ a·b.
+    Scaled (*dot)(ScaledRow a, ScaledRow b, int begin, int end);
+    // Mantissas from 1 to 2, or 0.
+    void (*normalise)(ScaledRow row, int begin, int end);
 };
 
 const TreeKernels& tree_kernels();
