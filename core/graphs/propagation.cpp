@@ -353,10 +353,9 @@ bool Propagation::send(int f, int only_link, double damping) {
             extra_.resize(at(graph_->score_count(f)));
             if (other_marginals(f, {slots_.data(), n}, extra_) == minus_infinity) return false;
             for (std::size_t k = 0; k < n; ++k) {
-                // 0 and 1 may be rounded; only a 0 that the literal's own odds do not explain forbids.
-                const double p = std::clamp(slots_[k], 1e-300, 1 - 1e-16), mine = odds_[k];
-                replies_[k].on = slots_[k] <= 0 && mine > -600 ? minus_infinity : std::log(p) - mine;
-                replies_[k].off = std::log1p(-p);
+                // 0 and 1 may be rounded: they do not forbid.
+                const double p = std::clamp(slots_[k], 1e-300, 1 - 1e-16);
+                replies_[k] = {std::log(p) - odds_[k], std::log1p(-p)};
             }
         }
         for (int l = first; l < end; ++l) {
@@ -577,7 +576,22 @@ const Marginals& Propagation::marginals(const Graph& graph, const Scores& scores
         total += sum;
     }
     result_.log_partition = total;
+    // Factors with decoders of their own say "impossible" by very small numbers: together they may leave
+    // less than any single assignment weighs.
+    if (result_.exact && total < least_score() - 1) {
+        assignment_.resize(at(graph.variables()));
+        result_.feasible = best(graph, scores, assignment_);
+    }
     return result_;
+}
+
+// No allowed assignment scores less.
+double Propagation::least_score() const {
+    double total = 0;
+    for (const auto& scores : {scores_.variables, scores_.factors}) {
+        for (double score : scores) total += std::isfinite(score) ? std::min(0.0, score) : 0;
+    }
+    return total;
 }
 
 }  // namespace dualstruct::graphs

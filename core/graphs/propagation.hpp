@@ -59,6 +59,7 @@ private:
     double other_maximum(int f, std::span<std::uint8_t> on);
     double other_marginals(int f, std::span<double> slots, std::span<double> extra);
     double log_sum_factor(int f);
+    double least_score() const;
     std::span<const double> scores_of(int f) const {
         return scores_.factors.subspan(static_cast<std::size_t>(graph_->first_score(f)),
                                        static_cast<std::size_t>(graph_->score_count(f)));
@@ -74,7 +75,7 @@ private:
     std::vector<std::int32_t> impossible_;
     // Of the factor at work.
     std::vector<double> in_, out_, totals_, forward_, backward_, odds_, slots_, extra_;
-    std::vector<std::int32_t> first_in_, digits_, configuration_;
+    std::vector<std::int32_t> first_in_, digits_, configuration_, assignment_;
     std::vector<Switch> switches_, replies_;
     std::vector<std::uint8_t> on_;
     double change_ = 0;  // the largest of a message since it was reset
