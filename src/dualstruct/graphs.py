@@ -1,6 +1,6 @@
 """Factor graphs: variables with states, tables that score them, hard factors that constrain them.
 
-    score(y) = Σ_v scores[v, y_v] + Σ_tables table[y of its variables],  where every hard factor is satisfied
+    score(y) = Σ_tables table[y of its variables],  for every y that satisfies the hard factors
 
 The best assignment comes from max-product where the graph has no loops and from AD3 (Martins et
 al. 2015) elsewhere; marginals from sum-product. Answers say whether they are exact. The core does
@@ -457,4 +457,5 @@ def complete_edges(count: int) -> NDArray[np.int32]:
     >>> complete_edges(3).tolist()
     [[0, 1], [0, 2], [1, 2]]
     """
-    return np.stack(np.triu_indices(count, 1), axis=1).astype(np.int32)
+    pairs: NDArray[np.int32] = np.stack(np.triu_indices(count, 1), axis=1).astype(np.int32)
+    return pairs
