@@ -84,5 +84,6 @@ void bind_text(nb::module_& m);
 void bind_structures(nb::module_& m);
 void bind_chains(nb::module_& m);
 void bind_learning(nb::module_& m);
+void bind_custom(nb::module_& m);
 
 }  // namespace dualstruct

@@ -7,4 +7,5 @@ NB_MODULE(_core, m) {
     dualstruct::bind_structures(m);
     dualstruct::bind_chains(m);
     dualstruct::bind_learning(m);
+    dualstruct::bind_custom(m);
 }

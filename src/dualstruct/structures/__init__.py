@@ -2,5 +2,14 @@
 
 from dualstruct.structures.base import Structure
 from dualstruct.structures.chain import Chain, Expectation
+from dualstruct.structures.custom import CompiledDecoder, CustomStructure
+from dualstruct.structures.template import Template
 
-__all__ = ["Chain", "Expectation", "Structure"]
+__all__ = [
+    "Chain",
+    "CompiledDecoder",
+    "CustomStructure",
+    "Expectation",
+    "Structure",
+    "Template",
+]
