@@ -19,14 +19,11 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from dualstruct.errors import DualstructError, InputError
+from dualstruct.errors import InputError
+from dualstruct.files.writing import OutputError
 
 #: Raised when the layout changes so that older programs would misread it.
 FORMAT_VERSION = 1
-
-
-class OutputError(DualstructError, OSError):
-    """A file could not be written; what stood there before is untouched."""
 
 
 def write_arrays(
