@@ -358,9 +358,7 @@ def rewrite_conllu(
 def tree_faults(
     heads: NDArray[np.int32], sentences: NDArray[np.int64], single_root: bool
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]: ...
-def crossing_arcs(
-    heads: NDArray[np.int32], sentences: NDArray[np.int64]
-) -> NDArray[np.int64]: ...
+def crossing_arcs(heads: NDArray[np.int32], sentences: NDArray[np.int64]) -> NDArray[np.int64]: ...
 
 class Clusters:
     @staticmethod

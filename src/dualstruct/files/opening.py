@@ -17,10 +17,10 @@ from dualstruct.errors import InputError
 
 __all__ = ["PathOrFile", "in_file", "name_of", "read_bytes", "read_pieces", "read_text"]
 
-_OPEN: dict[str, Callable[[Path], IO[bytes]]] = {
-    ".gz": gzip.open,
-    ".xz": lzma.open,
-    ".bz2": bz2.open,
+_OPEN: dict[str, Callable[[Path], Any]] = {
+    ".gz": gzip.GzipFile,
+    ".xz": lzma.LZMAFile,
+    ".bz2": bz2.BZ2File,
 }
 
 PathOrFile = str | os.PathLike[str] | IO[Any]
