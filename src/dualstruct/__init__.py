@@ -10,7 +10,13 @@ SequenceTagger(C=1.0)
 
 from dualstruct.drawing import draw_tree, tree_svg
 from dualstruct.errors import DualstructError, InputError, NotFittedError
-from dualstruct.estimators import SequenceTagger, StructuredSVM
+from dualstruct.estimators import (
+    DependencyParser,
+    ParsingPipeline,
+    SequenceTagger,
+    StructuredSVM,
+    load_model,
+)
 from dualstruct.features import CSRSequences
 from dualstruct.files.columns import read_columns, write_columns
 from dualstruct.files.conllu import Treebank, iter_conllu, read_conllu, write_conllu
@@ -54,12 +60,14 @@ __all__ = [
     "CustomStructure",
     "CuttingPlane",
     "DCDLight",
+    "DependencyParser",
     "DualstructError",
     "ExponentiatedGradient",
     "FitResult",
     "FrankWolfe",
     "InputError",
     "NotFittedError",
+    "ParsingPipeline",
     "Pegasos",
     "Perceptron",
     "Problem",
@@ -74,6 +82,7 @@ __all__ = [
     "evaluate_trees",
     "fit",
     "iter_conllu",
+    "load_model",
     "read_columns",
     "read_conllu",
     "tree_svg",

@@ -294,6 +294,8 @@ class Chain(Structure):
 class Tree(Structure):
     max_labels: int
     max_words: int
+    @property
+    def stride(self) -> int: ...
     def __init__(
         self,
         table: TokenTable,

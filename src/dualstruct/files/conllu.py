@@ -44,7 +44,8 @@ FILE_COLUMN = {
     "misc": 9,
 }
 _HEAD = 6
-_TABLE_COLUMN = {name: place for place, name in enumerate(FILE_COLUMN)}
+#: And their place in the core's table.
+TABLE_COLUMN = {name: place for place, name in enumerate(FILE_COLUMN)}
 _NO_FAULT, _NO_HEAD, _TWO_ROOTS, _CYCLE = range(4)
 
 
@@ -175,7 +176,7 @@ class Treebank(Sequence[ConlluSentence]):
         self._places = places
 
     def __getattr__(self, name: str) -> ColumnSentences:
-        if name not in _TABLE_COLUMN:
+        if name not in TABLE_COLUMN:
             raise AttributeError(f"a Treebank has no {name!r}")
         return self.columns(name)
 
@@ -186,7 +187,7 @@ class Treebank(Sequence[ConlluSentence]):
         >>> load_english().columns("forms", "upos")[0][0]
         ('The', 'DET')
         """
-        return ColumnSentences(self.table, [_TABLE_COLUMN[name] for name in names])
+        return ColumnSentences(self.table, [TABLE_COLUMN[name] for name in names])
 
     @classmethod
     def from_columns(
@@ -229,7 +230,8 @@ class Treebank(Sequence[ConlluSentence]):
         heads : optional
             An array with an entry for each word, or a list for each sentence; -1 writes ``_``.
         columns : optional
-            A list of strings for each sentence, or None to leave the column alone.
+            A list of strings for each sentence; or the number of each word's string, and the
+            strings; or None to leave the column alone.
         """
         changed = []
         words = len(self.heads)
@@ -257,6 +259,11 @@ class Treebank(Sequence[ConlluSentence]):
         return np.fromiter(chain.from_iterable(heads), np.int32, len(self.heads))
 
     def _encoded(self, given: Any, name: str) -> tuple[NDArray[np.int32], list[str]]:
+        if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], np.ndarray):
+            numbers_of_words, strings = given
+            if len(numbers_of_words) != len(self.heads):
+                raise InputError(f"{len(self.heads)} words, but {len(numbers_of_words)} {name}")
+            return np.ascontiguousarray(numbers_of_words, dtype=np.int32), list(strings)
         self._check_lengths(given, name)
         if isinstance(given, ColumnSentences):
             return given.encoded()
@@ -300,7 +307,7 @@ class Treebank(Sequence[ConlluSentence]):
             return self.select(range(len(self))[index])
         i = range(len(self))[index]
         begin, end = (int(at) for at in self.sentences[i : i + 2])
-        columns = {name: self.table.cells(at, begin, end) for name, at in _TABLE_COLUMN.items()}
+        columns = {name: self.table.cells(at, begin, end) for name, at in TABLE_COLUMN.items()}
         comments, others = self._other_lines(i)
         heads = self.heads[begin:end].tolist()
         return ConlluSentence(heads=heads, comments=comments, others=others, **columns)
@@ -479,25 +486,40 @@ def iter_conllu(path: PathOrFile, *, piece: int = 1 << 20) -> Iterator[Treebank]
     578
     """
     name = name_of(path)
+    empty = True
+    held, held_lines = b"", 0
+    for block, before in blocks(read_pieces(path, piece)):
+        treebank = Treebank(held + block, name, lines=before - held_lines)
+        if len(treebank):
+            empty = False
+            held, held_lines = b"", 0
+            yield treebank
+        else:  # comments without words belong to the sentence after them
+            held += block
+            held_lines = held.count(b"\n")
+    if empty:
+        raise InputError(f"{name}: there are no words in it")
+    if held:
+        yield Treebank(held, name)
+
+
+def blocks(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
+    """Whole sentences: the same bytes cut behind blank lines, and the lines before each block."""
     held = b""
     before = 0
-    for more in read_pieces(path, piece):
+    for more in pieces:
         # A blank line may lie across the border of two pieces.
         searched = max(len(held) - 2, 0)
         held += more
-        cut = max(held.rfind(b"\n\n", searched) + 2, held.rfind(b"\n\r\n", searched) + 3)
-        if cut < 4:  # rfind found nothing
+        unix, windows = held.rfind(b"\n\n", searched), held.rfind(b"\n\r\n", searched)
+        if max(unix, windows) < 0:
             continue
-        whole = Treebank(held[:cut], name, lines=before)
-        if len(whole):  # comments without words belong to the sentence after them
-            yield whole
-            before += held.count(b"\n", 0, cut)
-            held = held[cut:]
+        cut = unix + 2 if unix > windows else windows + 3
+        yield held[:cut], before
+        before += held.count(b"\n", 0, cut)
+        held = held[cut:]
     if held:
-        rest = Treebank(held, name, lines=before)
-        if not len(rest) and not before:
-            raise InputError(f"{name}: there are no words in it")
-        yield rest
+        yield held, before
 
 
 def write_conllu(
