@@ -60,7 +60,7 @@ def draw_tree(
     if len(pieces) > MOST_PIECES:
         return _indented(texts, numbers, labels)
     lines = _draw_lines(layout)
-    borders = _borders(layout, pieces, len(lines[0]) if lines else layout.width)
+    borders = _borders(layout, pieces, columns)
     placed = _place_labels(layout, lines, borders)
     drawn = [
         _piece(layout, lines, placed, words_here, border)
@@ -112,10 +112,19 @@ def _draw_lines(layout: Layout) -> list[list[int]]:
     return cells
 
 
-def _borders(layout: Layout, pieces: list[tuple[int, int]], width: int) -> list[tuple[int, int]]:
-    """The first column of each piece and the one behind its last."""
-    starts = [layout.starts[first] for first, _ in pieces]
-    return list(zip(starts, [*starts[1:], width], strict=True))
+def _borders(layout: Layout, pieces: list[tuple[int, int]], columns: int) -> list[tuple[int, int]]:
+    """The first column of each piece and the one behind its last.
+
+    Columns before the next piece that do not fit are left out: only arcs that run on are there.
+    """
+    borders = []
+    for first, last in pieces:
+        begin = layout.starts[first]
+        end = max(begin + columns, layout.starts[last] + layout.widths[last])
+        if last + 1 < len(layout.starts):
+            end = min(end, layout.starts[last + 1])
+        borders.append((begin, end))
+    return borders
 
 
 def _place_labels(
@@ -195,7 +204,7 @@ def _label_place(arc: Arc, label: str, row: list[int], begin: int, end: int) -> 
         return None
     if arc.is_root:
         inside = begin <= arc.left < end
-        return max(arc.left - width // 2, begin) if inside else None
+        return max(min(arc.left - width // 2, end - width), begin) if inside else None
     left, right = max(arc.left + 1, begin), min(arc.right, end)
     places = range(left, right - width + 1)
     if not places:

@@ -74,9 +74,9 @@ class ParsingPipeline(Parameters):
     >>> from dualstruct.datasets import load_english
     >>> quick = DependencyParser(hash_bits=16, passes=3)
     >>> pipeline = ParsingPipeline(parser=quick, folds=2).fit(load_english("train"))
-    >>> [sentence] = pipeline.predict([["Tom", "sold", "two", "boats", "."]])
+    >>> [sentence] = pipeline.predict([["She", "sold", "two", "boats", "."]])
     >>> sentence.upos, sentence.heads
-    (['PROPN', 'VERB', 'NUM', 'NOUN', 'PUNCT'], [2, 0, 4, 2, 2])
+    (['PRON', 'VERB', 'NUM', 'NOUN', 'PUNCT'], [2, 0, 4, 2, 2])
     """
 
     model_format = "dualstruct pipeline"
