@@ -78,9 +78,10 @@ class DependencyParser(Estimator[TreeModel]):
         ``dev`` until the score has not improved for ``patience`` passes.
     patience : int
         Passes without a better development score.
-    hash_bits : int
+    hash_bits : int, optional
         Features are hashed into 2**hash_bits rows of 16 weights, and a sixteenth as many rows
-        with a weight for each relation: 20 takes 64 MB and some more.
+        with a weight for each relation: 20 takes 64 MB and some more. By default it grows with
+        the training data, from 16 to 20.
     label_cost : float
         The cost of a wrong relation at the right head; a wrong head costs 1.
     bad_trees : {"error", "skip"}
@@ -143,7 +144,7 @@ class DependencyParser(Estimator[TreeModel]):
         passes: int | None = None,
         seconds: float | None = None,
         patience: int = 5,
-        hash_bits: int = 20,
+        hash_bits: int | None = None,
         label_cost: float = 1.0,
         bad_trees: str = "error",
         minimum_risk: float | None = None,
@@ -233,7 +234,7 @@ class DependencyParser(Estimator[TreeModel]):
                 raise InputError(f"{name} is {getattr(self, name)!r}, not True, False or 'auto'")
         if self.bad_trees not in ("error", "skip"):
             raise InputError(f"bad_trees is {self.bad_trees!r}, not error or skip")
-        if not 8 <= self.hash_bits <= 28:
+        if self.hash_bits is not None and not 8 <= self.hash_bits <= 28:
             raise InputError(f"hash_bits is {self.hash_bits}; it must be 8 to 28")
         return super()._settings()
 
@@ -254,14 +255,16 @@ class DependencyParser(Estimator[TreeModel]):
         return treebank
 
     def _shape(self, treebank: Treebank) -> TreeShape:
-        crossing = int(treebank.crossing_arcs().sum()) / len(treebank.heads)
+        words = len(treebank.heads)
+        crossing = int(treebank.crossing_arcs().sum()) / words
+        bits = self.hash_bits or min(max(words.bit_length() + 4, 16), 20)
         return TreeShape(
             projective=crossing < CROSSING if self.projective == "auto" else bool(self.projective),
             single_root=not treebank.faults(single_root=True)
             if self.single_root == "auto"
             else bool(self.single_root),
-            line_bits=self.hash_bits,
-            label_bits=max(self.hash_bits - 4, 4),
+            line_bits=bits,
+            label_bits=bits - 4,
             label_cost=self.label_cost,
         )
 
@@ -323,6 +326,11 @@ class DependencyParser(Estimator[TreeModel]):
     def classes_(self) -> NDArray[np.str_]:
         """The relations."""
         return np.array(self._trained().labels.names)
+
+    @property
+    def sources_(self) -> tuple[str, ...]:
+        """What the features look at, besides clusters."""
+        return self._trained().sources
 
     @property
     def projective_(self) -> bool:

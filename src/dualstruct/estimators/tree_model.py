@@ -24,6 +24,8 @@ SOURCES = {
     "fine": "xpos",
     "morphology": "feats",
 }
+#: And what it is called in messages.
+NAMES = {"lemma": "lemmas", "coarse": "UPOS tags", "fine": "XPOS tags", "morphology": "FEATS"}
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,11 @@ class TreeModel:
         empty = make_tree(Treebank(b""), sources, clusters, len(labels), shape, between)
         w = np.asarray(arrays["weights"])
         if "places" in arrays:
+            places = arrays["places"]
+            if len(places) and int(places.max()) >= empty.core.dimension:
+                raise InputError("there are weights for more relations or features than it has")
             w = np.zeros(empty.core.dimension, dtype=np.float32)
-            w[arrays["places"]] = arrays["weights"]
+            w[places] = arrays["weights"]
         return cls(labels, sources, clusters, between, shape, empty.new_weights(w))
 
 
@@ -142,8 +147,8 @@ def check_sources(treebank: Treebank, sources: tuple[str, ...]) -> None:
     """Refuse sentences without something that the model was trained to look at."""
     for name in sources:
         strings = treebank.table.strings(TABLE_COLUMN[SOURCES[name]])
-        if name != "form" and len(treebank) and not set(strings) - {"_"}:
+        if name in NAMES and len(treebank) and not set(strings) - {"_"}:
             raise InputError(
-                f"{treebank.name}: the column {SOURCES[name].upper()} is empty, but the parser was "
-                "trained with it; fill it (a tag+parse model does), or train without it"
+                f"{treebank.name}: there are no {NAMES[name]}, but the parser was trained with "
+                "them; train without them, or a model for tag+parse, which starts from words"
             )
