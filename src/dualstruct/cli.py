@@ -507,7 +507,7 @@ def inspect(
 
 @app.command()
 def demo() -> None:
-    """Train on the corpus that comes with dualstruct, and tag a few new sentences."""
+    """Train on the corpus that comes with dualstruct, and tag and parse new sentences."""
     from dualstruct.demo import run_demo
 
     run_demo()
