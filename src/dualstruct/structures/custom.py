@@ -291,6 +291,7 @@ class Calls:
         self.hash_bits = template.hash_bits or 0
         self.learns_names = Y is not None and not template._frozen
         self.skipped: Counter[int] = Counter()
+        self.failures: dict[int, BaseException] = {}  # why an example was skipped first
         self._size = template._size
         self._go_on = template.on_error == "skip"
         self._weights: WeakValueDictionary[int, _core.Weights] = WeakValueDictionary()
@@ -329,11 +330,12 @@ class Calls:
 
     def skips(self, i: int, method: str, error: BaseException) -> bool:
         """Whether to go on after an error; it gets to know where it happened."""
-        if self._go_on and isinstance(error, Exception):
-            self.skipped[i] += 1
-            return True
         if not isinstance(error, BadAnswerError):
             note(error, f"in {method}, {name_example(i, self.X[i])}")
+        if self._go_on and isinstance(error, Exception):
+            self.skipped[i] += 1
+            self.failures.setdefault(i, error)
+            return True
         return False
 
 
@@ -376,6 +378,15 @@ class CustomExamples(Structure):
     def skipped(self) -> Mapping[int, int]:  # type: ignore[override]
         """How often each example was left out because one of the methods failed."""
         return self._calls.skipped
+
+    @property
+    def failures(self) -> Mapping[int, BaseException]:
+        """Why an example was left out first."""
+        return self._calls.failures
+
+    @property
+    def is_compiled(self) -> bool:
+        return self._compiled is not None
 
     def new_weights(self, values: NDArray[np.float32] | None = None) -> _core.Weights:
         w = super().new_weights(values)
