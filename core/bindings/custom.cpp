@@ -2,6 +2,7 @@
 // decoder may also be a C function, which is called without the GIL.
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include <cmath>
 #include <memory>

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.structures.base import Structure
-from dualstruct.structures.custom import CustomExamples, CustomStructure, key_of
+from dualstruct.structures.custom import CustomExamples, CustomStructure, key_of, told
 from dualstruct.structures.template import Template
 
 #: How much better a known output must be than the decoded one, relative to what they add up from.
@@ -201,7 +201,7 @@ class _Check:
         """Whether a method raised or returned what cannot be used; then that is a mistake."""
         if self.custom is None or i not in self.custom.failures:
             return False
-        self.mistake(told(self.custom.failures[i]), i)
+        self.mistake(self.custom.failures[i], i)
         return True
 
     def _decoded(self, i: int) -> list[NDArray[np.int32]]:
@@ -368,15 +368,6 @@ class _Check:
                 self.mistake("features change x", i)
         except Exception as error:
             self.mistake(told(error), i)
-
-
-def told(error: BaseException) -> str:
-    """An exception in one line, without the example's name."""
-    notes = [text.split(", example")[0] for text in getattr(error, "__notes__", [])]
-    text = str(error).split(": ", 1)[1] if str(error).startswith("example ") else str(error)
-    if isinstance(error, InputError):
-        return text
-    return " ".join([*notes[:1], "raised", f"{type(error).__name__}: {text}"])
 
 
 def copied(value: Any) -> Any:

@@ -291,7 +291,8 @@ class Calls:
         self.hash_bits = template.hash_bits or 0
         self.learns_names = Y is not None and not template._frozen
         self.skipped: Counter[int] = Counter()
-        self.failures: dict[int, BaseException] = {}  # why an example was skipped first
+        # Why an example was skipped first; an exception itself would keep all of training alive.
+        self.failures: dict[int, str] = {}
         self._size = template._size
         self._go_on = template.on_error == "skip"
         self._weights: WeakValueDictionary[int, _core.Weights] = WeakValueDictionary()
@@ -334,7 +335,7 @@ class Calls:
             note(error, f"in {method}, {name_example(i, self.X[i])}")
         if self._go_on and isinstance(error, Exception):
             self.skipped[i] += 1
-            self.failures.setdefault(i, error)
+            self.failures.setdefault(i, told(error))
             return True
         return False
 
@@ -380,7 +381,7 @@ class CustomExamples(Structure):
         return self._calls.skipped
 
     @property
-    def failures(self) -> Mapping[int, BaseException]:
+    def failures(self) -> Mapping[int, str]:
         """Why an example was left out first."""
         return self._calls.failures
 
@@ -505,6 +506,15 @@ def note(error: BaseException, where: str) -> None:
         error.__notes__ = [*getattr(error, "__notes__", []), where]
 
 
+def told(error: BaseException) -> str:
+    """An exception in one line, without the example's name."""
+    text = str(error)
+    if isinstance(error, BadAnswerError):
+        return text.split(": ", 1)[1]
+    notes = [where.split(", example")[0] for where in getattr(error, "__notes__", [])]
+    return " ".join([*notes[-1:], "raised", f"{type(error).__name__}: {text}"])
+
+
 def not_features(found: Any) -> str:
     return (
         f"returned {type(found).__name__}; features are a dict, a scipy sparse row or a numpy "
@@ -529,12 +539,8 @@ def _address_of(function: Any) -> int:
         return function
     if hasattr(function, "address"):  # Numba's cfunc
         return int(function.address)
-    import ctypes
+    if hasattr(function, "restype"):  # a function pointer of ctypes
+        import ctypes
 
-    try:
-        address = ctypes.cast(function, ctypes.c_void_p).value
-    except ctypes.ArgumentError:
-        address = None
-    if not address:
-        raise InputError("a compiled decoder is an address, a ctypes function or a Numba cfunc")
-    return address
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
+    raise InputError("a compiled decoder is an address, a ctypes function or a Numba cfunc")
