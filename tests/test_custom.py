@@ -25,7 +25,7 @@ from dualstruct import (
 )
 from dualstruct.datasets import make_chains
 from dualstruct.estimators.params import Parameters
-from dualstruct.losses import LOSSES
+from dualstruct.losses import LOSSES, SoftmaxMargin
 from dualstruct.solvers import DCD, MIRA, SDM, SOLVERS
 from naive_custom import Orders
 
@@ -668,9 +668,49 @@ def test_models_are_saved_without_code_and_loaded_with_the_structure(tmp_path):
     np.testing.assert_array_equal(loaded.w_, vector.w_)
     with pytest.raises(InputError, match="does not fit this structure"):
         StructuredSVM.load(tmp_path / "vector", Orders(dimension=4))
+    smooth = StructuredSVM(
+        Orders(expectation=True), SoftmaxMargin(2.0, 0.5), passes=2, averaged=False
+    ).fit(X, Y)
+    smooth.save(tmp_path / "smooth")
+    loaded = StructuredSVM.load(tmp_path / "smooth", Orders(expectation=True))
+    assert (loaded.loss, loaded.beta, loaded.gamma) == ("softmax_margin", 2.0, 0.5)
     (tmp_path / "vector").write_bytes((tmp_path / "vector").read_bytes()[:-3])
     with pytest.raises(InputError):
         StructuredSVM.load(tmp_path / "vector", Orders())
+
+
+def test_inputs_may_be_rows_of_a_sparse_matrix():
+    import scipy.sparse
+
+    class Sparse(CustomStructure):
+        def decode(self, w, x, truth=None, cost_weight=0):
+            return max((0, 1), key=lambda y: self.value(w, x, y, truth, cost_weight))
+
+        def features(self, x, y):
+            nothing = scipy.sparse.csr_matrix(x.shape)
+            return scipy.sparse.hstack([nothing, x] if y else [x, nothing])
+
+        def cost(self, truth, y):
+            return float(truth != y)
+
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.csr_matrix(rng.random((40, 6)) * (rng.random((40, 6)) < 0.5))
+    Y = (X @ [1.0, -1.0, 0.5, 0.0, 2.0, -2.0] > 0).astype(int)
+    svm = StructuredSVM(Sparse(), C=100.0).fit(X, Y)
+    assert svm.score(X, Y) > 0.95
+    with pytest.raises(InputError, match="40 inputs, but 39 true outputs"):
+        svm.score(X, Y[1:])
+
+
+def test_failures_outside_of_training_say_where():
+    X, Y = make_orders(n=8)
+    structure = Broken("raises", X[6], dimension=5)
+    structure.truth = None
+    with pytest.raises(KeyError, match="in decode, example 3\nin the development data"):
+        StructuredSVM(structure).fit(X[:4], Y[:4], dev=(X[4:], Y[4:]))
+    svm = StructuredSVM(Orders(5), passes=2).fit(X, Y)
+    with pytest.raises(ValueError, match="in cost, example 2"):
+        svm.score(X[:2], [Y[0], (0, 1)])
 
 
 def test_development_data_stop_training_and_the_best_weights_are_kept():

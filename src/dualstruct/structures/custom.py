@@ -223,6 +223,7 @@ class CustomStructure(Template):
         raise InputError(f"no example has any feature: look at features of {type(self).__name__}")
 
     def bind(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> CustomExamples:
+        X = list(X)
         if Y is not None and len(X) != len(Y):
             raise InputError(f"there are {len(X)} inputs, but {len(Y)} true outputs")
         if self._size is None:
