@@ -32,7 +32,7 @@ from dualstruct.solvers import (
     Perceptron,
     RampSDM,
 )
-from dualstruct.structures import Chain, CompiledDecoder, CustomStructure
+from dualstruct.structures import Chain, CompiledDecoder, CustomStructure, check_structure
 
 __version__ = "0.1.0"
 
@@ -66,6 +66,7 @@ __all__ = [
     "Stopping",
     "StructuredSVM",
     "TracePoint",
+    "check_structure",
     "evaluate",
     "fit",
     "read_columns",

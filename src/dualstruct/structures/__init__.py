@@ -2,6 +2,7 @@
 
 from dualstruct.structures.base import Structure
 from dualstruct.structures.chain import Chain, Expectation
+from dualstruct.structures.check import StructureError, StructureReport, check_structure
 from dualstruct.structures.custom import CompiledDecoder, CustomStructure
 from dualstruct.structures.template import Template
 from dualstruct.structures.tree import Tree, TreeColumns, TreeExpectation
@@ -12,8 +13,11 @@ __all__ = [
     "CustomStructure",
     "Expectation",
     "Structure",
+    "StructureError",
+    "StructureReport",
     "Template",
     "Tree",
     "TreeColumns",
     "TreeExpectation",
+    "check_structure",
 ]
