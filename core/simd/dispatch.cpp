@@ -5,13 +5,23 @@
 #include <stdexcept>
 
 #include "structures/chain_kernels.hpp"
+#include "trees/tree_kernels.hpp"
 
 namespace dualstruct {
 
-namespace baseline { extern const ChainKernels chain_kernels; }
+namespace baseline {
+extern const ChainKernels chain_kernels;
+extern const trees::TreeKernels tree_kernels;
+}
 #if DUALSTRUCT_X86
-namespace avx2 { extern const ChainKernels chain_kernels; }
-namespace avx512 { extern const ChainKernels chain_kernels; }
+namespace avx2 {
+extern const ChainKernels chain_kernels;
+extern const trees::TreeKernels tree_kernels;
+}
+namespace avx512 {
+extern const ChainKernels chain_kernels;
+extern const trees::TreeKernels tree_kernels;
+}
 #endif
 
 std::vector<std::string> simd_levels() {
@@ -53,6 +63,14 @@ const ChainKernels& chain_kernels() {
     if (simd_level() == "avx2") return avx2::chain_kernels;
 #endif
     return baseline::chain_kernels;
+}
+
+const trees::TreeKernels& trees::tree_kernels() {
+#if DUALSTRUCT_X86
+    if (simd_level() == "avx512") return avx512::tree_kernels;
+    if (simd_level() == "avx2") return avx2::tree_kernels;
+#endif
+    return baseline::tree_kernels;
 }
 
 }  // namespace dualstruct

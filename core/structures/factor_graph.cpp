@@ -49,6 +49,11 @@ FactorGraph::FactorGraph(std::vector<FactorKind> kinds, graphs::RelaxationOption
     }
 }
 
+int FactorGraph::add_tie(std::vector<std::int32_t> tie) {
+    ties_.push_back(std::move(tie));
+    return static_cast<int>(ties_.size()) - 1;
+}
+
 int FactorGraph::add_shape(std::shared_ptr<const Graph> graph, std::vector<FactorBlock> blocks,
                            std::vector<double> fixed) {
     GraphShape shape{std::move(graph), std::move(blocks), std::move(fixed), {}};
@@ -77,12 +82,18 @@ float FactorGraph::cost(std::int64_t i, int variable, int state) const {
     return e.truth[at(variable)] == state ? 0.0f : 1.0f;
 }
 
-const FactorKind* FactorGraph::kind_of(std::int64_t i, int f) const {
+FactorGraph::Soft FactorGraph::soft(std::int64_t i, int f) const {
     const GraphShape& s = shape(i);
-    const std::int32_t b = s.block_of[at(f)];
-    if (b < 0) return nullptr;
-    const FactorBlock& block = s.blocks[at(b)];
-    return &kinds_[at(block.kind + (f - block.first) * block.kind_step)];
+    const FactorBlock& block = s.blocks[at(s.block_of[at(f)])];
+    const FactorKind& kind = kinds_[at(block.kind + (f - block.first) * block.kind_step)];
+    return {kind.features, kind.configurations, kind.offset, block.tie < 0 ? nullptr : ties_[at(block.tie)].data()};
+}
+
+template <class Visit>
+void FactorGraph::for_soft_factors(std::int64_t i, Visit visit) const {
+    for (const FactorBlock& block : shape(i).blocks) {
+        for (std::int32_t f = block.first; f < block.first + block.count; ++f) visit(f, soft(i, f));
+    }
 }
 
 template <class Visit>
@@ -92,7 +103,7 @@ void FactorGraph::for_features(std::int64_t i, int f, Visit visit) const {
     const BlockFeatures& features = example(i).features[at(b)];
     const std::int64_t row = std::int64_t{f - s.blocks[at(b)].first} * features.row_step;
     if (!features.ids) {
-        const std::int64_t count = kind_of(i, f)->features;
+        const std::int64_t count = soft(i, f).features;
         const float* values = features.values + row * count;
         for (std::int64_t k = 0; k < count; ++k) {
             if (values[k] != 0) visit(k, values[k]);
@@ -106,7 +117,7 @@ void FactorGraph::for_features(std::int64_t i, int f, Visit visit) const {
 
 // row = features · weights: a score for each configuration.
 void FactorGraph::fill_table(const float* w, std::int64_t i, int f, std::vector<float>& row) const {
-    const FactorKind& kind = *kind_of(i, f);
+    const Soft kind = soft(i, f);
     const std::int64_t count = kind.configurations;
     row.assign(at(count), 0.0f);
     const float* weights = w + kind.offset;
@@ -132,14 +143,14 @@ void FactorGraph::fill_scores(const float* w, std::int64_t i, double scale, doub
     buffers.factors = s.fixed;
     for (const FactorBlock& block : s.blocks) {
         for (std::int32_t f = block.first; f < block.first + block.count; ++f) {
-            const FactorKind& kind = *kind_of(i, f);
+            const Soft kind = soft(i, f);
             // Factors that share kind and features share their row.
             if (f == block.first || block.kind_step != 0 || example(i).features[at(s.block_of[at(f)])].row_step != 0) {
                 fill_table(w, i, f, buffers.row);
             }
             double* table = buffers.factors.data() + g.first_score(f);
             for (int entry = 0; entry < g.score_count(f); ++entry) {
-                const int c = configuration(kind, entry);
+                const int c = kind.configuration(entry);
                 table[entry] = c < 0 ? minus_infinity : scale * buffers.row[at(c)];
             }
         }
@@ -185,8 +196,7 @@ bool FactorGraph::allows(std::int64_t i, std::span<const std::int32_t> output) c
             continue;
         }
         const int entry = g.table_entry(f, output);
-        const FactorKind* kind = kind_of(i, f);
-        if (kind ? configuration(*kind, entry) < 0 : extra[at(entry)] == minus_infinity) return false;
+        if (is_soft(i, f) ? soft(i, f).configuration(entry) < 0 : extra[at(entry)] == minus_infinity) return false;
     }
     return true;
 }
@@ -228,8 +238,7 @@ void FactorGraph::walk(std::int64_t i, std::span<const Word> words, Visit visit)
         const auto changed = static_cast<std::int32_t>(words[k]);
         for (std::int32_t l : g.links_of(changed)) {
             const int f = g.factor_of(l);
-            const FactorKind* kind = kind_of(i, f);
-            if (!kind) continue;
+            if (!is_soft(i, f)) continue;
             int true_entry = 0, entry = 0;
             bool first = true;  // a factor is visited at the first of its variables that changed
             for (int other = g.first_link(f); other < g.end_link(f); ++other) {
@@ -241,15 +250,16 @@ void FactorGraph::walk(std::int64_t i, std::span<const Word> words, Visit visit)
                 entry = entry * g.states(v) + state;
             }
             if (!first) continue;
-            const int true_configuration = configuration(*kind, true_entry), found = configuration(*kind, entry);
-            if (true_configuration != found) visit(f, *kind, true_configuration, found);
+            const Soft kind = soft(i, f);
+            const int true_configuration = kind.configuration(true_entry), found = kind.configuration(entry);
+            if (true_configuration != found) visit(f, kind, true_configuration, found);
         }
     }
 }
 
 double FactorGraph::dot(const float* w, std::int64_t i, std::span<const Word> words) const {
     double total = 0;
-    walk(i, words, [&](int f, const FactorKind& kind, int truth, int found) {
+    walk(i, words, [&](int f, const Soft& kind, int truth, int found) {
         const float* weights = w + kind.offset;
         float sum = 0;
         for_features(i, f, [&](std::int64_t feature, float value) {
@@ -262,7 +272,7 @@ double FactorGraph::dot(const float* w, std::int64_t i, std::span<const Word> wo
 }
 
 void FactorGraph::axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const {
-    walk(i, words, [&](int f, const FactorKind& kind, int truth, int found) {
+    walk(i, words, [&](int f, const Soft& kind, int truth, int found) {
         float* weights = w + kind.offset;
         for_features(i, f, [&](std::int64_t feature, float value) {
             float* row = weights + feature * kind.configurations;
@@ -274,14 +284,14 @@ void FactorGraph::axpy(float* w, std::int64_t i, std::span<const Word> words, fl
 
 std::size_t FactorGraph::entries(std::int64_t i, std::span<const Word> words) const {
     std::size_t total = 0;
-    walk(i, words, [&](int f, const FactorKind&, int, int) {
+    walk(i, words, [&](int f, const Soft&, int, int) {
         for_features(i, f, [&](std::int64_t, float) { total += 2; });
     });
     return total;
 }
 
 void FactorGraph::accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const {
-    walk(i, words, [&](int f, const FactorKind& kind, int truth, int found) {
+    walk(i, words, [&](int f, const Soft& kind, int truth, int found) {
         for_features(i, f, [&](std::int64_t feature, float value) {
             const auto row = static_cast<std::uint64_t>(kind.offset + feature * kind.configurations);
             sum.add(row + static_cast<std::uint64_t>(truth), coefficient * value);
@@ -349,26 +359,23 @@ template <class Probability, class Visit>
 void FactorGraph::expected(std::int64_t i, Probability probability, Visit visit) const {
     const Graph& g = graph(i);
     std::vector<float> of_configurations;
-    for (const FactorBlock& block : shape(i).blocks) {
-        for (std::int32_t f = block.first; f < block.first + block.count; ++f) {
-            const FactorKind& kind = *kind_of(i, f);
-            of_configurations.assign(at(kind.configurations), 0.0f);
-            for (int entry = 0; entry < g.score_count(f); ++entry) {
-                const int c = configuration(kind, entry);
-                if (c >= 0) of_configurations[at(c)] += static_cast<float>(probability(g.first_score(f) + entry));
-            }
-            visit(f, kind, of_configurations);
+    for_soft_factors(i, [&](int f, const Soft& kind) {
+        of_configurations.assign(at(kind.configurations), 0.0f);
+        for (int entry = 0; entry < g.score_count(f); ++entry) {
+            const int c = kind.configuration(entry);
+            if (c >= 0) of_configurations[at(c)] += static_cast<float>(probability(g.first_score(f) + entry));
         }
-    }
+        visit(f, kind, of_configurations);
+    });
 }
 
 void FactorGraph::add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const {
     const auto& marginals = static_cast<GraphScratch&>(scratch).marginals;
     const Graph& g = graph(i);
     expected(i, [&](int entry) { return marginals.factors[at(entry)]; },
-             [&](int f, const FactorKind& kind, std::vector<float>& p) {
+             [&](int f, const Soft& kind, std::vector<float>& p) {
                  for (float& value : p) value = -value;
-                 p[at(configuration(kind, g.table_entry(f, example(i).truth)))] += 1;
+                 p[at(kind.configuration(g.table_entry(f, example(i).truth)))] += 1;
                  for_features(i, f, [&](std::int64_t feature, float value) {
                      float* row = target + kind.offset + feature * kind.configurations;
                      for (std::size_t c = 0; c < p.size(); ++c) row[c] += step * value * p[c];
@@ -381,12 +388,12 @@ double FactorGraph::expected_difference_norm2(std::int64_t i, Scratch& scratch) 
     const Graph& g = graph(i);
     const auto probability = [&](int entry) { return buffers.marginals.factors[at(entry)]; };
     std::size_t total = 0;
-    expected(i, probability, [&](int f, const FactorKind&, std::vector<float>& p) {
+    expected(i, probability, [&](int f, const Soft&, std::vector<float>& p) {
         for_features(i, f, [&](std::int64_t, float) { total += p.size(); });
     });
     buffers.sum.reset(total);
-    expected(i, probability, [&](int f, const FactorKind& kind, std::vector<float>& p) {
-        p[at(configuration(kind, g.table_entry(f, example(i).truth)))] -= 1;
+    expected(i, probability, [&](int f, const Soft& kind, std::vector<float>& p) {
+        p[at(kind.configuration(g.table_entry(f, example(i).truth)))] -= 1;
         for_features(i, f, [&](std::int64_t feature, float value) {
             const auto row = static_cast<std::uint64_t>(kind.offset + feature * kind.configurations);
             for (std::size_t c = 0; c < p.size(); ++c) buffers.sum.add(row + c, value * p[c]);
@@ -416,15 +423,12 @@ double FactorGraph::part_marginals(std::int64_t i, std::span<const float> scores
     const auto states = at(g.total_states());
     buffers.variables.assign(scores.begin(), scores.begin() + g.total_states());
     buffers.factors = shape(i).fixed;
-    for (const FactorBlock& block : shape(i).blocks) {
-        for (std::int32_t f = block.first; f < block.first + block.count; ++f) {
-            const FactorKind& kind = *kind_of(i, f);
-            for (int entry = 0; entry < g.score_count(f); ++entry) {
-                const auto k = at(g.first_score(f) + entry);
-                buffers.factors[k] = configuration(kind, entry) < 0 ? minus_infinity : double{scores[states + k]};
-            }
+    for_soft_factors(i, [&](int f, const Soft& kind) {
+        for (int entry = 0; entry < g.score_count(f); ++entry) {
+            const auto k = at(g.first_score(f) + entry);
+            buffers.factors[k] = kind.configuration(entry) < 0 ? minus_infinity : double{scores[states + k]};
         }
-    }
+    });
     const graphs::Scores given{buffers.variables, buffers.factors};
     const auto& found = buffers.inference.marginals(g, given, sum_);
     if (!found.feasible) fail(i, given, graphs::Status::infeasible);
@@ -448,7 +452,7 @@ double FactorGraph::expected_part_cost(std::int64_t i, std::span<const float> ma
 void FactorGraph::add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const {
     const auto states = at(graph(i).total_states());
     expected(i, [&](int entry) { return marginals[states + at(entry)]; },
-             [&](int f, const FactorKind& kind, std::vector<float>& p) {
+             [&](int f, const Soft& kind, std::vector<float>& p) {
                  for_features(i, f, [&](std::int64_t feature, float value) {
                      float* row = w + kind.offset + feature * kind.configurations;
                      for (std::size_t c = 0; c < p.size(); ++c) row[c] += step * value * p[c];
@@ -462,57 +466,48 @@ void FactorGraph::add_part_difference(float* w, std::int64_t i, std::span<const 
 }
 
 void FactorGraph::add_variance(float* target, std::int64_t i) const {
-    for (const FactorBlock& block : shape(i).blocks) {
-        for (std::int32_t f = block.first; f < block.first + block.count; ++f) {
-            const FactorKind& kind = *kind_of(i, f);
-            const auto count = static_cast<float>(kind.configurations);
-            const float variance = std::max(count - 1, 0.5f) / (count * count);
-            for_features(i, f, [&](std::int64_t feature, float value) {
-                float* row = target + kind.offset + feature * kind.configurations;
-                for (std::int64_t c = 0; c < kind.configurations; ++c) row[c] += value * value * variance;
-            });
-        }
-    }
+    for_soft_factors(i, [&](int f, const Soft& kind) {
+        const auto count = static_cast<float>(kind.configurations);
+        const float variance = std::max(count - 1, 0.5f) / (count * count);
+        for_features(i, f, [&](std::int64_t feature, float value) {
+            float* row = target + kind.offset + feature * kind.configurations;
+            for (std::int64_t c = 0; c < kind.configurations; ++c) row[c] += value * value * variance;
+        });
+    });
 }
 
 void FactorGraph::mark_observed(float* marks, std::int64_t i) const {
-    for (const FactorBlock& block : shape(i).blocks) {
-        for (std::int32_t f = block.first; f < block.first + block.count; ++f) {
-            const FactorKind& kind = *kind_of(i, f);
-            const int c = configuration(kind, graph(i).table_entry(f, example(i).truth));
-            for_features(i, f, [&](std::int64_t feature, float) {
-                marks[kind.offset + feature * kind.configurations + c] = 1;
-            });
-        }
-    }
+    for_soft_factors(i, [&](int f, const Soft& kind) {
+        const int c = kind.configuration(graph(i).table_entry(f, example(i).truth));
+        for_features(i, f, [&](std::int64_t feature, float) {
+            marks[kind.offset + feature * kind.configurations + c] = 1;
+        });
+    });
 }
 
 double FactorGraph::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {
     double total = 0;
-    for (const FactorBlock& block : shape(i).blocks) {
-        for (std::int32_t f = block.first; f < block.first + block.count; ++f) {
-            const FactorKind& kind = *kind_of(i, f);
-            const int c = configuration(kind, graph(i).table_entry(f, output));
-            if (c < 0) return minus_infinity;
-            for_features(i, f, [&](std::int64_t feature, float value) {
-                total += double{value} * w[kind.offset + feature * kind.configurations + c];
-            });
+    for_soft_factors(i, [&](int f, const Soft& kind) {
+        const int c = kind.configuration(graph(i).table_entry(f, output));
+        if (c < 0) {
+            total = minus_infinity;
+            return;
         }
-    }
+        for_features(i, f, [&](std::int64_t feature, float value) {
+            total += double{value} * w[kind.offset + feature * kind.configurations + c];
+        });
+    });
     return total;
 }
 
 void FactorGraph::add_features(float* w, std::int64_t i, std::span<const std::int32_t> output, float step) const {
-    for (const FactorBlock& block : shape(i).blocks) {
-        for (std::int32_t f = block.first; f < block.first + block.count; ++f) {
-            const FactorKind& kind = *kind_of(i, f);
-            const int c = configuration(kind, graph(i).table_entry(f, output));
-            if (c < 0) continue;
-            for_features(i, f, [&](std::int64_t feature, float value) {
-                w[kind.offset + feature * kind.configurations + c] += step * value;
-            });
-        }
-    }
+    for_soft_factors(i, [&](int f, const Soft& kind) {
+        const int c = kind.configuration(graph(i).table_entry(f, output));
+        if (c < 0) return;
+        for_features(i, f, [&](std::int64_t feature, float value) {
+            w[kind.offset + feature * kind.configurations + c] += step * value;
+        });
+    });
 }
 
 }  // namespace dualstruct

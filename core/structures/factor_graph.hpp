@@ -1,6 +1,6 @@
 // Factor graphs with features: each example is a graph (core/graphs) whose soft factors have a kind. A kind has
 // weights [features, configurations]; the table of a factor is its features times these weights, with the
-// table's entries tied to configurations where the kind says so (−1: forbidden).
+// table's entries tied to configurations where the factor says so (−1: forbidden).
 //
 // Weights are the kinds', one after the other, without padding. A cut's words are (variable, state) for each
 // variable that differs from the truth, in order of variables.
@@ -20,15 +20,13 @@ namespace dualstruct {
 
 struct FactorKind {
     std::int64_t features = 0, configurations = 0;
-    std::vector<std::int32_t> tie;  // [entries of a table]: a configuration; empty: entries are configurations
-    std::int64_t offset = 0;        // of its weights
+    std::int64_t offset = 0;  // of its weights
 };
 
 // A run of factors that have features: those of factor k are row k·row_step, and its kind is
-// kind + k·kind_step.
+// kind + k·kind_step. Its tie, −1 for none, has a configuration for each entry of a table.
 struct FactorBlock {
-    std::int32_t first, count, kind, kind_step;
-    bool operator==(const FactorBlock&) const = default;
+    std::int32_t first, count, kind, kind_step, tie;
 };
 
 // The features of a block in one example: dense rows, or offsets and ids of sparse ones.
@@ -52,6 +50,7 @@ class FactorGraph final : public Structure {
 public:
     FactorGraph(std::vector<FactorKind> kinds, graphs::RelaxationOptions map, graphs::PropagationOptions sum);
 
+    int add_tie(std::vector<std::int32_t> tie);
     int add_shape(std::shared_ptr<const graphs::Graph> graph, std::vector<FactorBlock> blocks,
                   std::vector<double> fixed);
     // `features` has an entry for each block of the shape. Truth and costs [states of all variables] may be
@@ -101,7 +100,7 @@ public:
                                        Scratch& scratch) const;
 
     const graphs::Graph& graph(std::int64_t i) const { return *shape(i).graph; }
-    const FactorKind& kind(std::size_t k) const { return kinds_[k]; }
+    const std::vector<FactorKind>& kinds() const { return kinds_; }
     // How many times decode was asked, and how many times its answer was not proven the best; the same for
     // sums over graphs with loops that did not come to a stand.
     std::int64_t decoded() const { return decoded_; }
@@ -121,17 +120,22 @@ private:
     const GraphShape& shape(std::int64_t i) const { return shapes_[static_cast<std::size_t>(example(i).shape)]; }
     float cost(std::int64_t i, int variable, int state) const;
 
+    // What a factor has of its kind and its block.
+    struct Soft {
+        std::int64_t features, configurations, offset;
+        const std::int32_t* tie;
+        int configuration(int entry) const { return tie ? tie[entry] : entry; }
+    };
+    bool is_soft(std::int64_t i, int f) const { return shape(i).block_of[static_cast<std::size_t>(f)] >= 0; }
+    Soft soft(std::int64_t i, int f) const;
     // visit(feature, value) for the features of a factor.
     template <class Visit>
     void for_features(std::int64_t i, int f, Visit visit) const;
-    // The kind of a factor; null when it has no features.
-    const FactorKind* kind_of(std::int64_t i, int f) const;
+    template <class Visit>
+    void for_soft_factors(std::int64_t i, Visit visit) const;
     // visit(f, kind, true configuration, the cut's) for each factor whose configurations differ.
     template <class Visit>
     void walk(std::int64_t i, std::span<const Word> words, Visit visit) const;
-    static int configuration(const FactorKind& kind, int entry) {
-        return kind.tie.empty() ? entry : kind.tie[static_cast<std::size_t>(entry)];
-    }
     void fill_scores(const float* w, std::int64_t i, double scale, double cost_weight, Scratch& scratch) const;
     void fill_table(const float* w, std::int64_t i, int f, std::vector<float>& row) const;
     void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const;
@@ -142,6 +146,7 @@ private:
     [[noreturn]] void fail(std::int64_t i, const graphs::Scores& scores, graphs::Status status) const;
 
     std::vector<FactorKind> kinds_;
+    std::vector<std::vector<std::int32_t>> ties_;
     graphs::RelaxationOptions map_;
     graphs::PropagationOptions sum_;
     std::vector<GraphShape> shapes_;

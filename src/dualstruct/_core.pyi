@@ -1,5 +1,6 @@
 """The compiled core. Arrays are C-contiguous; nothing here is public."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -285,6 +286,27 @@ class Chain(Structure):
         self, w: Weights, i: int, beta: float, gamma: float
     ) -> tuple[float, float, NDArray[np.float32], NDArray[np.float32]]: ...
 
+class Tree(Structure):
+    max_labels: int
+    max_words: int
+    def __init__(
+        self,
+        table: TokenTable,
+        columns: Sequence[int],
+        between: list[str],
+        heads: NDArray[np.int32] | None,
+        labels: NDArray[np.int32] | None,
+        n_labels: int,
+        line_bits: int,
+        label_bits: int,
+        projective: bool,
+        single_root: bool,
+        label_cost: float,
+    ) -> None: ...
+    def expectation(
+        self, w: Weights, i: int, beta: float, gamma: float
+    ) -> tuple[float, float, NDArray[np.float32], NDArray[np.float32]]: ...
+
 TermTuple = tuple[str, int, int, int, list[tuple[str, int]]]
 TemplateTuple = tuple[str, list[TermTuple]]
 _Names = tuple[NDArray[np.uint8], NDArray[np.int64]]
@@ -416,3 +438,16 @@ class Graph:
         damping: float,
         tolerance: float,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool, bool, int]: ...
+
+def tree_decode(
+    scores: NDArray[np.float32], projective: bool = True, single_root: bool = True
+) -> NDArray[np.int32]: ...
+def tree_marginals(
+    scores: NDArray[np.float32], projective: bool = True, single_root: bool = True
+) -> tuple[float, NDArray[np.float32]]: ...
+def tree_minimum_risk(
+    marginals: NDArray[np.float32], projective: bool = True, single_root: bool = True
+) -> NDArray[np.int32]: ...
+def tree_k_best(
+    scores: NDArray[np.float32], k: int, projective: bool = True, single_root: bool = True
+) -> list[tuple[float, NDArray[np.int32], NDArray[np.int32]]]: ...
