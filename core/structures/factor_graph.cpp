@@ -215,21 +215,6 @@ void FactorGraph::difference(std::int64_t i, std::span<const std::int32_t> outpu
     d.is_truth = d.words.empty();
 }
 
-bool FactorGraph::is_valid(std::int64_t i, std::span<const Word> words) const {
-    const Graph& g = graph(i);
-    if (words.size() % 2) return false;
-    std::int64_t previous = -1;
-    for (std::size_t k = 0; k < words.size(); k += 2) {
-        const std::int64_t v = words[k];
-        if (v <= previous || v >= g.variables() || words[k + 1] >= static_cast<Word>(g.states(static_cast<int>(v))) ||
-            static_cast<std::int32_t>(words[k + 1]) == example(i).truth[at(v)]) {
-            return false;
-        }
-        previous = v;
-    }
-    return true;
-}
-
 template <class Visit>
 void FactorGraph::walk(std::int64_t i, std::span<const Word> words, Visit visit) const {
     const Graph& g = graph(i);
@@ -255,6 +240,23 @@ void FactorGraph::walk(std::int64_t i, std::span<const Word> words, Visit visit)
             if (true_configuration != found) visit(f, kind, true_configuration, found);
         }
     }
+}
+
+bool FactorGraph::is_valid(std::int64_t i, std::span<const Word> words) const {
+    const Graph& g = graph(i);
+    if (words.size() % 2) return false;
+    std::int64_t previous = -1;
+    for (std::size_t k = 0; k < words.size(); k += 2) {
+        const std::int64_t v = words[k];
+        if (v <= previous || v >= g.variables() || words[k + 1] >= static_cast<Word>(g.states(static_cast<int>(v))) ||
+            static_cast<std::int32_t>(words[k + 1]) == example(i).truth[at(v)]) {
+            return false;
+        }
+        previous = v;
+    }
+    bool allowed = true;
+    walk(i, words, [&](int, const Soft&, int, int found) { allowed = allowed && found >= 0; });
+    return allowed;
 }
 
 double FactorGraph::dot(const float* w, std::int64_t i, std::span<const Word> words) const {
