@@ -214,8 +214,8 @@ void bind_graph_structure(nb::module_& m) {
         .def_prop_ro("decoded", &FactorGraph::decoded)
         .def_prop_ro("inexact", &FactorGraph::inexact)
         .def_prop_ro("unsettled", &FactorGraph::unsettled)
-        .def("allows", [](const FactorGraph& s, std::int64_t i, Input<std::int32_t> output) {
-            return s.allows(i, view(output));
+        .def("violated", [](const FactorGraph& s, std::int64_t i, Input<std::int32_t> output) {
+            return s.violated(i, view(output));
         }, "i"_a, "output"_a)
         .def("best", [](const FactorGraph& s, const Weights& w, std::int64_t i, float cost_weight) {
             graphs::Best best;

@@ -64,6 +64,7 @@ int FactorGraph::add_shape(std::shared_ptr<const Graph> graph, std::vector<Facto
             shape.block_of[at(f)] = static_cast<std::int32_t>(b);
         }
     }
+    forests_ = forests_ && shape.graph->is_forest();
     shapes_.push_back(std::move(shape));
     return static_cast<int>(shapes_.size()) - 1;
 }
@@ -185,20 +186,20 @@ void FactorGraph::decode(const float* w, std::int64_t i, float cost_weight, Scra
     }
 }
 
-bool FactorGraph::allows(std::int64_t i, std::span<const std::int32_t> output) const {
+int FactorGraph::violated(std::int64_t i, std::span<const std::int32_t> output) const {
     const Graph& g = graph(i);
     const GraphShape& s = shape(i);
     double ignored = 0;
     for (int f = 0; f < g.factors(); ++f) {
         const std::span extra(s.fixed.data() + g.first_score(f), at(g.score_count(f)));
         if (g.kind(f) != Kind::table) {
-            if (!g.allows(f, output, extra, ignored)) return false;
+            if (!g.allows(f, output, extra, ignored)) return f;
             continue;
         }
         const int entry = g.table_entry(f, output);
-        if (is_soft(i, f) ? soft(i, f).configuration(entry) < 0 : extra[at(entry)] == minus_infinity) return false;
+        if (is_soft(i, f) ? soft(i, f).configuration(entry) < 0 : extra[at(entry)] == minus_infinity) return f;
     }
-    return true;
+    return -1;
 }
 
 void FactorGraph::difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const {

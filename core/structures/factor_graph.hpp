@@ -64,6 +64,7 @@ public:
     std::int64_t storage() const override { return dimension_; }
     void derive(float*) const override {}
     std::uint64_t layout() const override { return layout_; }
+    bool exact_decoder() const override { return forests_; }
     std::unique_ptr<Scratch> make_scratch() const override;
     std::int64_t output_size(std::int64_t i) const override { return graph(i).variables(); }
 
@@ -106,8 +107,8 @@ public:
     std::int64_t decoded() const { return decoded_; }
     std::int64_t inexact() const { return inexact_; }
     std::int64_t unsettled() const { return unsettled_; }
-    // A known assignment that an answer to this example may be checked against.
-    bool allows(std::int64_t i, std::span<const std::int32_t> output) const;
+    // The first factor that forbids an output, or −1.
+    int violated(std::int64_t i, std::span<const std::int32_t> output) const;
 
 private:
     struct Example {
@@ -153,7 +154,7 @@ private:
     std::vector<Example> examples_;
     std::int64_t dimension_ = 0;
     std::uint64_t layout_ = 0;
-    bool has_truth_ = true;
+    bool has_truth_ = true, forests_ = true;
     mutable std::atomic<std::int64_t> decoded_{0}, inexact_{0}, unsettled_{0};
 };
 
