@@ -100,9 +100,7 @@ class FactorGraph(Structure):
         self.kinds = find_kinds(self.graphs) if kinds is None else dict(kinds)
         self._numbers = {name: k for k, name in enumerate(self.kinds)}
         sizes = np.array(list(self.kinds.values()), dtype=np.int64).reshape(-1, 2)
-        self.core = _core.FactorGraph(
-            sizes, branch, max_iterations, max_nodes, damping, max_sweeps
-        )
+        self.core = _core.FactorGraph(sizes, branch, max_iterations, max_nodes, damping, max_sweeps)
         for name, given in (("true outputs", truth), ("costs", costs)):
             if given is not None and len(given) != len(self.graphs):
                 raise InputError(f"there are {len(self.graphs)} graphs, but {len(given)} {name}")
@@ -389,10 +387,14 @@ class GraphTemplate(Template):
         assert isinstance(bound, FactorGraph)
         flat = bound.decode_all(w, 0.0, threads)
         ends = np.cumsum([len(graph.states) for graph in bound.graphs], dtype=int)
-        return [
-            self.output(x, y)
-            for x, y in zip(bound.inputs, np.split(flat, ends[:-1]), strict=True)
-        ] if len(ends) else []
+        return (
+            [
+                self.output(x, y)
+                for x, y in zip(bound.inputs, np.split(flat, ends[:-1]), strict=True)
+            ]
+            if len(ends)
+            else []
+        )
 
     def predict_k_best(
         self, bound: Structure, w: _core.Weights, k: int

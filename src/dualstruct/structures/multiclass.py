@@ -97,7 +97,9 @@ class MulticlassExamples(Structure):
     def checked_output(self, i: int, output: ArrayLike) -> NDArray[np.int32]:
         values = np.ascontiguousarray(output, dtype=np.int32)
         if values.shape != (1,) or not 0 <= values[0] < self.labels:
-            raise InputError(f"example {i + 1}: {values.tolist()} is not one of {self.labels} labels")
+            raise InputError(
+                f"example {i + 1}: {values.tolist()} is not one of {self.labels} labels"
+            )
         return values
 
     def name_example(self, i: int, part: int) -> str:
@@ -167,7 +169,9 @@ class Multiclass(Template):
         if truth == y:
             return 0.0
         if truth not in self.labels_:
-            raise InputError(f"the label {truth!r} was not in the training data: what it costs is unknown")
+            raise InputError(
+                f"the label {truth!r} was not in the training data: what it costs is unknown"
+            )
         table = cost_matrix(self.cost_values, len(self.labels_))
         return float(table[self.labels_.index(truth), self.labels_.index(y)])
 
@@ -225,7 +229,9 @@ def find_labels(labels: Iterable[Hashable]) -> list[Any]:
     try:
         return sorted(found)
     except TypeError:
-        raise InputError("labels of types that cannot be compared; let all be of one type") from None
+        raise InputError(
+            "labels of types that cannot be compared; let all be of one type"
+        ) from None
 
 
 def number_labels(labels: Iterable[Any], known: Sequence[Any], what: str) -> NDArray[np.int32]:
