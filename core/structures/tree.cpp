@@ -59,8 +59,8 @@ void Tree::decode(const float* w, std::int64_t i, float cost_weight, Scratch& ba
                 labels[truth.label] -= miss;
             }
         }
-        int best = 0;
-        for (int k = 1; k < L; ++k) best = labels[k] > labels[best] ? k : best;
+        std::fill(labels + L, labels + features_.stride(), minus_infinity);
+        const int best = features_.kernels().largest(labels, features_.stride());
         const auto at = static_cast<std::size_t>(h) * nodes + m;
         scratch.arcs[at] = score + labels[best];
         scratch.labels[at] = static_cast<std::uint8_t>(best);

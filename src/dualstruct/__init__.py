@@ -40,7 +40,7 @@ from dualstruct.solvers import (
     Perceptron,
     RampSDM,
 )
-from dualstruct.structures import Chain, CompiledDecoder, CustomStructure
+from dualstruct.structures import Chain, CompiledDecoder, CustomStructure, check_structure
 
 __version__ = "0.1.0"
 
@@ -77,6 +77,7 @@ __all__ = [
     "StructuredSVM",
     "TracePoint",
     "Treebank",
+    "check_structure",
     "draw_tree",
     "evaluate",
     "evaluate_trees",

@@ -421,21 +421,6 @@ class AttributeFeatures:
     def restore(self, name_bytes: NDArray[np.uint8], name_offsets: NDArray[np.int64]) -> None: ...
     def select(self, keep: NDArray[np.uint8]) -> None: ...
 
-def tree_decode(
-    scores: NDArray[np.float32], projective: bool = True, single_root: bool = True
-) -> NDArray[np.int32]: ...
-def tree_marginals(
-    scores: NDArray[np.float32], projective: bool = True, single_root: bool = True
-) -> tuple[float, NDArray[np.float32]]: ...
-def tree_minimum_risk(
-    marginals: NDArray[np.float32], projective: bool = True, single_root: bool = True
-) -> NDArray[np.int32]: ...
-def tree_k_best(
-    scores: NDArray[np.float32], k: int, projective: bool = True, single_root: bool = True
-) -> list[tuple[float, NDArray[np.int32], NDArray[np.int32]]]: ...
-
-class Factor: ...
-
 class Graph:
     def __init__(self) -> None: ...
     @property
@@ -453,7 +438,14 @@ class Graph:
     def add_count(self, literals: NDArray[np.int32], least: int, most: int) -> None: ...
     def add_or_out(self, literals: NDArray[np.int32]) -> None: ...
     def add_python_factor(self, factor: Any, literals: NDArray[np.int32]) -> None: ...
-    def add_factor(self, factor: Factor, literals: NDArray[np.int32], extras: int) -> None: ...
+    def add_tree(
+        self,
+        words: int,
+        arcs: NDArray[np.int32],
+        literals: NDArray[np.int32],
+        projective: bool,
+        single_root: bool,
+    ) -> None: ...
     def finish(self) -> None: ...
     def score(
         self,
@@ -481,3 +473,69 @@ class Graph:
         damping: float,
         tolerance: float,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool, bool, int]: ...
+
+def tree_decode(
+    scores: NDArray[np.float32], projective: bool = True, single_root: bool = True
+) -> NDArray[np.int32]: ...
+def tree_marginals(
+    scores: NDArray[np.float32], projective: bool = True, single_root: bool = True
+) -> tuple[float, NDArray[np.float32]]: ...
+def tree_minimum_risk(
+    marginals: NDArray[np.float32], projective: bool = True, single_root: bool = True
+) -> NDArray[np.int32]: ...
+def tree_k_best(
+    scores: NDArray[np.float32], k: int, projective: bool = True, single_root: bool = True
+) -> list[tuple[float, NDArray[np.int32], NDArray[np.int32]]]: ...
+
+class FactorGraph(Structure):
+    def __init__(
+        self,
+        kinds: NDArray[np.int64],
+        branch: bool,
+        max_iterations: int,
+        max_nodes: int,
+        damping: float,
+        sum_iterations: int,
+    ) -> None: ...
+    @property
+    def decoded(self) -> int: ...
+    @property
+    def inexact(self) -> int: ...
+    @property
+    def unsettled(self) -> int: ...
+    def add_tie(self, tie: NDArray[np.int32]) -> int: ...
+    def add_shape(
+        self, graph: Graph, blocks: NDArray[np.int32], fixed: NDArray[np.float64]
+    ) -> int: ...
+    def add_example(
+        self,
+        shape: int,
+        rows: list[
+            tuple[NDArray[np.float32], NDArray[np.int32] | None, NDArray[np.int64] | None, int]
+        ],
+        truth: NDArray[np.int32] | None,
+        costs: NDArray[np.float32] | None,
+    ) -> None: ...
+    def violated(self, i: int, output: NDArray[np.int32]) -> int: ...
+    def best(
+        self, w: Weights, i: int, cost_weight: float
+    ) -> tuple[NDArray[np.int32], float, float, bool, int, int]: ...
+    def marginals(
+        self, w: Weights, i: int, beta: float, gamma: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool, bool, int]: ...
+
+class Multiclass(Structure):
+    def __init__(
+        self,
+        examples: int,
+        features: int,
+        labels: int,
+        values: NDArray[np.float32],
+        offsets: NDArray[np.int64] | None,
+        ids: NDArray[np.int32] | None,
+        truth: NDArray[np.int32] | None,
+        cost: NDArray[np.float32],
+    ) -> None: ...
+    @property
+    def stride(self) -> int: ...
+    def scores(self, w: Weights) -> NDArray[np.float32]: ...
