@@ -42,6 +42,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 Threads = Annotated[int, typer.Option(min=1, help="Threads for inference.")]
 
 
+#: Headings in the help of train.
+TAGGERS = "Options of taggers"
+PARSERS = "Options of parsers"
 #: For taggers; parsers have one of their own.
 _DEFAULT_C = 0.1
 
@@ -81,7 +84,11 @@ def train(
         Path | None, typer.Option(help="Development data: keep the weights that do best on it.")
     ] = None,
     features: Annotated[
-        str, typer.Option(help="auto, a preset (chunking, pos, ner, ner-pos) or a template file.")
+        str,
+        typer.Option(
+            help="auto, a preset (chunking, pos, ner, ner-pos) or a template file.",
+            rich_help_panel=TAGGERS,
+        ),
     ] = "auto",
     loss: Annotated[
         str,
@@ -96,7 +103,7 @@ def train(
         float | None,
         typer.Option(
             "-C",
-            help="The weight of one sentence's loss; by default 0.1 for taggers, 0.01 for parsers.",
+            help="The weight of one sentence's loss; 0.1, for parsers 0.01.",
         ),
     ] = None,
     gap: Annotated[
@@ -112,12 +119,21 @@ def train(
     hash_bits: Annotated[
         int | None, typer.Option(help="Hash features into 2^b weights, without a dictionary.")
     ] = None,
-    min_count: Annotated[int, typer.Option(help="Leave out features seen fewer times.")] = 1,
+    min_count: Annotated[
+        int, typer.Option(help="Leave out features seen fewer times.", rich_help_panel=TAGGERS)
+    ] = 1,
     constraints: Annotated[
-        str, typer.Option(help="auto, none, iob1, iob2, bilou or bioes: which labels may follow.")
+        str,
+        typer.Option(
+            help="auto, none, iob1, iob2, bilou or bioes: which labels may follow.",
+            rich_help_panel=TAGGERS,
+        ),
     ] = "auto",
     scheme: Annotated[
-        str | None, typer.Option(help="Learn in this label scheme, for instance bilou.")
+        str | None,
+        typer.Option(
+            help="Learn in this label scheme, for instance bilou.", rich_help_panel=TAGGERS
+        ),
     ] = None,
     label_column: LabelColumn = -1,
     columns: Columns = None,
@@ -126,21 +142,42 @@ def train(
         typer.Option(help="Keep the average of the weights over all steps (parsers do)."),
     ] = None,
     projective: Annotated[
-        str, typer.Option(help="auto, yes or no: whether arcs of trees may not cross.")
+        str,
+        typer.Option(
+            help="auto, yes or no: whether arcs of trees may not cross.", rich_help_panel=PARSERS
+        ),
     ] = "auto",
     single_root: Annotated[
-        str, typer.Option(help="auto, yes or no: whether trees have one word under the root.")
+        str,
+        typer.Option(
+            help="auto, yes or no: whether trees have one word under the root.",
+            rich_help_panel=PARSERS,
+        ),
     ] = "auto",
-    lemma: Annotated[bool, typer.Option(help="Let the parser look at lemmas.")] = True,
-    morphology: Annotated[bool, typer.Option(help="Let the parser look at morphology.")] = True,
+    lemma: Annotated[
+        bool, typer.Option(help="Let the parser look at lemmas.", rich_help_panel=PARSERS)
+    ] = True,
+    morphology: Annotated[
+        bool, typer.Option(help="Let the parser look at morphology.", rich_help_panel=PARSERS)
+    ] = True,
     clusters: Annotated[
-        Path | None, typer.Option(help="Brown clusters for the parser: path, word, count.")
+        Path | None,
+        typer.Option(
+            help="Brown clusters for the parser: path, word, count.", rich_help_panel=PARSERS
+        ),
     ] = None,
     bad_trees: Annotated[
-        str, typer.Option(help="error or skip: what to do with sentences that are no trees.")
+        str,
+        typer.Option(
+            help="error or skip: what to do with sentences that are no trees.",
+            rich_help_panel=PARSERS,
+        ),
     ] = "error",
     folds: Annotated[
-        int, typer.Option(help="In how many parts tag+parse tags its training sentences.")
+        int,
+        typer.Option(
+            help="In how many parts tag+parse tags its training sentences.", rich_help_panel=PARSERS
+        ),
     ] = 5,
     start: Annotated[
         Path | None, typer.Option("--start", help="Go on from this model instead of from zero.")

@@ -16,7 +16,12 @@ from typing import Any
 
 from dualstruct.drawing import draw_tree, tree_svg
 from dualstruct.errors import InputError
-from dualstruct.estimators import DependencyParser, ParsingPipeline, PipelineScores
+from dualstruct.estimators import (
+    DependencyParser,
+    ParsingPipeline,
+    PipelineScores,
+    SequenceTagger,
+)
 from dualstruct.files.conllu import (
     ConlluSentence,
     Treebank,
@@ -69,7 +74,11 @@ def train(
     started = time.perf_counter()
     with _warnings_shown():
         if folds is not None:
-            model = ParsingPipeline(folds=folds, parser=parser, verbose=settings["verbose"])
+            shared = {name: settings[name] for name in ("seed", "threads", "verbose")}
+            tagger = SequenceTagger(**shared, unseen_labels="count")
+            model = ParsingPipeline(
+                folds=folds, tagger=tagger, parser=parser, verbose=settings["verbose"]
+            )
             model.fit(treebank, dev=held_out)
             parser = model.parser_
             split["taggers"] = time.perf_counter() - started - parser.result_.seconds
