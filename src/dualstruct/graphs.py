@@ -1,0 +1,461 @@
+"""Factor graphs: variables with states, tables that score them, hard factors that constrain them.
+
+    score(y) = Σ_tables table[y of its variables],  for every y that satisfies the hard factors
+
+The best assignment comes from max-product where the graph has no loops and from AD3 (Martins et
+al. 2015) elsewhere; marginals from sum-product. Answers say whether they are exact. The core does
+the work (core/graphs); this builds graphs and names what is wrong with them. A graph whose tables
+are scored by features and weights is an example of :class:`dualstruct.structures.FactorGraph`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from dualstruct import _core
+from dualstruct.errors import InputError
+
+#: Tables beyond this size are refused: they would be scanned entry by entry.
+MAX_TABLE = 1_000_000
+
+
+class Literal(NamedTuple):
+    """Something that is on or off: a variable is in a state, or (negated) is in another one."""
+
+    variable: int
+    state: int = 1
+    negated: bool = False
+
+
+#: A literal, (variable, state), or the number of a variable with two states: on in state 1.
+LiteralLike = Literal | tuple[int, int] | int
+
+
+class OwnFactor(Protocol):
+    """What a factor of the user's has to offer; scores are those of its literals being on.
+
+    It may also have ``score(on) -> float``, which scores a configuration by itself (−∞ forbids it),
+    and ``marginals(scores) -> (marginals, log_partition)``, which sum-product needs.
+    """
+
+    def maximise(self, scores: NDArray[np.float64]) -> ArrayLike | None:
+        """The best allowed configuration: 0 or 1 for every literal; None if there is none."""
+
+
+class Best(NamedTuple):
+    """The best assignment found, and what is known about it."""
+
+    assignment: NDArray[np.int32]  #: [variables]
+    score: float
+    bound: float  #: no assignment scores more
+    exact: bool  #: proven the best: the graph has no loops, or score = bound
+    iterations: int  #: of AD3; 0 on graphs without loops
+    nodes: int  #: of branch and bound
+
+
+class Marginals(NamedTuple):
+    """What p(y) ∝ exp score(y) says of every variable and every table."""
+
+    variables: list[NDArray[np.float64]]  #: p(v is in state s)
+    factors: list[
+        NDArray[np.float64]
+    ]  #: p(entry) in the shape of the table; empty for hard factors
+    log_partition: float  #: Bethe's estimate where it is not exact
+    exact: bool  #: the graph has no loops
+    converged: bool
+    iterations: int
+
+
+@dataclass
+class Tables:
+    """A run of soft factors of one kind over as many variables each."""
+
+    variables: NDArray[np.int32]  # [factors, order]
+    shape: tuple[int, ...]  # states of the variables
+    scores: NDArray[np.float64] | None  # [factors, entries]
+    kind: str | None = None
+    features: NDArray[np.float32] | sp.csr_matrix | None = None  # [factors, features]
+
+
+@dataclass
+class Hard:
+    """A hard factor, or one of the user's."""
+
+    name: str
+    literals: NDArray[np.int32]  # [n, 3]: variable, state, negated
+    least: int = 0
+    most: int = 0
+    own: Any = None
+
+
+class Graph:
+    """A factor graph, built piece by piece.
+
+    Examples
+    --------
+    Two of three switches, of which neighbours dislike to agree:
+
+    >>> graph = Graph()
+    >>> a, b, c = graph.variables(3)
+    >>> graph.table([[a, b], [b, c]], [[[0, 1], [1, 0]], [[0, 1], [1, 0]]])
+    >>> graph.count([a, b, c], least=2, most=2)
+    >>> best = graph.best()
+    >>> best.assignment.tolist(), best.score, best.exact
+    ([1, 0, 1], 2.0, True)
+
+    A variable with three states that never takes the first one together with the switch ``a``:
+
+    >>> colour = graph.variable(3)
+    >>> graph.table(colour, [0.5, 0.2, 0.1])
+    >>> graph.at_most_one([a, (colour, 0)])
+    >>> graph.best().assignment.tolist()
+    [1, 0, 1, 1]
+    """
+
+    def __init__(self) -> None:
+        self._states: list[int] = []
+        self._blocks: list[Tables | Hard] = []
+        self._factors = 0
+        self._core: _core.Graph | None = None
+
+    def variable(self, states: int = 2) -> int:
+        """A new variable; returns its number."""
+        return int(self.variables(1, states)[0])
+
+    def variables(self, count: int, states: int = 2) -> NDArray[np.int32]:
+        """``count`` new variables; returns their numbers."""
+        if count < 0 or states < 1:
+            raise InputError(f"{count} variables with {states} states: there must be at least one")
+        self._core = None
+        first = len(self._states)
+        self._states.extend([int(states)] * count)
+        return np.arange(first, first + count, dtype=np.int32)
+
+    def table(self, variables: ArrayLike, scores: ArrayLike) -> None:
+        """Scores for the joint states of some variables; −∞ forbids an entry.
+
+        ``variables`` of two axes add a factor for each row, with ``scores[row]``.
+        """
+        rows, shape = self._rows(variables)
+        table = np.ascontiguousarray(scores, dtype=np.float64)
+        expected = shape if np.ndim(variables) < 2 else (len(rows), *shape)
+        if table.shape != expected:
+            raise InputError(
+                f"{self._next()}: its scores have shape {table.shape}, its variables {expected}"
+            )
+        if np.isnan(table).any() or np.isposinf(table).any():
+            raise InputError(f"{self._next()}: a score is NaN or infinite")
+        self._add(Tables(rows, shape, table.reshape(len(rows), -1)), len(rows))
+
+    def factor(self, kind: str, variables: ArrayLike, features: ArrayLike | Any = None) -> None:
+        """A soft factor whose scores are learned: factors of one kind share their weights.
+
+        With weights W of the kind, [features, joint states], its table is features @ W.
+
+        Parameters
+        ----------
+        kind : str
+        variables : int, or array [order] or [factors, order]
+        features : array [features] or [factors, features], or a scipy sparse matrix, optional
+            By default one feature that is always 1.
+        """
+        rows, shape = self._rows(variables)
+        values: NDArray[np.float32] | sp.csr_matrix
+        if features is None:
+            values = np.ones((len(rows), 1), dtype=np.float32)
+        elif sp.issparse(features):
+            values = sp.csr_matrix(features, dtype=np.float32)
+        else:
+            dense = np.asarray(features, dtype=np.float32)
+            values = np.ascontiguousarray(dense[None] if dense.ndim < 2 else dense)
+        if values.ndim != 2 or values.shape[0] != len(rows):
+            raise InputError(
+                f"{self._next()} ({kind}): features of shape {values.shape} for {len(rows)} factors"
+            )
+        numbers = values.data if sp.issparse(values) else values
+        if not np.isfinite(numbers).all():
+            raise InputError(f"{self._bad_row(values)} ({kind}): a feature is NaN or infinite")
+        self._add(Tables(rows, shape, None, kind, values), len(rows))
+
+    def exactly_one(self, literals: Sequence[LiteralLike]) -> None:
+        """XOR: one of the literals is on and the others are off."""
+        self._hard("exactly one", literals, 1, 1)
+
+    def at_most_one(self, literals: Sequence[LiteralLike]) -> None:
+        """No two of the literals are on."""
+        self._hard("at most one", literals, 0, 1)
+
+    def at_least_one(self, literals: Sequence[LiteralLike]) -> None:
+        """OR: one or more of the literals are on."""
+        self._hard("at least one", literals, 1, len(literals))
+
+    def budget(self, literals: Sequence[LiteralLike], most: int) -> None:
+        """At most ``most`` literals are on."""
+        self._hard("budget", literals, 0, most)
+
+    def count(self, literals: Sequence[LiteralLike], least: int, most: int) -> None:
+        """At least ``least`` and at most ``most`` literals are on."""
+        self._hard("count", literals, least, most)
+
+    def or_output(self, literals: Sequence[LiteralLike], output: LiteralLike) -> None:
+        """OR with output: ``output`` is on exactly when one or more of the literals are."""
+        self._hard("OR with output", [*literals, output], 0, 0)
+
+    def own(self, factor: OwnFactor, literals: Sequence[LiteralLike]) -> None:
+        """A factor of your own: anything with a method ``maximise(scores)``."""
+        if not callable(getattr(factor, "maximise", None)):
+            raise InputError(f"{self._next()}: it has no method maximise(scores)")
+        self._hard("own", literals, 0, 0, own=factor)
+
+    @property
+    def is_forest(self) -> bool:
+        """Whether the graph has no loops: then every answer is exact."""
+        return self.core.is_forest
+
+    @property
+    def states(self) -> NDArray[np.int32]:
+        """How many states each variable has."""
+        return np.array(self._states, dtype=np.int32)
+
+    def best(
+        self,
+        *,
+        branch: bool = False,
+        max_nodes: int = 10_000,
+        max_iterations: int = 1000,
+        tolerance: float = 1e-6,
+    ) -> Best:
+        """The best assignment; with ``branch`` loops are searched until it is proven the best."""
+        with self.explained():
+            return Best(
+                *self.core.best(*self._scores(), branch, max_nodes, max_iterations, tolerance)
+            )
+
+    def k_best(self, k: int) -> list[tuple[float, NDArray[np.int32]]]:
+        """The k best assignments of a graph without loops, best first."""
+        if k < 1:
+            raise InputError(f"k is {k}; it must be at least 1")
+        with self.explained():
+            return self.core.k_best(*self._scores(), k)
+
+    def marginals(
+        self, *, max_iterations: int = 200, damping: float = 0.3, tolerance: float = 1e-6
+    ) -> Marginals:
+        """Sum-product; where the graph has loops, damped and repeated until nothing changes."""
+        if not 0 <= damping < 1:
+            raise InputError(f"damping is {damping}; it must be in [0, 1)")
+        with self.explained():
+            found = self.core.marginals(*self._scores(), max_iterations, damping, tolerance)
+        variables = np.split(found[0], np.cumsum(self._states)[:-1]) if self._states else []
+        factors: list[NDArray[np.float64]] = []
+        begin = 0
+        for block in self._blocks:
+            if isinstance(block, Hard):
+                factors.append(np.empty(0))
+                continue
+            size = int(np.prod(block.shape))
+            for _ in range(len(block.variables)):
+                factors.append(found[1][begin : begin + size].reshape(block.shape))
+                begin += size
+        return Marginals(variables, factors, *found[2:])
+
+    def score(self, assignment: ArrayLike) -> float:
+        """The score of an assignment; −∞ when a hard factor forbids it."""
+        values = np.ascontiguousarray(assignment, dtype=np.int32)
+        self.check_assignment(values, "the assignment")
+        return self.core.score(*self._scores(), values)
+
+    @property
+    def core(self) -> _core.Graph:
+        """The graph as the core has it."""
+        if self._core is None:
+            core = _core.Graph()
+            core.add_variables(self.states)
+            for block in self._blocks:
+                if isinstance(block, Tables):
+                    core.add_tables(block.variables)
+                elif block.own is not None:
+                    core.add_python_factor(block.own, block.literals)
+                elif block.name == "OR with output":
+                    core.add_or_out(block.literals)
+                else:
+                    core.add_count(block.literals, block.least, block.most)
+            core.finish()
+            self._core = core
+        return self._core
+
+    @property
+    def blocks(self) -> list[Tables | Hard]:
+        """What was added, in order."""
+        return self._blocks
+
+    def name_factor(self, number: int) -> str:
+        """A factor as messages call it."""
+        begin = 0
+        for block in self._blocks:
+            count = len(block.variables) if isinstance(block, Tables) else 1
+            if number < begin + count:
+                kind = (block.kind or "table") if isinstance(block, Tables) else block.name
+                return f"factor {number + 1} ({kind})"
+            begin += count
+        return "the scores of the variables"
+
+    def check_assignment(self, values: NDArray[np.int32], name: str) -> None:
+        """An error unless every variable has one of its states."""
+        if values.shape != (len(self._states),):
+            raise InputError(f"{name} has shape {values.shape} for {len(self._states)} variables")
+        bad = np.flatnonzero((values < 0) | (values >= self.states))
+        if bad.size:
+            v = int(bad[0])
+            raise InputError(
+                f"{name}: variable {v + 1} is in state {values[v]} of {self._states[v]}"
+            )
+
+    def explained(self) -> _Explained:
+        """Turns the core's "no assignment" into a sentence that names the factor."""
+        return _Explained(self)
+
+    def _scores(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        parts = [np.empty(0)]
+        for k, block in enumerate(self._blocks):
+            if not isinstance(block, Tables):
+                continue
+            if block.scores is None:
+                raise InputError(
+                    f"{self.name_factor(k)}: its scores are learned; ask a FactorGraph for them"
+                )
+            parts.append(block.scores.ravel())
+        return np.zeros(sum(self._states)), np.concatenate(parts)
+
+    def _next(self) -> str:
+        return f"factor {self._factors + 1}"
+
+    def _bad_row(self, values: Any) -> str:
+        finite = np.isfinite(values.toarray() if sp.issparse(values) else values).all(axis=1)
+        return f"factor {self._factors + 1 + int(np.flatnonzero(~finite)[0])}"
+
+    def _add(self, block: Tables | Hard, factors: int) -> None:
+        self._core = None
+        self._blocks.append(block)
+        self._factors += factors
+
+    def _rows(self, variables: ArrayLike) -> tuple[NDArray[np.int32], tuple[int, ...]]:
+        """Variables as [factors, order], and the states that each column has."""
+        given = np.asarray(variables)
+        if given.ndim > 2 or not np.issubdtype(given.dtype, np.integer):
+            raise InputError(f"{self._next()}: variables must be numbers, one row a factor")
+        rows = np.ascontiguousarray(np.atleast_2d(given), dtype=np.int32)
+        if rows.shape[1] == 0:
+            raise InputError(f"{self._next()}: it has no variables")
+        bad = np.flatnonzero(((rows < 0) | (rows >= len(self._states))).any(axis=1))
+        if bad.size:
+            where = f"factor {self._factors + 1 + int(bad[0])}"
+            raise InputError(f"{where}: variables {rows[bad[0]].tolist()} of {len(self._states)}")
+        ordered = np.sort(rows, axis=1)
+        twice = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+        if twice.size:
+            where = f"factor {self._factors + 1 + int(twice[0])}"
+            raise InputError(f"{where}: a variable stands in it twice")
+        states = self.states[rows]
+        if len(rows) and (states != states[0]).any():
+            odd = int(np.flatnonzero((states != states[0]).any(axis=1))[0])
+            raise InputError(
+                f"factor {self._factors + 1 + odd}: its variables have {states[odd].tolist()} "
+                f"states, those of the first in this block {states[0].tolist()}"
+            )
+        shape = tuple(int(s) for s in states[0]) if len(rows) else (1,) * rows.shape[1]
+        if np.prod(shape, dtype=float) > MAX_TABLE:
+            raise InputError(
+                f"{self._next()}: {np.prod(shape, dtype=float):.0f} joint states; "
+                f"a table has at most {MAX_TABLE:,}"
+            )
+        return rows, shape
+
+    def _hard(
+        self, name: str, literals: Sequence[LiteralLike], least: int, most: int, own: Any = None
+    ) -> None:
+        where = f"{self._next()} ({name})"
+        rows = []
+        for given in literals:
+            literal = Literal(*given) if isinstance(given, tuple) else Literal(int(given))
+            if not 0 <= literal.variable < len(self._states):
+                raise InputError(f"{where}: variable {literal.variable} of {len(self._states)}")
+            states = self._states[literal.variable]
+            if not isinstance(given, tuple) and states != 2:
+                raise InputError(
+                    f"{where}: variable {literal.variable} has {states} states; "
+                    "say which of them is meant: (variable, state)"
+                )
+            if not 0 <= literal.state < states:
+                raise InputError(
+                    f"{where}: state {literal.state} of variable {literal.variable}, "
+                    f"which has {states}"
+                )
+            rows.append(literal)
+        if not rows:
+            raise InputError(f"{where}: it has no literals")
+        if least > most or least > len(rows) or most < 0:
+            raise InputError(f"{where}: {least} to {most} of {len(rows)} literals can not be on")
+        block = Hard(name, np.array(rows, dtype=np.int32), least, most, own)
+        self._add(block, 1)
+
+
+class _Explained:
+    """Names the factor that leaves no assignment."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, _core.InfeasibleError):
+            _, factor = cast(tuple[int, int], error.args)
+            raise InputError(contradiction(self.graph, factor)) from None
+
+
+def contradiction(graph: Graph, factor: int) -> str:
+    """What to say of a graph without any allowed assignment."""
+    if factor < 0:
+        return "no assignment is allowed: all states of a variable are forbidden"
+    name = graph.name_factor(factor)
+    return f"no assignment is allowed: {name} contradicts those before it"
+
+
+def chain_edges(length: int, order: int = 2) -> NDArray[np.int32]:
+    """The variables of every run of ``order`` neighbours in a chain.
+
+    >>> chain_edges(4).tolist()
+    [[0, 1], [1, 2], [2, 3]]
+    """
+    starts = np.arange(max(length - order + 1, 0), dtype=np.int32)
+    return starts[:, None] + np.arange(order, dtype=np.int32)
+
+
+def grid_edges(height: int, width: int) -> NDArray[np.int32]:
+    """Neighbours in a grid that is numbered row by row: first the horizontal, then the vertical.
+
+    >>> grid_edges(2, 2).tolist()
+    [[0, 1], [2, 3], [0, 2], [1, 3]]
+    """
+    numbers = np.arange(height * width, dtype=np.int32).reshape(height, width)
+    across = np.stack([numbers[:, :-1].ravel(), numbers[:, 1:].ravel()], axis=1)
+    down = np.stack([numbers[:-1].ravel(), numbers[1:].ravel()], axis=1)
+    return np.concatenate([across, down])
+
+
+def complete_edges(count: int) -> NDArray[np.int32]:
+    """Every pair of ``count`` variables.
+
+    >>> complete_edges(3).tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    pairs: NDArray[np.int32] = np.stack(np.triu_indices(count, 1), axis=1).astype(np.int32)
+    return pairs
