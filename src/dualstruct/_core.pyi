@@ -378,6 +378,37 @@ def tree_marginals(
 def tree_minimum_risk(
     marginals: NDArray[np.float32], projective: bool = True, single_root: bool = True
 ) -> NDArray[np.int32]: ...
+def tree_prune(
+    marginals: NDArray[np.float32],
+    most_heads: int,
+    threshold: float,
+    tree: NDArray[np.int32],
+    truth: NDArray[np.int32] | None = None,
+) -> tuple[NDArray[np.uint8], int]: ...
+
+class SecondOrderParts:
+    def __init__(self, kept: NDArray[np.uint8]) -> None: ...
+    def arcs(self) -> NDArray[np.int32]: ...
+    def parts(self) -> NDArray[np.int32]: ...
+    def decode(
+        self,
+        arcs: NDArray[np.float64],
+        extras: NDArray[np.float64],
+        projective: bool = True,
+        single_root: bool = True,
+        grandparents: bool = True,
+        max_iterations: int = 1000,
+    ) -> tuple[NDArray[np.int32], float, float, bool, int]: ...
+    def marginals(
+        self,
+        arcs: NDArray[np.float64],
+        extras: NDArray[np.float64],
+        projective: bool = True,
+        single_root: bool = True,
+        max_iterations: int = 200,
+        damping: float = 0.3,
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64], bool, int]: ...
+
 def tree_k_best(
     scores: NDArray[np.float32], k: int, projective: bool = True, single_root: bool = True
 ) -> list[tuple[float, NDArray[np.int32], NDArray[np.int32]]]: ...
