@@ -10,8 +10,10 @@
 // At first θ_i = −first_score·Δ_i: close to the truth, where w is close to c. (From uniform p_i the
 // frequent features get weights so large that many passes go into taking them back.)
 //
-// Each step's effect on D is computed exactly; η is halved until D does not fall and then kept,
-// a little larger, for the example's next turn.
+// Each step's effect on D is computed exactly; η is halved until D does not fall. That alone would
+// accept a step to the mirror image of p_i behind the maximum, and the next one back, for ever: so
+// the example's next η aims at the maximum of the parabola that the slope before and the gain
+// describe, at most a little beyond this η.
 #pragma once
 
 #include <algorithm>
@@ -81,7 +83,7 @@ public:
     }
 
     static constexpr int most_halvings = 12;
-    static constexpr double rounding = 1e-7;  // of float32 sums: a fall of D by less is none
+    static constexpr double rounding = 1e-7;  // of float32 sums: a change of D by less is none
     static constexpr double growth = 1.1;  // of a step size that did well (the paper: 1.05)
 
 private:
@@ -145,10 +147,15 @@ private:
             const double of_cost = gamma_ * (before.cost - after.cost);
             const double norm_change = C_ * (inner(change_, gains_) + inner(change_, after_gains_) - 2 * of_cost);
             const double gain = C_ * (after.value - before.value) - 0.5 * norm_change;
-            if (gain >= -rounding * C_ * (1 + before.size + after.size)) {
+            const double noise = rounding * C_ * (1 + before.size + after.size);
+            if (gain >= -noise) {
+                // D(p + t(p' − p)) ≈ D(p) + slope·t − (slope − gain)·t² is largest at t = slope / 2(slope − gain),
+                // and the gradient at p is that of θ: (θ' − θ)/η.
+                const double slope = C_ / eta * (inner(change_, old) - inner(change_, trial_));
+                const bool overshot = slope > noise && slope < 2 * growth * (slope - gain);
+                step = eta * (overshot ? std::max(slope / (2 * (slope - gain)), 0.5) : growth);
                 std::copy(trial_.begin(), trial_.end(), old.begin());
                 value_[static_cast<std::size_t>(i)] = after.value;
-                step = eta * growth;
                 return;
             }
             structure_.add_parts(w_.data(), i, change_, -static_cast<float>(C_));

@@ -9,27 +9,24 @@ namespace dualstruct {
 
 class SparseSum {
 public:
-    // Empties the sum and makes room for `entries` additions.
-    void reset(std::size_t entries) {
+    // Empties the sum; room for `entries` additions is made at once, for more as they come.
+    void reset(std::size_t entries = 0) {
         for (std::size_t slot : used_) slots_[slot].key = empty;
         used_.clear();
         std::size_t wanted = 64;
         while (wanted < 2 * entries) wanted *= 2;
-        if (wanted > slots_.size()) {
-            slots_.assign(wanted, Slot{empty, 0});
-            shift_ = 64;
-            while (wanted >>= 1) --shift_;
-        }
+        if (wanted > slots_.size()) resize(wanted);
     }
 
     void add(std::uint64_t key, float value) {
         Slot& slot = find(key);
-        if (slot.key == empty) {
-            slot = {key, value};
-            used_.push_back(static_cast<std::size_t>(&slot - slots_.data()));
-        } else {
+        if (slot.key != empty) {
             slot.value += value;
+            return;
         }
+        slot = {key, value};
+        used_.push_back(static_cast<std::size_t>(&slot - slots_.data()));
+        if (2 * used_.size() > slots_.size()) grow();
     }
 
     float get(std::uint64_t key) { return find(key).key == empty ? 0.0f : find(key).value; }
@@ -52,6 +49,24 @@ private:
         float value;
     };
     static constexpr std::uint64_t empty = ~std::uint64_t{0};
+
+    void resize(std::size_t size) {
+        slots_.assign(size, Slot{empty, 0});
+        shift_ = 64;
+        while (size >>= 1) --shift_;
+    }
+
+    void grow() {
+        std::vector<Slot> held;
+        for (std::size_t slot : used_) held.push_back(slots_[slot]);
+        resize(2 * slots_.size());
+        used_.clear();
+        for (const Slot& entry : held) {
+            Slot& slot = find(entry.key);
+            slot = entry;
+            used_.push_back(static_cast<std::size_t>(&slot - slots_.data()));
+        }
+    }
 
     Slot& find(std::uint64_t key) {
         std::size_t at = static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ull) >> shift_);

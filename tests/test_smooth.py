@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import logsumexp
@@ -547,8 +547,13 @@ def test_exponentiated_gradient_keeps_its_dual_exact_and_rising(naive, name, C):
         solver.run_pass(iterate)
 
 
+# A step of η = 1 leads from p to where D is nearly the same, behind its maximum, and back.
+mirrored = NaiveChain([np.array([[-0.07476009]])], 2, [(1,)], np.array([[0, 2.2595], [1.9799, 0]]))
+
+
 @settings(max_examples=25, deadline=None)
 @given(chains, losses, st.sampled_from([0.1, 1.0]))
+@example(mirrored, SoftmaxMargin(1, 1), 1.0)
 def test_exponentiated_gradient_agrees_with_lbfgs(naive, loss, C):
     problem = Problem(naive.fast(), loss, C)
     iterate = train(problem, ExponentiatedGradient(), passes=300)

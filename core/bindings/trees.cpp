@@ -11,11 +11,8 @@
 
 #include "bindings/bindings.hpp"
 #include "text/input_error.hpp"
-#include "trees/chu_liu_edmonds.hpp"
-#include "trees/eisner.hpp"
-#include "trees/inside_outside.hpp"
+#include "trees/algorithms.hpp"
 #include "trees/k_best.hpp"
-#include "trees/matrix_tree.hpp"
 #include "trees/minimum_risk.hpp"
 #include "trees/pruning.hpp"
 #include "trees/second_order.hpp"
@@ -25,16 +22,6 @@ namespace dualstruct {
 using namespace nb::literals;
 
 namespace {
-
-std::unique_ptr<trees::TreeDecoder> make_decoder(bool projective) {
-    if (projective) return std::make_unique<trees::Eisner>();
-    return std::make_unique<trees::ChuLiuEdmonds>();
-}
-
-std::unique_ptr<trees::TreeSums> make_sums(bool projective) {
-    if (projective) return std::make_unique<trees::InsideOutside>();
-    return std::make_unique<trees::MatrixTree>();
-}
 
 template <class Shape>
 int words_of(const Input<float, Shape>& scores) {
@@ -51,7 +38,7 @@ Array<std::int32_t> decode(Input<float, nb::ndim<2>> scores, bool projective, bo
     bool found;
     {
         nb::gil_scoped_release no_gil;
-        found = make_decoder(projective)->decode(scores.data(), words_of(scores), single_root, heads.data());
+        found = trees::make_decoder(projective)->decode(scores.data(), words_of(scores), single_root, heads.data());
     }
     if (!found) no_tree();
     return to_numpy(std::move(heads));
@@ -63,7 +50,7 @@ nb::tuple marginals(Input<float, nb::ndim<2>> scores, bool projective, bool sing
     bool found;
     {
         nb::gil_scoped_release no_gil;
-        found = make_sums(projective)
+        found = trees::make_sums(projective)
                     ->marginals(scores.data(), words_of(scores), single_root, result.data(), log_partition);
     }
     if (!found) no_tree();
@@ -77,7 +64,7 @@ Array<std::int32_t> minimum_risk(Input<float, nb::ndim<2>> marginals, bool proje
     bool found;
     {
         nb::gil_scoped_release no_gil;
-        found = trees::minimum_risk(*make_decoder(projective), marginals.data(), words_of(marginals), single_root,
+        found = trees::minimum_risk(*trees::make_decoder(projective), marginals.data(), words_of(marginals), single_root,
                                     scratch, heads.data());
     }
     if (!found) no_tree();
@@ -88,7 +75,7 @@ auto k_best(Input<float, nb::ndim<3>> scores, int k, bool projective, bool singl
     std::vector<trees::LabelledTree> found;
     {
         nb::gil_scoped_release no_gil;
-        found = trees::KBestTrees(make_decoder(projective))
+        found = trees::KBestTrees(trees::make_decoder(projective))
                     .find(scores.data(), words_of(scores), static_cast<int>(scores.shape(2)), single_root, k);
     }
     std::vector<std::tuple<double, Array<std::int32_t>, Array<std::int32_t>>> result;

@@ -12,6 +12,7 @@
 //   [2^label_bits]    rows of `stride`: a weight a label
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "memory.hpp"
 #include "text/token_table.hpp"
 
 namespace dualstruct {
@@ -43,7 +45,6 @@ public:
 
     static constexpr int line_width = 16;
     static constexpr int between_width = 32;
-    static constexpr int between_bits = 14;
 
     ArcFeatures(std::shared_ptr<const TokenTable> table, const TreeColumns& columns,
                 std::span<const std::uint64_t> between_types, int labels, int line_bits, int label_bits);
@@ -61,15 +62,6 @@ public:
     int between_slot(std::int64_t i, int k) const {
         return between_[static_cast<std::size_t>(table_->sentences[static_cast<std::size_t>(i)] + k - 1)];
     }
-
-    // Buffers of score().
-    struct Sums;
-    // arcs[h*(n+1)+m] and, for all labels, labels[(h*(n+1)+m)*stride + label] if wanted; both hold nothing
-    // sensible for h = m and m = 0. `best`: the largest over labels is added to arcs, and its label kept.
-    struct Scores {
-        std::span<float> arcs;             // [(n + 1)²]
-        std::span<std::uint8_t> best;      // [(n + 1)²]
-    };
 
     // f(index) of every weight that an arc's features have, each with the value 1.
     template <class F>
@@ -101,8 +93,19 @@ public:
         each_label_word(modifier, modifier_salt, right, f);
     }
 
-    // For every arc of sentence i, sum(h, m, arc score, row of label scores).
-    class Scorer;
+    // Buffers of score_arcs.
+    struct Sums {
+        std::vector<Node> nodes;
+        std::vector<float> head_lines, modifier_lines;  // [n + 1, line_width]
+        FloatScratch head_labels, modifier_labels;      // [n + 1, 2 directions, stride]
+        std::vector<std::uint32_t> lines, rows;         // of one modifier and the next: [2, n + 1, templates]
+        FloatScratch labels;                            // [stride]
+    };
+
+    // For every arc of sentence i, found(h, m, score without label, scores of labels [stride]); all arcs into
+    // a word come one after the other.
+    template <class Found>
+    void score_arcs(const float* w, std::int64_t i, Sums& sums, Found found) const;
 
     static constexpr int pair_templates = 21, label_templates = 7;
     static constexpr std::uint64_t head_salt = 0x8F3B'91D4'6A2C'70E5ull, modifier_salt = 0x27C6'5E01'B89D'F34Bull;
@@ -125,7 +128,7 @@ public:
     }
     std::int64_t between_row(const Node& head, const Node& modifier, int right) const {
         return between_base() + static_cast<std::int64_t>(product(head.key[fine], modifier.key[fine], 60 + right) >>
-                                                          (64 - between_bits)) * between_width;
+                                                          between_shift_) * between_width;
     }
     // Lines of one word alone.
     template <class F>
@@ -181,7 +184,11 @@ private:
     static const std::array<std::uint64_t, 512> salts;
 
     std::int64_t between_base() const { return std::int64_t{line_width} << line_bits_; }
-    std::int64_t label_base() const { return between_base() + (std::int64_t{between_width} << between_bits); }
+    std::int64_t label_base() const { return between_base() + (std::int64_t{between_width} << between_bits_); }
+    void sum_words(const float* w, Sums& sums) const;
+    void find_rows(const float* w, int m, Sums& sums) const;
+    void add_labels(const float* w, const Sums& sums, int h, int m, int right, const std::uint32_t* rows,
+                    float* labels) const;
     std::uint64_t attribute(int column, std::int64_t token) const;
     std::uint64_t tag(std::int64_t first, std::int64_t end, std::int64_t token) const;
 
@@ -189,7 +196,51 @@ private:
     TreeColumns columns_;
     std::vector<std::uint8_t> between_;                     // [tokens]
     std::vector<std::vector<std::uint64_t>> morphology_;    // [type of the morphology column]
-    int labels_, stride_, line_bits_, label_bits_, line_shift_, label_shift_;
+    int labels_, stride_, line_bits_, between_bits_, label_bits_;
+    int line_shift_, between_shift_, label_shift_;
 };
+
+template <class Found>
+void ArcFeatures::score_arcs(const float* w, std::int64_t i, Sums& sums, Found found) const {
+    nodes(i, sums.nodes);
+    const int n = static_cast<int>(sums.nodes.size()) - 1;
+    sum_words(w, sums);
+    sums.lines.resize(2 * static_cast<std::size_t>(n + 1) * pair_templates);
+    sums.rows.resize(2 * static_cast<std::size_t>(n + 1) * label_templates);
+    float* labels = sums.labels.ensure(static_cast<std::size_t>(stride_));
+    if (n > 0) find_rows(w, 1, sums);
+    for (int m = 1; m <= n; ++m) {
+        if (m < n) find_rows(w, m + 1, sums);  // fetches them while those of m are summed
+        const std::uint32_t* lines = sums.lines.data() + static_cast<std::size_t>(m % 2) * (n + 1) * pair_templates;
+        const std::uint32_t* rows = sums.rows.data() + static_cast<std::size_t>(m % 2) * (n + 1) * label_templates;
+        const auto arc = [&](int h, std::uint32_t mask) {
+            const Node& head = sums.nodes[static_cast<std::size_t>(h)];
+            const Node& modifier = sums.nodes[static_cast<std::size_t>(m)];
+            const int right = h < m, direction = 1 + right, distance = distance_slot(h, m);
+            const float* of_head = sums.head_lines.data() + h * line_width;
+            const float* of_modifier = sums.modifier_lines.data() + m * line_width;
+            float score = (of_head[0] + of_head[direction] + of_head[distance]) +
+                          (of_modifier[0] + of_modifier[direction] + of_modifier[distance]);
+            for (int t = 0; t < pair_templates; ++t) {
+                const float* line = w + std::int64_t{lines[h * pair_templates + t]} * line_width;
+                score += (line[0] + line[direction]) + line[distance];
+            }
+            const float* row = w + between_row(head, modifier, right);
+            for (; mask; mask &= mask - 1) score += row[std::countr_zero(mask)];
+            add_labels(w, sums, h, m, right, rows + h * label_templates, labels);
+            found(h, m, score, labels);
+        };
+        std::uint32_t between = 0;
+        for (int h = m - 1; h >= 0; --h) {
+            arc(h, between);
+            if (h > 0) between |= 1u << between_slot(i, h);
+        }
+        between = 0;
+        for (int h = m + 1; h <= n; ++h) {
+            arc(h, between);
+            between |= 1u << between_slot(i, h);
+        }
+    }
+}
 
 }  // namespace dualstruct

@@ -1,5 +1,6 @@
 """The compiled core. Arrays are C-contiguous; nothing here is public."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -281,6 +282,27 @@ class Chain(Structure):
     def marginals_all(
         self, w: Weights, beta: float, gamma: float, threads: int
     ) -> NDArray[np.float32]: ...
+    def expectation(
+        self, w: Weights, i: int, beta: float, gamma: float
+    ) -> tuple[float, float, NDArray[np.float32], NDArray[np.float32]]: ...
+
+class Tree(Structure):
+    max_labels: int
+    max_words: int
+    def __init__(
+        self,
+        table: TokenTable,
+        columns: Sequence[int],
+        between: list[str],
+        heads: NDArray[np.int32] | None,
+        labels: NDArray[np.int32] | None,
+        n_labels: int,
+        line_bits: int,
+        label_bits: int,
+        projective: bool,
+        single_root: bool,
+        label_cost: float,
+    ) -> None: ...
     def expectation(
         self, w: Weights, i: int, beta: float, gamma: float
     ) -> tuple[float, float, NDArray[np.float32], NDArray[np.float32]]: ...

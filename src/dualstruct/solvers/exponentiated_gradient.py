@@ -9,8 +9,9 @@ that only scores of parts are held. In random order, an example at a time:
 
     θ_i ← (1 − η/β) θ_i + η (w·φ_i + γΔ_i)
 
-η is the example's own: halved until the dual does not fall, 10 % larger after each success. Every
-p is feasible and w follows it, so the dual is exact and the gap certified.
+η is the example's own: halved until the dual does not fall; then 10 % larger for the next time, or
+smaller if it went beyond the dual's maximum. Every p is feasible and w follows it, so the dual is
+exact and the gap certified.
 
 Source: Collins, Globerson, Koo, Carreras & Bartlett 2008, "Exponentiated Gradient Algorithms for
 Conditional Random Fields and Max-Margin Markov Networks", Figures 4 and 5.

@@ -2,5 +2,6 @@
 
 from dualstruct.structures.base import Structure
 from dualstruct.structures.chain import Chain, Expectation
+from dualstruct.structures.tree import Tree, TreeColumns, TreeExpectation
 
-__all__ = ["Chain", "Expectation", "Structure"]
+__all__ = ["Chain", "Expectation", "Structure", "Tree", "TreeColumns", "TreeExpectation"]
