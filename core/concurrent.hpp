@@ -38,7 +38,7 @@ PassReport gather(DualState& state, const Rule& rule, double delta, std::uint64_
     if (interrupted) return report;
     PassScratch scratch(structure, seed);
     for (std::int64_t i = 0; i < structure.size(); ++i) {
-        learn_from(state, rule, i, found[static_cast<std::size_t>(i)], delta, scratch, report);
+        learn_from(state, rule, i, found[static_cast<std::size_t>(i)], delta, true, scratch, report);
         if (state.average) state.average->end_step();
     }
     return report;
@@ -105,7 +105,7 @@ PassReport visit_while_decoding(DualState& state, const Rule& rule, double delta
             found.swap(ready);
         }
         for (const auto& [i, difference] : found) {
-            learn_from(state, rule, i, difference, delta, scratch, report);
+            learn_from(state, rule, i, difference, delta, false, scratch, report);
             if (state.average) state.average->end_step();
         }
         if (found.empty() && last && (revisited >= enough || state.cuts.size() == 0 || stop)) break;

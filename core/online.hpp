@@ -31,6 +31,9 @@ class ScaledWeights {
 public:
     ScaledWeights(const Structure& structure, Weights& v, Average* average)
         : structure(structure), v(v), average_(average) {}
+    // Between passes v is w, also after a pass that an exception ended.
+    ~ScaledWeights() { fold(); }
+    ScaledWeights(const ScaledWeights&) = delete;
 
     const Structure& structure;
     Weights& v;
@@ -181,7 +184,6 @@ PassReport online_pass(const Structure& structure, Weights& weights, Average* av
         report.loss += loss;
         if (step.finish(w, q + 1 == n)) w.end_step();
     }
-    w.fold();
     return report;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -138,6 +139,20 @@ public:
         return state_.structure.combination_norm2(i_, terms, *scratch.structure);
     }
 
+    // The cut that violates most, if that is more than `violation` by more than rounding explains.
+    Cut* better_than(double violation) {
+        Cut* best = nullptr;
+        for (Cut* cut : cuts()) {
+            const double of_cut = this->violation(*cut);
+            const double rounding = 1e-4 * (cut->cost + std::abs(cut->cost - of_cut));
+            if (of_cut - rounding > violation) {
+                violation = of_cut;
+                best = cut;
+            }
+        }
+        return best;
+    }
+
     void remove_zero_cuts() { state_.cuts.remove_zeros(i_); }
 
 private:
@@ -150,6 +165,7 @@ struct PassReport {
     std::int64_t added = 0;
     double largest_violation = 0;  // of what the rule returned: how far from optimal duals were
     double loss = 0;               // visit: Σ of the rule's loss as each example was met
+    std::int64_t beaten = 0;       // inferences whose output a cut held by then violates more than
 };
 
 // Asked before every example; true stops the pass there, with (α, w) consistent.
@@ -187,17 +203,19 @@ PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const
     return report;
 }
 
-// What follows the inference of a visit: perhaps a new cut, then the rule.
+// What follows the inference of a visit: perhaps a new cut, then the rule. An approximate decoder may
+// miss an output that is already held as a cut; then that one counts as found. `current`: the
+// inference was made at this very w.
 template <class Rule>
 void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Difference& found, double delta,
-                PassScratch& scratch, PassReport& report) {
+                bool current, PassScratch& scratch, PassReport& report) {
     const Structure& structure = state.structure;
     Example example(state, i, scratch);
     example.decoded = true;
     ++report.inferences;
+    double violation = 0;
     if (!found.is_truth) {
-        const double violation = found.cost - structure.dot(state.w.data(), i, found.words);
-        report.loss += rule.loss(violation);
+        violation = found.cost - structure.dot(state.w.data(), i, found.words);
         example.found = state.cuts.find(i, found.words);
         if (!example.found && rule.admits(example, violation, delta)) {
             const double norm2 = structure.inner(i, found.words, found.words, *scratch.structure);
@@ -205,6 +223,14 @@ void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Differ
             ++report.added;
         }
     }
+    if (current && !structure.exact_decoder()) {
+        if (Cut* better = example.better_than(violation)) {
+            ++report.beaten;
+            example.found = better;
+            violation = example.violation(*better);
+        }
+    }
+    report.loss += rule.loss(violation);
     if (!state.cuts.empty(i)) {
         report.largest_violation = std::max(report.largest_violation, rule.update(example));
     }
@@ -226,7 +252,7 @@ PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t
         const std::int64_t i = order[q];
         structure.decode(state.w.data(), i, 1, *scratch.structure);
         structure.difference(i, scratch.structure->output, found);
-        learn_from(state, rule, i, found, delta, scratch, report);
+        learn_from(state, rule, i, found, delta, true, scratch, report);
         if (state.average) state.average->end_step();
     }
     state.cuts.compact_if_worth_it();

@@ -67,6 +67,9 @@ public:
     // Structures with the same layout can share weights.
     virtual std::uint64_t layout() const = 0;
 
+    // Whether decode always finds the maximum. If not, what it finds is compared with the cuts held.
+    virtual bool exact_decoder() const { return true; }
+
     virtual std::unique_ptr<Scratch> make_scratch() const = 0;
 
     // How many numbers an output of example i has.

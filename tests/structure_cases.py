@@ -16,6 +16,7 @@ from dualstruct.structures import Tree, TreeColumns
 from dualstruct.structures.base import Structure
 from naive import NaiveChain, random_chain
 from naive_arcs import NaiveArcs
+from naive_custom import Orders
 
 FEATS = ("_", "Case=Acc", "Case=Acc|Number=Sing")
 
@@ -101,6 +102,29 @@ def tree_case(rng: np.random.Generator, projective: bool, single_root: bool) -> 
     )
 
 
+def custom_case(rng: np.random.Generator, **methods: bool) -> Case:
+    template = Orders(dimension=5, **methods)
+    X = [rng.normal(size=(int(n), int(n), 5)).astype(np.float32) for n in rng.integers(1, 4, 3)]
+    Y = [tuple(rng.permutation(len(x)).tolist()) for x in X]
+    structure = template.bind(X, Y)
+    known = [{tuple(structure.encode(i, y).tolist()): y for y in template.outputs(x)}
+             for i, x in enumerate(X)]  # fmt: skip
+
+    def plain(i: int, y: np.ndarray) -> tuple[int, ...]:
+        return known[i][tuple(y.tolist())]
+
+    return Case(
+        structure,
+        outputs=lambda i: [np.array(y, dtype=np.int32) for y in known[i]],
+        truth=lambda i: structure.encode(i, Y[i]),
+        features=lambda i, y: template.features(X[i], plain(i, y)).astype(float),
+        cost=lambda i, y: template.cost(Y[i], plain(i, y)),
+        has_k_best=methods.get("k_best", False),
+        has_expectations=methods.get("expectation", False),
+        has_parts=False,
+    )
+
+
 CASES: dict[str, Callable[[np.random.Generator], Case]] = {
     "chain": lambda rng: chain_case(rng, real=True, weighted=True),
     "constrained chain": lambda rng: chain_case(rng, constrained=True),
@@ -108,4 +132,6 @@ CASES: dict[str, Callable[[np.random.Generator], Case]] = {
     "projective forest": lambda rng: tree_case(rng, projective=True, single_root=False),
     "tree": lambda rng: tree_case(rng, projective=False, single_root=True),
     "forest": lambda rng: tree_case(rng, projective=False, single_root=False),
+    "custom": custom_case,
+    "custom with all methods": lambda rng: custom_case(rng, k_best=True, expectation=True),
 }

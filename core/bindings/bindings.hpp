@@ -87,5 +87,6 @@ void bind_tree_structure(nb::module_& m);
 void bind_graphs(nb::module_& m);
 void bind_learning(nb::module_& m);
 void bind_trees(nb::module_& m);
+void bind_custom(nb::module_& m);
 
 }  // namespace dualstruct

@@ -285,7 +285,8 @@ void bind_learning(nb::module_& m) {
         .def_ro("inferences", &PassReport::inferences)
         .def_ro("added", &PassReport::added)
         .def_ro("largest_violation", &PassReport::largest_violation)
-        .def_ro("loss", &PassReport::loss);
+        .def_ro("loss", &PassReport::loss)
+        .def_ro("beaten", &PassReport::beaten);
 
     nb::class_<DualState> state(m, "DualState");
     state.def("__init__", [](DualState* self, const Structure& structure, Weights& w, const Weights* center) {

@@ -10,4 +10,5 @@ NB_MODULE(_core, m) {
     dualstruct::bind_graphs(m);
     dualstruct::bind_learning(m);
     dualstruct::bind_trees(m);
+    dualstruct::bind_custom(m);
 }

@@ -61,13 +61,16 @@ void assign(Weights& w, const Structure& structure, Input<float> values) {
 void bind_structures(nb::module_& m) {
     static PyObject* infeasible = PyErr_NewException("dualstruct._core.InfeasibleError", PyExc_ValueError, nullptr);
     m.attr("InfeasibleError") = nb::handle(infeasible);
+    static PyObject* unsupported =
+        PyErr_NewException("dualstruct._core.UnsupportedError", PyExc_NotImplementedError, nullptr);
+    m.attr("UnsupportedError") = nb::handle(unsupported);
     nb::register_exception_translator([](const std::exception_ptr& p, void*) {
         try {
             std::rethrow_exception(p);
         } catch (const Infeasible& e) {
             PyErr_SetObject(infeasible, nb::make_tuple(e.example, e.part).ptr());
         } catch (const Unsupported& e) {
-            PyErr_SetString(PyExc_NotImplementedError, e.what());
+            PyErr_SetString(unsupported, e.what());
         }
     });
 
@@ -75,6 +78,7 @@ void bind_structures(nb::module_& m) {
         .def_prop_ro("size", &Structure::size)
         .def_prop_ro("has_truth", &Structure::has_truth)
         .def_prop_ro("dimension", &Structure::dimension)
+        .def_prop_ro("exact_decoder", &Structure::exact_decoder)
         .def("output_size", [](const Structure& s, std::int64_t i) { return s.output_size(example(s, i)); }, "i"_a)
         .def("decode", [](const Structure& s, const Weights& w, std::int64_t i, float cost_weight) {
             const auto scratch = s.make_scratch();
@@ -177,7 +181,7 @@ void bind_structures(nb::module_& m) {
             s.add_part_difference(checked(w, s).data(), example(s, i), view(marginals), step);
         }, "w"_a, "i"_a, "marginals"_a, "step"_a);
 
-    nb::class_<Weights>(m, "Weights")
+    nb::class_<Weights>(m, "Weights", nb::is_weak_referenceable())
         .def(nb::init<const Structure&>(), "structure"_a)
         .def_prop_ro("array", [](Weights& w) {
             return nb::ndarray<const float, nb::numpy, nb::ndim<1>>(

@@ -9,7 +9,7 @@ SequenceTagger(C=1.0)
 """
 
 from dualstruct.errors import DualstructError, InputError, NotFittedError
-from dualstruct.estimators import SequenceTagger
+from dualstruct.estimators import SequenceTagger, StructuredSVM
 from dualstruct.features import CSRSequences
 from dualstruct.files.columns import read_columns, write_columns
 from dualstruct.fit import FitResult, Stopping, TracePoint, fit
@@ -32,7 +32,7 @@ from dualstruct.solvers import (
     Perceptron,
     RampSDM,
 )
-from dualstruct.structures import Chain
+from dualstruct.structures import Chain, CompiledDecoder, CustomStructure
 
 __version__ = "0.1.0"
 
@@ -48,6 +48,8 @@ __all__ = [
     "CSRSequences",
     "Certificate",
     "Chain",
+    "CompiledDecoder",
+    "CustomStructure",
     "CuttingPlane",
     "DCDLight",
     "DualstructError",
@@ -62,6 +64,7 @@ __all__ = [
     "RampSDM",
     "SequenceTagger",
     "Stopping",
+    "StructuredSVM",
     "TracePoint",
     "evaluate",
     "fit",

@@ -13,3 +13,7 @@ class InputError(DualstructError, ValueError):
 
 class NotFittedError(InputError, AttributeError):
     """A model was asked for something before it was trained."""
+
+
+class UnsupportedError(InputError, NotImplementedError):
+    """A structure lacks what a solver or a prediction asks of it."""

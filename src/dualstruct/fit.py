@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
-from dualstruct.files.arrays import read_arrays, write_arrays
+from dualstruct.files.arrays import OutputError, read_arrays, write_arrays
 from dualstruct.problem import Certificate, Problem, relative_gap
 from dualstruct.solvers import Iterate, Solver
 from dualstruct.structures.base import digest_of
@@ -56,12 +56,17 @@ class FitResult:
     gap: float | None
     dev_score: float | None  #: of the weights kept
     best_pass: int  #: the pass whose weights were kept
-    stopped_by: str  #: gap, converged, stalled, passes, seconds, dev, callback or interrupt
+    #: gap, converged, stalled, passes, seconds, dev, callback, interrupt or error
+    stopped_by: str
     seconds: float
     cpu_seconds: float
     inference_calls: int
     cuts: int
     trace: list[TracePoint] = field(repr=False)
+    #: Inferences of an approximate decoder that found less than an output already known: then
+    #: losses are underestimated, and so may be the gap.
+    beaten: int = 0
+    skipped: int = 0  #: inferences that failed and were left out, because the user wanted it
 
     def summary(self) -> dict[str, Any]:
         """Everything but the weights, for a JSON file."""
@@ -81,6 +86,10 @@ class FitResult:
             parts.append(f"gap {percent(self.gap)}")
         if self.dev_score is not None:
             parts.append(f"dev {100 * self.dev_score:.2f} (pass {self.best_pass})")
+        if self.beaten:
+            parts.append(f"{self.beaten} decodings beaten by known outputs")
+        if self.skipped:
+            parts.append(f"{self.skipped} skipped")
         return ", ".join([*parts, f"stopped by {self.stopped_by}"])
 
 
@@ -146,6 +155,7 @@ def fit(
     checkpoint: str | Path | None = None,
     checkpoint_every: int = 10,
     resume: bool = False,
+    rescue: Callable[[FitResult], object] | None = None,
 ) -> FitResult:
     """Train until a stopping rule says so.
 
@@ -165,7 +175,9 @@ def fit(
     checkpoint : path, optional
         Where to save, every ``checkpoint_every`` passes and at the end (Ctrl-C leaves the last
         one), all that is needed to go on; ``resume=True`` goes on from there, to the model that
-        an uninterrupted run gives.
+        an uninterrupted run gives. A pass that raises leaves a checkpoint, too.
+    rescue : callable, optional
+        Called with what was learned up to then when a pass raises, before the exception goes on.
     """
     if problem.loss.name not in solver.losses:
         raise InputError(f"solver {solver.name} does not take the loss {problem.loss.name}")
@@ -189,19 +201,27 @@ def fit(
         run.load(checkpoint)
 
     stopped_by = run.reason_to_stop(stopping)
-    while stopped_by is None:
-        try:
-            with problem.structure.explained():
-                point = run.one_pass(stopping, certify_every)
-            stopped_by = run.reason_to_stop(stopping)
-            for callback in callbacks:
-                if callback(point, run.iterate):
-                    stopped_by = stopped_by or "callback"
-            if checkpoint is not None and (stopped_by or point.passes % checkpoint_every == 0):
-                run.save(checkpoint)
-        except KeyboardInterrupt:
-            stopped_by = "interrupt"
-    return run.finish(stopped_by)
+    try:
+        while stopped_by is None:
+            try:
+                with problem.structure.explained():
+                    point = run.one_pass(stopping, certify_every)
+                stopped_by = run.reason_to_stop(stopping)
+                for callback in callbacks:
+                    if callback(point, run.iterate):
+                        stopped_by = stopped_by or "callback"
+                if checkpoint is not None and (stopped_by or point.passes % checkpoint_every == 0):
+                    run.save(checkpoint)
+            except KeyboardInterrupt:
+                stopped_by = "interrupt"
+        with problem.structure.explained():
+            return run.finish(stopped_by)
+    except Exception as error:
+        if rescue is not None:
+            rescue(run.finish("error"))
+        if checkpoint is not None and not isinstance(error, OutputError):
+            run.save(checkpoint)
+        raise
 
 
 class _Run:
@@ -314,7 +334,10 @@ class _Run:
             w, dual = self.iterate.answer(), self.iterate.dual()
             if self.best_w is not None:  # what was judged is what is kept
                 w = self.problem.structure.new_weights(self.best_w)
-            certificate = self.problem.certify(w, dual)
+            if stopped_by == "error":  # inference cannot be relied on
+                certificate = Certificate(float("nan"), dual, None)
+            else:
+                certificate = self.problem.certify(w, dual)
         except KeyboardInterrupt:  # a second Ctrl-C: no time for a certificate
             stopped_by = "interrupt"
             if self.best_w is not None:
@@ -334,6 +357,8 @@ class _Run:
             inference_calls=self.iterate.inference_calls,
             cuts=self.iterate.cuts,
             trace=self.trace,
+            beaten=self.iterate.beaten,
+            skipped=sum(self.problem.structure.skipped.values()),
         )
 
     def _fingerprint(self) -> dict[str, Any]:
@@ -355,6 +380,8 @@ class _Run:
         counters, arrays = self.iterate.state()
         if self.best_w is not None:
             arrays["best_w"] = self.best_w
+        learned = self.problem.structure.state()
+        arrays |= {f"structure.{name}": array for name, array in learned.items()}
         facts = {
             "fingerprint": self._fingerprint(),
             "iterate": counters,
@@ -376,6 +403,13 @@ class _Run:
                     f"{path} was written by another run: its {name} is {value}, "
                     f"here {ours.get(name)}"
                 )
+        self.problem.structure.restore(
+            {
+                name.removeprefix("structure."): array
+                for name, array in arrays.items()
+                if name.startswith("structure.")
+            }
+        )
         self.iterate.restore(facts["iterate"], arrays)
         self.trace = [TracePoint(**point) for point in facts["trace"]]
         self.best_w = arrays.get("best_w")

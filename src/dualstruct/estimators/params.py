@@ -11,6 +11,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from dualstruct.errors import InputError
+from dualstruct.solvers import SOLVERS, Averaged, Solver
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -56,3 +57,27 @@ class Parameters:
             target_tags=TargetTags(required=True),
             input_tags=InputTags(two_d_array=False, string=True),
         )
+
+
+def as_list(examples: Any) -> Any:
+    """Generators as lists: examples are gone over more than once."""
+    return examples if hasattr(examples, "__len__") else list(examples)
+
+
+def pack_solver(solver: str | Solver) -> str | dict[str, Any]:
+    """A solver for JSON: its name, or with settings of its own."""
+    if not isinstance(solver, Solver):
+        return solver
+    return {
+        "name": solver.name,
+        "settings": solver.settings(),
+        "averaged": isinstance(solver, Averaged),
+    }
+
+
+def unpack_solver(given: str | dict[str, Any]) -> str | Solver:
+    """The counterpart of :func:`pack_solver`."""
+    if not isinstance(given, dict):
+        return given
+    solver = SOLVERS[given["name"]].from_settings(given["settings"])
+    return Averaged(solver) if given["averaged"] else solver

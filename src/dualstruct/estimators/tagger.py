@@ -16,7 +16,7 @@ from dualstruct import _core
 from dualstruct.errors import InputError, NotFittedError
 from dualstruct.estimators.chain_model import ChainModel, Codec, unlabelled_chain
 from dualstruct.estimators.labels import Labels, UnseenLabel, UnseenLabelWarning
-from dualstruct.estimators.params import Parameters
+from dualstruct.estimators.params import Parameters, as_list, pack_solver, unpack_solver
 from dualstruct.estimators.weights import WeightTable
 from dualstruct.features import FeatureExtractor, FeatureRows, from_state, make_extractor
 from dualstruct.files.arrays import read_arrays, write_arrays
@@ -34,7 +34,7 @@ from dualstruct.losses import find_loss
 from dualstruct.metrics import Scores, evaluate_ids, score_name
 from dualstruct.problem import Problem
 from dualstruct.progress import ProgressLine
-from dualstruct.solvers import SOLVERS, Averaged, Solver, find_solver
+from dualstruct.solvers import Averaged, Solver, find_solver
 from dualstruct.structures import Chain
 from dualstruct.structures.chain import forbidden_tokens
 
@@ -193,7 +193,7 @@ class SequenceTagger(Parameters):
             Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
         """
         self._settings()  # bad parameters fail before features are extracted
-        X, y = _sized(X), _sized(y)
+        X, y = as_list(X), as_list(y)
         outer = None if self.scheme is None else detect_scheme(y)
         if self.scheme is not None and outer is None:
             raise InputError(
@@ -228,7 +228,7 @@ class SequenceTagger(Parameters):
         if not hasattr(self, "_model"):
             return self.fit(X, y, dev, callbacks)
         self._settings()
-        X, y = _sized(X), _sized(y)
+        X, y = as_list(X), as_list(y)
         old = self._model
         inner_y = old.codec.to_inner(y)
         codec = replace(old.codec, labels=old.labels.extend(Labels.learn(inner_y)))
@@ -289,8 +289,8 @@ class SequenceTagger(Parameters):
             stopping = Stopping(passes=DEFAULT_PASSES, patience=self.patience)
         judge = None
         if dev is not None:
-            dev_chain = unlabelled_chain(extractor, labels, transitions, _sized(dev[0]))
-            judge = self._judge(codec, dev_chain, _sized(dev[1]))
+            dev_chain = unlabelled_chain(extractor, labels, transitions, as_list(dev[0]))
+            judge = self._judge(codec, dev_chain, as_list(dev[1]))
         callbacks = list(callbacks)
         with ProgressLine(stopping, score_name(labels.names), show=self.verbose) as line:
             result = fit(
@@ -395,7 +395,7 @@ class SequenceTagger(Parameters):
             For each sentence None, or for each token None or the labels it may have.
         """
         model = self._trained()
-        chain = model.chain(_sized(X), allowed)
+        chain = model.chain(as_list(X), allowed)
         best = chain.decode_all(model.w, threads=self.threads)
         return model.codec.to_outer(model.labels.decode(best, chain.sentences))
 
@@ -405,7 +405,7 @@ class SequenceTagger(Parameters):
         They are those of p(y) ∝ exp β·score; margin losses do not calibrate them.
         """
         model = self._trained()
-        chain = model.chain(_sized(X))
+        chain = model.chain(as_list(X))
         marginals = chain.marginals_all(model.w, beta, threads=self.threads)
         return np.split(marginals, chain.sentences[1:-1])[: len(chain)]
 
@@ -417,7 +417,7 @@ class SequenceTagger(Parameters):
     def predict_k_best(self, X: Sequence[Any], k: int = 5) -> list[list[tuple[float, list[str]]]]:
         """The k best labellings of each sentence with their scores, best first."""
         model = self._trained()
-        chain = model.chain(_sized(X))
+        chain = model.chain(as_list(X))
         names = model.labels.names
         found = [chain.k_best(model.w, i, k) for i in range(len(chain))]
         return [
@@ -428,8 +428,8 @@ class SequenceTagger(Parameters):
     def evaluate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Scores:
         """Accuracy, and precision, recall and F1 of the spans, over all and by type."""
         model = self._trained()
-        chain = model.chain(_sized(X))
-        truth, names = self._true_labels(model.codec, _sized(y), chain)
+        chain = model.chain(as_list(X))
+        truth, names = self._true_labels(model.codec, as_list(y), chain)
         predicted = chain.decode_all(model.w, threads=self.threads)
         return evaluate_ids(truth, predicted, chain.sentences, names)
 
@@ -457,13 +457,7 @@ class SequenceTagger(Parameters):
         parameters = self.get_params()
         for name in ("features", "checkpoint", "resume", "verbose"):  # of this run, not the model
             parameters.pop(name)
-        solver = self.solver
-        if isinstance(solver, Solver):
-            parameters["solver"] = {
-                "name": solver.name,
-                "settings": solver.settings(),
-                "averaged": isinstance(solver, Averaged),
-            }
+        parameters["solver"] = pack_solver(self.solver)
         facts["parameters"] = parameters
         facts["result"] = self.result_.summary()
         return facts, tensors
@@ -471,10 +465,7 @@ class SequenceTagger(Parameters):
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         model = ChainModel.from_state(facts, arrays)
         parameters = dict(facts["parameters"])
-        given = parameters["solver"]
-        if isinstance(given, dict):
-            solver = SOLVERS[given["name"]].from_settings(given["settings"])
-            parameters["solver"] = Averaged(solver) if given["averaged"] else solver
+        parameters["solver"] = unpack_solver(parameters["solver"])
         self.set_params(**parameters)
         self.result_ = FitResult.from_summary(facts["result"], model.w)
         self._model = model
@@ -489,11 +480,6 @@ class SequenceTagger(Parameters):
         if state["model"] is not None:
             self._restore(*state["model"])
         self.set_params(**state["parameters"])
-
-
-def _sized(sentences: Any) -> Any:
-    """Generators as lists: sentences are gone over more than once."""
-    return sentences if hasattr(sentences, "__len__") else list(sentences)
 
 
 def _count_columns(X: Sequence[Any]) -> int | None:

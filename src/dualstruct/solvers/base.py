@@ -34,6 +34,7 @@ class Iterate:
         self.memory: dict[str, Any] = {}
         self.core_passes = 0
         self.inference_calls = 0
+        self.beaten = 0  # inferences that found less than a cut held by then
         self._averaged: _core.Weights | None = None
 
     def start_averaging(self, linear: bool = False) -> None:
@@ -70,6 +71,7 @@ class Iterate:
             "seed": self.seed,
             "core_passes": self.core_passes,
             "inference_calls": self.inference_calls,
+            "beaten": self.beaten,
             "memory": self.memory,
         }
         arrays: dict[str, NDArray[Any]] = {"w": np.array(self.w.array)}
@@ -92,6 +94,7 @@ class Iterate:
         self.seed = int(facts["seed"])
         self.core_passes = int(facts["core_passes"])
         self.inference_calls = int(facts["inference_calls"])
+        self.beaten = int(facts.get("beaten", 0))
         self.memory = dict(facts["memory"])
 
 
@@ -110,25 +113,26 @@ class DualIterate(Iterate):
 
     def visit(self, rule: _core.Rule, delta: float) -> _core.PassReport:
         """Decode every example in random order; admit cuts that gain δ or more; apply the rule."""
-        report = self.duals.visit(rule, delta, self.next_seed())
-        self.inference_calls += report.inferences
-        return report
+        return self._counted(self.duals.visit(rule, delta, self.next_seed()))
 
     def gather(
         self, rule: _core.GatherRule | _core.SMOGatherRule, delta: float
     ) -> _core.PassReport:
         """Decode every example at this w, on all threads; admit cuts that gain δ or more."""
-        report = self.duals.gather(rule, delta, self.next_seed(), self.problem.threads)
-        self.inference_calls += report.inferences
-        return report
+        threads = self.problem.threads
+        return self._counted(self.duals.gather(rule, delta, self.next_seed(), threads))
 
     def visit_while_decoding(
         self, rule: _core.Rule, delta: float, revisits: int
     ) -> _core.PassReport:
         """A visit whose inference runs on the problem's other threads, revisiting meanwhile."""
         threads = self.problem.threads
-        report = self.duals.visit_while_decoding(rule, delta, self.next_seed(), threads, revisits)
+        seed = self.next_seed()
+        return self._counted(self.duals.visit_while_decoding(rule, delta, seed, threads, revisits))
+
+    def _counted(self, report: _core.PassReport) -> _core.PassReport:
         self.inference_calls += report.inferences
+        self.beaten += report.beaten
         return report
 
     def revisit(self, rule: _core.Rule) -> _core.PassReport:

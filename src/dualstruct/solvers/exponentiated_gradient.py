@@ -59,8 +59,8 @@ class ExponentiatedGradientIterate(Iterate):
                 solver.first_step or (1.0 if smooth else 10.0),
                 solver.first_score,
             )
-        except NotImplementedError as error:
-            name = type(problem.structure).__name__
+        except _core.UnsupportedError as error:
+            name = problem.structure.kind
             raise InputError(f"solver eg does not take a {name}: {error}") from None
 
     def rebuild(self) -> None:

@@ -69,8 +69,8 @@ class LBFGSIterate(Iterate):
             learned = variances > 0
             if solver.states == "observed":
                 learned &= _core.observed_weights(core) > 0
-        except NotImplementedError as error:
-            name = type(problem.structure).__name__
+        except _core.UnsupportedError as error:
+            name = problem.structure.kind
             raise InputError(f"solver lbfgs does not take a {name}: {error}") from None
         index = np.flatnonzero(learned)
         loss = problem.loss

@@ -2,6 +2,18 @@
 
 from dualstruct.structures.base import Structure
 from dualstruct.structures.chain import Chain, Expectation
+from dualstruct.structures.custom import CompiledDecoder, CustomStructure
+from dualstruct.structures.template import Template
 from dualstruct.structures.tree import Tree, TreeColumns, TreeExpectation
 
-__all__ = ["Chain", "Expectation", "Structure", "Tree", "TreeColumns", "TreeExpectation"]
+__all__ = [
+    "Chain",
+    "CompiledDecoder",
+    "CustomStructure",
+    "Expectation",
+    "Structure",
+    "Template",
+    "Tree",
+    "TreeColumns",
+    "TreeExpectation",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
-from dualstruct.errors import InputError
+from dualstruct.errors import InputError, UnsupportedError
 
 
 def digest_of(arrays: Iterable[NDArray[Any] | None]) -> str:
@@ -34,6 +34,10 @@ class Structure(ABC):
     """
 
     core: _core.Structure
+    #: How often each example was left out because decoding it failed and the user wanted to go on.
+    skipped: Mapping[int, int] = {}
+    #: Whether outputs come in parts that have scores and marginals, which solver eg needs.
+    has_parts: bool = False
 
     def __len__(self) -> int:
         return self.core.size
@@ -50,6 +54,11 @@ class Structure(ABC):
                 raise InputError("the weights hold NaN or infinite values")
             w.assign(self.core, np.ascontiguousarray(values, dtype=np.float32))
         return w
+
+    @property
+    def kind(self) -> str:
+        """What users know the structure by, for messages."""
+        return type(self).__name__
 
     def decode(self, w: _core.Weights, i: int, cost_weight: float = 0.0) -> NDArray[np.int32]:
         """argmax_y w·φ_i(y) + cost_weight·Δ_i(y)."""
@@ -97,9 +106,16 @@ class Structure(ABC):
     def digest(self) -> str:
         """A fingerprint of all the data: two structures that share it are the same problem."""
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What the structure learned during training besides the weights, for checkpoints."""
+        return {}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:  # noqa: B027
+        """The counterpart of :meth:`state`."""
+
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Turns the core's "no output" into a sentence that says where."""
+        """Turns the core's "no output" and "cannot" into sentences that say where and what."""
         try:
             yield
         except _core.InfeasibleError as error:
@@ -107,6 +123,8 @@ class Structure(ABC):
                 f"{self.name_example(*error.args)}: no labelling satisfies the constraints, or "
                 "the scores are too large to compare"
             ) from None
+        except _core.UnsupportedError as error:
+            raise UnsupportedError(f"{self.kind}: {error}") from None
 
     def _example(self, i: int, cost_weight: float = 0.0) -> int:
         if not 0 <= i < len(self):

@@ -74,6 +74,7 @@ class Chain(Structure):
     """
 
     core: _core.Chain
+    has_parts = True
 
     def __init__(
         self,

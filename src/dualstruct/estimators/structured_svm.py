@@ -1,0 +1,343 @@
+"""StructuredSVM: learns any structure, those of users included."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.errors import InputError, NotFittedError
+from dualstruct.estimators.params import Parameters, as_list, pack_solver, unpack_solver
+from dualstruct.files.arrays import read_arrays, write_arrays
+from dualstruct.fit import Callback, FitResult, Stopping, fit
+from dualstruct.losses import Loss, SoftmaxMargin, find_loss
+from dualstruct.problem import Certificate, Problem
+from dualstruct.progress import ProgressLine
+from dualstruct.solvers import Averaged, Solver, find_solver
+from dualstruct.structures.custom import CustomExamples, CustomStructure
+from dualstruct.structures.template import Template
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+MODEL_FORMAT = "dualstruct structured svm"
+#: What training does when it is told nothing about stopping.
+DEFAULT_GAP, DEFAULT_PASSES = 0.01, 100
+
+
+class StructuredSVM(Parameters):
+    """Learns to map inputs to outputs of any structure that can be decoded.
+
+    Parameters
+    ----------
+    structure : Template
+        A :class:`~dualstruct.CustomStructure` of your own, or one of the ready ones.
+    loss : str
+        ``hinge``, ``squared_hinge``, ``ramp``, ``perceptron``; ``crf`` and ``softmax_margin`` for
+        structures with expectations.
+    solver : str or Solver
+        ``"auto"`` takes the quickest that fits the loss; or a name (docs/solvers.md lists them),
+        or an instance with settings of its own.
+    C : float
+        The weight of one example's loss: larger fits the training data more closely.
+    beta, gamma : float, optional
+        The parameters of the loss ``softmax_margin``.
+    averaged : bool
+        Predict with the average of the weights over all steps of training.
+    gap : float, optional
+        Stop when this relative distance from the optimum is certified (0.01 is 1 %).
+    passes, seconds : optional
+        Stop after so many passes, or so much time. Without any rule: at a gap of 1 %, or after 100
+        passes; with ``dev`` when the score has not improved for ``patience`` passes.
+    patience : int
+        Passes without a better development score.
+    on_error : {"raise", "skip"}
+        What to do when a method of a custom structure fails on a training example: stop, with what
+        was learned kept, or leave the example out this time and count it (``skipped_``).
+    seed : int
+        Same seed, same model, bit for bit.
+    threads : int
+        For inference. Decoders in Python run one at a time all the same.
+    verbose : bool
+        Show a progress line on standard error.
+    checkpoint : path, optional
+        Where to save the state of training now and then, and when a pass fails.
+    resume : bool
+        Go on from the checkpoint, if it is there.
+
+    Attributes
+    ----------
+    result_ : FitResult
+        Passes, primal, dual, gap, trace, and what stopped training. ``result_.beaten`` counts how
+        often an approximate decoder found less than an output already known.
+    certificate_ : Certificate
+        Primal, dual and gap. With an approximate decoder they are what that decoder sees.
+    w_ : array
+    weights_ : dict or array
+        The weights by feature name, the strongest first, where the features have names.
+    skipped_ : dict
+        How often each training example was left out, by its number from 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.optimize import linear_sum_assignment
+    >>> from dualstruct import CustomStructure
+    >>> class Matching(CustomStructure):
+    ...     "x[i, j] holds the features of matching i with j; y[i] is the partner of i."
+    ...     def decode(self, w, x, truth=None, cost_weight=0):
+    ...         scores = x @ w
+    ...         if cost_weight:
+    ...             scores = scores + cost_weight / len(x)
+    ...             scores[np.arange(len(x)), truth] -= cost_weight / len(x)
+    ...         return linear_sum_assignment(scores, maximize=True)[1]
+    ...     def features(self, x, y):
+    ...         return x[np.arange(len(x)), y].sum(axis=0)
+    ...     def cost(self, truth, y):
+    ...         return np.mean(truth != y)
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20, 4, 4, 3))
+    >>> Y = [linear_sum_assignment(x @ [1, -2, 0.5], maximize=True)[1] for x in X]
+    >>> svm = StructuredSVM(Matching(), C=10.0, gap=0.001).fit(X, Y)
+    >>> svm.score(X, Y)
+    1.0
+    >>> svm.certificate_.gap <= 0.001
+    True
+    """
+
+    def __init__(
+        self,
+        structure: Template,
+        loss: str | Loss = "hinge",
+        solver: str | Solver = "auto",
+        C: float = 1.0,
+        beta: float | None = None,
+        gamma: float | None = None,
+        averaged: bool = False,
+        gap: float | None = None,
+        passes: int | None = None,
+        seconds: float | None = None,
+        patience: int = 5,
+        on_error: str = "raise",
+        seed: int = 0,
+        threads: int = 1,
+        verbose: bool = False,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+    ) -> None:
+        self.structure = structure
+        self.loss = loss
+        self.solver = solver
+        self.C = C
+        self.beta = beta
+        self.gamma = gamma
+        self.averaged = averaged
+        self.gap = gap
+        self.passes = passes
+        self.seconds = seconds
+        self.patience = patience
+        self.on_error = on_error
+        self.seed = seed
+        self.threads = threads
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.resume = resume
+
+    def fit(
+        self,
+        X: Sequence[Any],
+        Y: Sequence[Any],
+        dev: tuple[Sequence[Any], Sequence[Any]] | None = None,
+        callbacks: Iterable[Callback] = (),
+    ) -> Self:
+        """Learn from inputs X and their true outputs Y.
+
+        If one of the structure's methods raises, training stops with that exception; it says which
+        example it was, and the model is what was learned up to then.
+
+        Parameters
+        ----------
+        X, Y : sequences
+        dev : (X, Y), optional
+            Development data: training stops when its score no longer improves, and the best
+            weights are kept.
+        callbacks : iterable
+            Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
+        """
+        loss = find_loss(self.loss, self.beta, self.gamma)
+        template, stopping = self._template(), self._stopping(dev is not None)
+        find_solver(self.solver, loss.name)  # what does not fit fails before features are computed
+        X, Y = as_list(X), as_list(Y)
+        if len(X) != len(Y):
+            raise InputError(f"there are {len(X)} inputs, but {len(Y)} true outputs")
+        if not len(X):
+            raise InputError("there are no examples to train on")
+        known = template.learn(X, Y)
+        bound = known.bind(X, Y)
+        solver = self._choose_solver(loss, bound)
+        judge = None if dev is None else self._judge(known, as_list(dev[0]), as_list(dev[1]))
+
+        def keep(result: FitResult) -> None:
+            self.structure_ = known
+            self.result_ = result
+            self.skipped_ = dict(bound.skipped)
+
+        with ProgressLine(stopping, "score", show=self.verbose) as line:
+            result = fit(
+                Problem(bound, loss, self.C, threads=self.threads),
+                solver,
+                stopping,
+                dev=judge,
+                seed=self.seed,
+                callbacks=[*callbacks, line.update],
+                checkpoint=self.checkpoint,
+                resume=self.resume,
+                rescue=keep,
+            )
+        keep(result)
+        return self
+
+    def _template(self) -> Template:
+        if not isinstance(self.structure, Template):
+            raise InputError(
+                f"structure is {self.structure!r}; give an instance of a CustomStructure or of a "
+                "ready structure"
+            )
+        if self.on_error not in ("raise", "skip"):
+            raise InputError(f"on_error is {self.on_error!r}; it is 'raise' or 'skip'")
+        if not isinstance(self.structure, CustomStructure):
+            return self.structure
+        template = copy.copy(self.structure)
+        template.on_error = self.on_error
+        return template
+
+    def _stopping(self, judged: bool) -> Stopping:
+        if not judged and self.gap is self.passes is self.seconds is None:
+            return Stopping(DEFAULT_GAP, DEFAULT_PASSES, patience=self.patience)
+        return Stopping(self.gap, self.passes, self.seconds, self.patience)
+
+    def _choose_solver(self, loss: Loss, bound: Any) -> Solver:
+        name = self.solver
+        if isinstance(loss, SoftmaxMargin):
+            if isinstance(bound, CustomExamples) and bound.template.expectation is None:
+                raise InputError(
+                    f"the loss {loss.name} needs expectations, and {bound.kind} has no method "
+                    "expectation: write one, or take the loss hinge, squared_hinge or ramp"
+                )
+            if name == "auto" and not bound.has_parts:
+                name = "lbfgs"
+        solver = find_solver(name, loss.name)
+        return Averaged(solver) if self.averaged else solver
+
+    def _judge(self, known: Template, X: Any, Y: Any) -> Callable[[_core.Weights], float]:
+        if not len(X) or len(X) != len(Y):
+            raise InputError(f"the development data has {len(X)} inputs and {len(Y)} outputs")
+        bound = known.bind(X)
+
+        def judge(w: _core.Weights) -> float:
+            return score(known, Y, known.predict(bound, w, self.threads))
+
+        return judge
+
+    def _trained(self) -> Template:
+        if not hasattr(self, "structure_"):
+            raise NotFittedError("this StructuredSVM is not trained yet: call fit first")
+        return self.structure_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "structure_")
+
+    @property
+    def certificate_(self) -> Certificate:
+        self._trained()
+        return Certificate(self.result_.primal, self.result_.dual, self.result_.gap)
+
+    @property
+    def w_(self) -> NDArray[np.float32]:
+        """The weights as one vector."""
+        self._trained()
+        return self.result_.w.array
+
+    @property
+    def weights_(self) -> Any:
+        return self._trained().weights(self.result_.w)
+
+    def predict(self, X: Sequence[Any]) -> list[Any]:
+        """The best output of each input."""
+        known = self._trained()
+        return known.predict(known.bind(as_list(X)), self.result_.w, self.threads)
+
+    def predict_k_best(self, X: Sequence[Any], k: int = 5) -> list[list[tuple[float, Any]]]:
+        """The k best outputs of each input with their scores, best first."""
+        known = self._trained()
+        return known.predict_k_best(known.bind(as_list(X)), self.result_.w, k)
+
+    def score(self, X: Sequence[Any], Y: Sequence[Any]) -> float:
+        """1 − the mean cost of the predictions: 1 is perfect, and costs up to 1 give a share."""
+        X, Y = as_list(X), as_list(Y)
+        if len(X) != len(Y):
+            raise InputError(f"there are {len(X)} inputs, but {len(Y)} true outputs")
+        return score(self._trained(), Y, self.predict(X))
+
+    def save(self, path: str | Path) -> None:
+        """Write weights and settings to a file, not the structure: that is your code."""
+        write_arrays(path, MODEL_FORMAT, *self._state())
+
+    @classmethod
+    def load(cls, path: str | Path, structure: Template) -> Self:
+        """Read a model that :meth:`save` wrote, for the structure that it was trained with."""
+        facts, arrays = read_arrays(path, MODEL_FORMAT)
+        svm = cls(structure)
+        svm._template()
+        try:
+            svm._restore(facts, arrays)
+        except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"{path} does not fit this structure: {error}") from None
+        return svm
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        learned, arrays = self._trained().state(self.result_.w)
+        parameters = self.get_params()
+        for name in ("structure", "checkpoint", "resume", "verbose"):  # not of the model
+            parameters.pop(name)
+        parameters["loss"] = find_loss(self.loss, self.beta, self.gamma).name
+        parameters["solver"] = pack_solver(self.solver)
+        facts = {
+            "structure": learned,
+            "parameters": parameters,
+            "result": self.result_.summary(),
+        }
+        return facts, arrays
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        parameters = dict(facts["parameters"])
+        parameters["solver"] = unpack_solver(parameters["solver"])
+        known, w = self.structure.restore(facts["structure"], arrays)
+        self.set_params(**parameters)
+        self.result_ = FitResult.from_summary(facts["result"], w)
+        self.skipped_ = {}
+        self.structure_ = known
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickles and copies: parameters, and the model as JSON and arrays."""
+        trained = hasattr(self, "structure_")
+        return {"parameters": self.get_params(), "model": self._state() if trained else None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        type(self).__init__(self, state["parameters"]["structure"])
+        if state["model"] is not None:
+            self._restore(*state["model"])
+        self.set_params(**state["parameters"])
+
+
+def score(template: Template, Y: Sequence[Any], predicted: Sequence[Any]) -> float:
+    """1 − the mean cost."""
+    costs = [template.cost(truth, y) for truth, y in zip(Y, predicted, strict=True)]
+    if not costs:
+        raise InputError("there is nothing to score")
+    return 1 - float(np.mean(costs))
