@@ -127,7 +127,9 @@ def test_most_relaxations_are_certified_where_the_second_order_is_weak():
 
 @settings(max_examples=100, deadline=None)
 @given(with_grandparents, st.booleans(), st.booleans())
-def test_beliefs_are_near_the_true_ones_where_the_second_order_is_weak(sentence, projective, single_root):
+def test_beliefs_are_near_the_true_ones_where_the_second_order_is_weak(
+    sentence, projective, single_root
+):
     trees = sentence.scored(projective, single_root)
     if not trees:
         return

@@ -408,6 +408,28 @@ class AttributeFeatures:
     def restore(self, name_bytes: NDArray[np.uint8], name_offsets: NDArray[np.int64]) -> None: ...
     def select(self, keep: NDArray[np.uint8]) -> None: ...
 
+def prune_arcs(
+    tree: Tree, w: Weights, most_heads: int, threshold: float, keep_truth: bool
+) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint16], int, int, int]: ...
+
+class SecondOrderTree(Structure):
+    def __init__(
+        self,
+        first: Tree,
+        offsets: NDArray[np.int64],
+        heads: NDArray[np.uint16],
+        modifiers: NDArray[np.uint16],
+        bits: int,
+        siblings: bool,
+        grandparents: bool,
+        max_iterations: int,
+        branch: bool,
+    ) -> None: ...
+    def take_effort(self) -> tuple[int, int, int]: ...
+    def marginals(
+        self, w: Weights, i: int, max_iterations: int, damping: float
+    ) -> tuple[float, NDArray[np.float32], bool, int]: ...
+
 def tree_decode(
     scores: NDArray[np.float32], projective: bool = True, single_root: bool = True
 ) -> NDArray[np.int32]: ...
