@@ -294,6 +294,8 @@ class Chain(Structure):
 class Tree(Structure):
     max_labels: int
     max_words: int
+    @property
+    def stride(self) -> int: ...
     def __init__(
         self,
         table: TokenTable,
@@ -348,6 +350,17 @@ class TokenTable:
     def strings(self, column: int) -> list[str]: ...
     def cells(self, column: int, begin: int, end: int) -> list[str]: ...
     def select(self, sentences: NDArray[np.int64], columns: list[int]) -> TokenTable: ...
+
+def parse_conllu(
+    data: bytes, lines_before: int = 0
+) -> tuple[TokenTable, NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]: ...
+def rewrite_conllu(
+    data: bytes, words: int, columns: list[tuple[int, NDArray[np.int32], list[str]]]
+) -> bytes: ...
+def tree_faults(
+    heads: NDArray[np.int32], sentences: NDArray[np.int64], single_root: bool
+) -> tuple[NDArray[np.uint8], NDArray[np.int32]]: ...
+def crossing_arcs(heads: NDArray[np.int32], sentences: NDArray[np.int64]) -> NDArray[np.int64]: ...
 
 class Clusters:
     @staticmethod
