@@ -139,13 +139,13 @@ void ArcFeatures::sum_words(const float* w, Sums& sums) const {
 }
 
 // Where the features of all arcs into m are, on their way to the cache.
-void ArcFeatures::find_rows(const float* w, int m, Sums& sums) const {
+void ArcFeatures::find_rows(const float* w, int m, Sums& sums, const std::uint8_t* kept) const {
     const int size = static_cast<int>(sums.nodes.size());
     std::uint32_t* lines = sums.lines.data() + static_cast<std::size_t>(m % 2) * size * pair_templates;
     std::uint32_t* rows = sums.rows.data() + static_cast<std::size_t>(m % 2) * size * label_templates;
     const Node& modifier = sums.nodes[static_cast<std::size_t>(m)];
     for (int h = 0; h < size; ++h) {
-        if (h == m) continue;
+        if (h == m || (kept && !kept[h * size + m])) continue;
         const Node& head = sums.nodes[static_cast<std::size_t>(h)];
         for (int t = 0; t < pair_templates; ++t) {
             const std::int64_t line = pair_line(t, head, modifier);
