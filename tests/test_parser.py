@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,8 +22,9 @@ from dualstruct import (
     read_conllu,
 )
 from dualstruct.datasets import load_english
-from dualstruct.estimators.parser import SkippedSentences
+from dualstruct.estimators.parser import SkippedSentences, interleaved
 from dualstruct.files.arrays import read_arrays, write_arrays
+from dualstruct.structures.second_order_tree import PrunedArcs
 
 TRAIN, TEST = load_english("train"), load_english("test")
 SOME = TRAIN[:60]
@@ -157,6 +159,53 @@ def test_minimum_risk_predicts_the_most_heads_in_expectation(parser):
     assert agreement.uas > 0.98
 
 
+@pytest.fixture(scope="module")
+def second():
+    return quick(order=2, grandparents=False, passes=4).fit(TRAIN)
+
+
+def test_a_second_order_parser_learns_and_parses_trees(second, tmp_path):
+    parsed = second.predict(TEST)
+    parsed.check_trees(single_root=True)
+    assert evaluate_trees(TEST, parsed).uas > 0.8
+    assert 0.9 < second.pruning_recall_ <= 1
+    second.save(tmp_path / "p.dstruct")
+    assert load_model(tmp_path / "p.dstruct").predict(TEST) == parsed
+    assert pickle.loads(pickle.dumps(second)).predict(TEST[:5]) == parsed[:5]
+    for table in second.predict_marginals(TEST[:3]):
+        np.testing.assert_allclose(table.sum(axis=1), 1, atol=1e-3)
+    careful = copy.deepcopy(second).set_params(minimum_risk=20.0).predict(TEST[:10])
+    careful.check_trees(single_root=True)
+    assert evaluate_trees(parsed[:10], careful).las > 0.9
+    with pytest.raises(InputError, match="k best trees need a parser of order 1"):
+        second.predict_k_best(TEST[:1])
+
+
+def test_a_second_order_parser_goes_on_with_new_relations(second):
+    relations = [["new" if r == "det" else r for r in s] for s in TEST[:3].relations]
+    new = TEST[:3].replace(relations=relations)
+    grown = copy.deepcopy(second).set_params(C=1.0).partial_fit(new)
+    assert "new" in grown.classes_
+    assert grown.score(new) > second.score(new)
+
+
+def test_arcs_of_folds_come_back_in_the_order_of_the_sentences():
+    arcs = [[(0, 1)], [(2, 1), (0, 2)], [], [(1, 2)], [(0, 1), (1, 3)]]
+    parts = []
+    for fold in range(2):
+        mine = arcs[fold::2]
+        flat = [arc for sentence in mine for arc in sentence]
+        offsets = np.cumsum([0, *map(len, mine)])
+        heads, modifiers = (np.array([arc[k] for arc in flat], np.uint16) for k in (0, 1))
+        parts.append(PrunedArcs(offsets, heads, modifiers, 2 * len(mine), 0.5 + fold / 2))
+    merged = interleaved(parts)
+    pairs = list(zip(merged.heads.tolist(), merged.modifiers.tolist(), strict=True))
+    found = [pairs[a:b] for a, b in pairwise(merged.offsets.tolist())]
+    assert found == arcs
+    assert merged.words == 10
+    assert merged.recall == pytest.approx((6 * 0.5 + 4 * 1.0) / 10)
+
+
 def crossing_treebank(n=30):
     """A hearing is held on it today: an arc from the noun to its modifier crosses the verb's."""
     return Treebank.from_columns(
@@ -237,6 +286,8 @@ def test_every_loss_trains_a_parser():
         ({"projective": "maybe"}, "projective is 'maybe'"),
         ({"bad_trees": "mend"}, "bad_trees is 'mend'"),
         ({"hash_bits": 40}, "hash_bits is 40"),
+        ({"order": 3}, "order is 3; it is 1 or 2"),
+        ({"most_heads": 0}, "most_heads is 0"),
         ({"C": -1}, "C is -1"),
         ({"loss": "hinges"}, "hinges"),
         ({"clusters": "no such file"}, "no such file"),

@@ -141,6 +141,13 @@ def train(
         bool | None,
         typer.Option(help="Keep the average of the weights over all steps (parsers do)."),
     ] = None,
+    order: Annotated[
+        int,
+        typer.Option(
+            help="1: every arc by itself; 2: with neighbouring arcs, better and slower.",
+            rich_help_panel=PARSERS,
+        ),
+    ] = 1,
     projective: Annotated[
         str,
         typer.Option(
@@ -228,6 +235,7 @@ def train(
         "--columns": columns is not None,
     }
     for_parsers = {
+        "--order": order != 1,
         "--projective": projective != "auto",
         "--single-root": single_root != "auto",
         "--no-lemma": not lemma,
@@ -248,6 +256,7 @@ def train(
                 **settings,
                 "projective": cli_trees.yes_or_no(projective, "--projective"),
                 "single_root": cli_trees.yes_or_no(single_root, "--single-root"),
+                "order": order,
                 "lemma": lemma,
                 "morphology": morphology,
                 "clusters": clusters,

@@ -106,7 +106,8 @@ def train(
 def _describe(parser: DependencyParser) -> str:
     arcs = "projective" if parser.projective_ else "non-projective"
     roots = "one root" if parser.single_root_ else "any number of roots"
-    return f"{arcs} trees with {roots}"
+    pairs = ", second order" if parser.order == 2 else ""
+    return f"{arcs} trees with {roots}{pairs}"
 
 
 @contextmanager
