@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from dualstruct.files.conllu import ConlluSentence, Treebank
 from dualstruct.fit import Callback, Stopping, fit
 from dualstruct.metrics import TreeScores, attachment, evaluate_trees
 from dualstruct.problem import Problem
-from dualstruct.solvers import Solver, find_solver
+from dualstruct.solvers import DCA, DCD, Solver
 from dualstruct.structures import Tree
 from dualstruct.structures.base import check_beta
 from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree
@@ -82,8 +82,10 @@ class DependencyParser(Estimator[TreeModel]):
     beta, gamma : float, optional
         The parameters of the loss ``softmax_margin``.
     solver : str or Solver
-        ``"auto"`` takes the quickest that fits the loss; or a name (docs/solvers.md lists them),
-        or an instance with settings of its own.
+        ``"auto"`` takes the quickest that fits the loss (for ``squared_hinge`` dual coordinate
+        descent that revisits its cuts once between two passes, for ``crf`` and
+        ``softmax_margin`` dual coordinate ascent); or a name (docs/solvers.md lists them), or an
+        instance with settings of its own.
     averaged : bool
         Parse with the average of the weights over all steps of training.
     C : float
@@ -144,6 +146,13 @@ class DependencyParser(Estimator[TreeModel]):
     """
 
     model_format = "dualstruct parser"
+    # The features of a cut are computed anew each time it is revisited, and the marginals of all
+    # labelled arcs are too many to be kept.
+    auto_solvers: ClassVar[dict[str, Solver]] = {
+        "squared_hinge": DCD(inner_passes=1),
+        "crf": DCA(),
+        "softmax_margin": DCA(),
+    }
     of_the_run = ("clusters", *Estimator.of_the_run)  # the model keeps the clusters themselves
 
     def __init__(
@@ -167,7 +176,7 @@ class DependencyParser(Estimator[TreeModel]):
         seconds: float | None = None,
         patience: int = 5,
         hash_bits: int | None = None,
-        label_cost: float = 1.0,
+        label_cost: float = 0.5,
         bad_trees: str = "error",
         minimum_risk: float | None = None,
         seed: int = 0,
@@ -361,8 +370,8 @@ class DependencyParser(Estimator[TreeModel]):
 
     def _quick_weights(self, tree: Tree) -> _core.Weights:
         """A first-order model that is good enough to prune."""
-        solver = find_solver("auto", "squared_hinge")
         problem = Problem(tree, "squared_hinge", PRUNER_C, threads=self.threads)
+        solver = self.auto_solvers["squared_hinge"]
         result = fit(problem, solver, Stopping(passes=PRUNER_PASSES), seed=self.seed)
         if result.stopped_by == "interrupt":  # there is nothing yet that could be kept
             raise KeyboardInterrupt
