@@ -101,6 +101,8 @@ def test_sentences_taken_out_one_by_one_are_whole(file):
 def test_new_heads_change_nothing_but_the_heads(file):
     data, _ = file
     treebank = Treebank(data)
+    with pytest.raises(ValueError, match="read-only"):
+        treebank.heads[0] = 0
     changed = treebank.replace(heads=np.zeros_like(treebank.heads))
     assert not changed.heads.any()
     assert bytes(changed.replace(heads=treebank.heads)) == data

@@ -172,6 +172,7 @@ class Treebank(Sequence[ConlluSentence]):
         self.heads = heads
         self.lines = numbers if isinstance(lines, int) else lines
         self.sentences: NDArray[np.int64] = table.sentences
+        heads.flags.writeable = False  # new heads have to reach the file: see replace
         self._data = data
         self._places = places
 
