@@ -666,7 +666,7 @@ def test_models_are_saved_without_code_and_loaded_with_the_structure(tmp_path):
     vector.save(tmp_path / "vector")
     loaded = StructuredSVM.load(tmp_path / "vector", Orders())
     np.testing.assert_array_equal(loaded.w_, vector.w_)
-    with pytest.raises(InputError, match="does not fit this structure"):
+    with pytest.raises(InputError, match="5 weights, and dimension of the structure is 4"):
         StructuredSVM.load(tmp_path / "vector", Orders(dimension=4))
     smooth = StructuredSVM(
         Orders(expectation=True), SoftmaxMargin(2.0, 0.5), passes=2, averaged=False
