@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "cuts.hpp"
@@ -47,7 +48,12 @@ public:
     // out = center + Σ_iy α_iy δ_i(y).
     void write(Weights& out) const {
         start(out);
-        for (std::int64_t i = 0; i < cuts.examples(); ++i) {
+        const std::int64_t n = cuts.examples();
+        for (std::int64_t i = 0; i < n; ++i) {
+            if (i + 2 < n) cuts.prefetch_cuts(i + 2);
+            if (i + 1 < n) {
+                cuts.for_each(i + 1, [&](const Cut& cut) { structure.prefetch_cut(out.data(), i + 1, cut.words()); });
+            }
             cuts.for_each(i, [&](const Cut& cut) {
                 structure.axpy(out.data(), i, cut.words(), static_cast<float>(cut.alpha));
             });
@@ -166,6 +172,15 @@ struct PassReport {
     double largest_violation = 0;  // of what the rule returned: how far from optimal duals were
     double loss = 0;               // visit: Σ of the rule's loss as each example was met
     std::int64_t beaten = 0;       // inferences whose output a cut held by then violates more than
+
+    PassReport& operator+=(const PassReport& other) {
+        inferences += other.inferences;
+        added += other.added;
+        largest_violation = std::max(largest_violation, other.largest_violation);
+        loss += other.loss;
+        beaten += other.beaten;
+        return *this;
+    }
 };
 
 // Asked before every example; true stops the pass there, with (α, w) consistent.
@@ -176,12 +191,11 @@ using Interrupt = std::function<bool()>;
 //   admits(example, violation, δ) whether the output with this violation is worth a cut
 //   update(example)               moves the example's duals; returns how far from optimal they were
 template <class Rule>
-PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const Interrupt& interrupt) {
+PassReport revisit(DualState& state, const Rule& rule, std::span<const std::int32_t> order, PassScratch& scratch,
+                   const Interrupt& interrupt) {
     PassReport report;
-    const auto order = shuffled_order(state.structure.size(), seed);
-    const auto n = static_cast<std::int64_t>(order.size());
-    PassScratch scratch(state.structure, seed);
-    for (std::int64_t q = 0; q < n; ++q) {
+    const std::size_t n = order.size();
+    for (std::size_t q = 0; q < n; ++q) {
         if (interrupt()) break;
         if (q + 6 < n) state.cuts.prefetch_block(order[q + 6]);
         if (q + 4 < n) {
@@ -201,6 +215,12 @@ PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const
         if (state.average) state.average->end_step();
     }
     return report;
+}
+
+template <class Rule>
+PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const Interrupt& interrupt) {
+    PassScratch scratch(state.structure, seed);
+    return revisit(state, rule, shuffled_order(state.structure.size(), seed), scratch, interrupt);
 }
 
 // What follows the inference of a visit: perhaps a new cut, then the rule. An approximate decoder may
@@ -255,7 +275,6 @@ PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t
         learn_from(state, rule, i, found, delta, true, scratch, report);
         if (state.average) state.average->end_step();
     }
-    state.cuts.compact_if_worth_it();
     return report;
 }
 

@@ -85,6 +85,8 @@ public:
     // With δ = φ_i(y_i) − φ_i(y) of a difference's words: w·δ, w += step·δ, δ·δ'.
     virtual double dot(const float* w, std::int64_t i, std::span<const Word> words) const = 0;
     virtual void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const = 0;
+    // Whether threads may call dot and axpy on the same w at the same time (core/shared.hpp).
+    virtual bool shares_weights() const { return false; }
     virtual double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
                          Scratch& scratch) const = 0;
 

@@ -49,7 +49,7 @@ class PlaneIterate(Iterate):
         raise InputError("the 1-slack cutting plane method has no steps to average over")
 
     def rebuild(self) -> None:
-        self.planes.rebuild()
+        self.planes.rebuild(self.problem.threads)
 
     def dual(self) -> float:
         return self.planes.dual()
@@ -107,7 +107,8 @@ class CuttingPlane(Solver):
         squared = problem.loss.name == "squared_hinge"
         report = iterate.planes.add(squared, problem.threads)
         iterate.inference_calls += len(problem.structure)
-        iterate.planes.solve(problem.C, self.tolerance * max(report.loss, 1e-3), self.patience)
+        tolerance = self.tolerance * max(report.loss, 1e-3)
+        iterate.planes.solve(problem.C, tolerance, self.patience, problem.threads)
         return report
 
     def _n_slack(self, iterate: DualIterate) -> _core.PassReport:
@@ -116,6 +117,6 @@ class CuttingPlane(Solver):
         enough = max(0.1 * found.largest_violation, self.tolerance)
         rule = _core.SMORule(C, enough / 2)
         for _ in range(100):
-            if iterate.revisit(rule).largest_violation <= enough:
+            if iterate.revisit(rule, threads=1).largest_violation <= enough:
                 break
         return found
