@@ -94,6 +94,14 @@ public:
         return linear - 0.5 * quadratic;
     }
 
+    // The risk at w as the planes know it: max_p offset_p − w·g_p, or 0.
+    double slack() {
+        double most = 0;
+        const Block block(*this, 0);
+        for (int p = 0; p < block.size(); ++p) most = std::max(most, block.violation(p));
+        return most;
+    }
+
     std::int64_t size() const { return static_cast<std::int64_t>(planes_.size()); }
 
     void rebuild(int threads) {

@@ -313,3 +313,15 @@ def test_averages_are_the_same_kind_on_several_threads():
         for threads in (1, 3)
     ]
     assert primals[1] == pytest.approx(primals[0], rel=0.02)
+
+
+def test_cutting_planes_stop_where_the_risk_is_within_epsilon_of_the_planes():
+    data = make_chains(sentences=60, tokens=6, labels=4, features=40, noise=0.5, seed=2)
+    problem = Problem(data.structure(), "hinge", 0.2)
+    result = fit(problem, CuttingPlane(epsilon=0.1), Stopping(passes=2000))
+    assert result.stopped_by == "converged"
+    # R(w) ≤ ξ + ε n, and ½‖w‖² + C ξ ≤ P*: the gap is at most C ε n.
+    assert result.primal - result.dual <= 0.2 * 0.1 * 60 + 1e-3
+    assert fit(problem, CuttingPlane(), Stopping(passes=result.passes)).dual <= result.dual + 1e-6
+    with pytest.raises(InputError, match="epsilon is 0"):
+        CuttingPlane(epsilon=0)

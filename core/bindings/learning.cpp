@@ -345,6 +345,7 @@ void bind_learning(nb::module_& m) {
         .def("solve", &PlaneStore::solve, "C"_a, "tolerance"_a, "patience"_a, "threads"_a,
              nb::call_guard<nb::gil_scoped_release>())
         .def("dual", &PlaneStore::dual)
+        .def("slack", &PlaneStore::slack)
         .def("rebuild", &PlaneStore::rebuild, "threads"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("save", &save_planes)
         .def("load", &load_planes);
