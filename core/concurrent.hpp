@@ -140,7 +140,7 @@ PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t
                 }
             }
         });
-    if (can_share(state)) state.rebuild();
+    if (can_share(state)) state.rebuild(threads);
     return report;
 }
 

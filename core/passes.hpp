@@ -29,15 +29,15 @@ public:
     DualState(const Structure& structure, Weights& w, const Weights* center)
         : structure(structure), w(w), cuts(structure.size()),
           sum_alpha(static_cast<std::size_t>(structure.size())), center_(center) {
-        if (center) start(w);
+        if (center) start(w, 1);
     }
 
     // Where w goes from now on is averaged there; null: nowhere.
     Average* average = nullptr;
 
     // Recomputes w and the sums from the duals: float32 drifts.
-    void rebuild() {
-        write(w);
+    void rebuild(int threads) {
+        write(w, threads);
         for (std::int64_t i = 0; i < cuts.examples(); ++i) {
             double total = 0;
             cuts.for_each(i, [&](const Cut& cut) { total += cut.alpha; });
@@ -45,19 +45,25 @@ public:
         }
     }
 
-    // out = center + Σ_iy α_iy δ_i(y).
-    void write(Weights& out) const {
-        start(out);
+    // out = center + Σ_iy α_iy δ_i(y), the same on any number of threads.
+    void write(Weights& out, int threads) const {
+        start(out, threads);
         const std::int64_t n = cuts.examples();
-        for (std::int64_t i = 0; i < n; ++i) {
-            if (i + 2 < n) cuts.prefetch_cuts(i + 2);
-            if (i + 1 < n) {
-                cuts.for_each(i + 1, [&](const Cut& cut) { structure.prefetch_cut(out.data(), i + 1, cut.words()); });
+        for_each_range(threads, threads, [&](std::int64_t first, std::int64_t last, int) {
+            for (auto part = static_cast<int>(first); part < last; ++part) {
+                for (std::int64_t i = 0; i < n; ++i) {
+                    if (i + 2 < n) cuts.prefetch_cuts(i + 2);
+                    if (i + 1 < n && threads == 1) {  // of several threads each would fetch the others' weights, too
+                        cuts.for_each(i + 1, [&](const Cut& cut) {
+                            structure.prefetch_cut(out.data(), i + 1, cut.words());
+                        });
+                    }
+                    cuts.for_each(i, [&](const Cut& cut) {
+                        structure.axpy_share(out.data(), i, cut.words(), static_cast<float>(cut.alpha), part, threads);
+                    });
+                }
             }
-            cuts.for_each(i, [&](const Cut& cut) {
-                structure.axpy(out.data(), i, cut.words(), static_cast<float>(cut.alpha));
-            });
-        }
+        });
     }
 
     // Σ_iy α_iy Δ_i(y): the linear part of every dual.
@@ -75,8 +81,10 @@ public:
     std::vector<double> sum_alpha;  // Σ_y α_iy of each example
 
 private:
-    void start(Weights& out) const {
-        out.start_from(center_);
+    void start(Weights& out, int threads) const {
+        for_each_range(out.dimension(), threads, [&](std::int64_t begin, std::int64_t end, int) {
+            out.start_from(center_, begin, end);
+        });
         structure.derive(out.data());
     }
 

@@ -291,12 +291,12 @@ void bind_learning(nb::module_& m) {
         .def_prop_ro("cuts", [](const DualState& s) { return s.cuts.size(); })
         .def("average_into", [](DualState& s, Average* average) { s.average = average; }, "average"_a.none(),
              nb::keep_alive<1, 2>())
-        .def("rebuild", &DualState::rebuild, nb::call_guard<nb::gil_scoped_release>())
-        .def("write", [](const DualState& s, Weights& out) {
+        .def("rebuild", &DualState::rebuild, "threads"_a = 1, nb::call_guard<nb::gil_scoped_release>())
+        .def("write", [](const DualState& s, Weights& out, int threads) {
             checked(out, s.structure);
             nb::gil_scoped_release no_gil;
-            s.write(out);
-        }, "out"_a)
+            s.write(out, threads);
+        }, "out"_a, "threads"_a = 1)
         .def("sum_alpha_cost", &DualState::sum_alpha_cost, nb::call_guard<nb::gil_scoped_release>())
         .def("sum_alpha", [](const DualState& s) { return to_numpy(std::vector<double>(s.sum_alpha)); })
         .def("cuts_of", [](const DualState& s, std::int64_t i) {

@@ -137,7 +137,7 @@ class DualIterate(Iterate):
 
     def rebuild(self) -> None:
         """w = c + Σ α δ anew: single precision drifts."""
-        self.duals.rebuild()
+        self.duals.rebuild(self.problem.threads)
 
     def cut_dual(self) -> float:
         """The dual objective of the cuts held."""
@@ -148,7 +148,7 @@ class DualIterate(Iterate):
 
     def settled(self) -> tuple[_core.Weights, float | None]:
         exact = self.problem.structure.new_weights()
-        self.duals.write(exact)
+        self.duals.write(exact, self.problem.threads)
         dual = self.problem.dual(self.duals, exact)
         return (exact if self.average is None else self.answer()), dual
 
