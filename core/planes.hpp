@@ -59,7 +59,7 @@ public:
         const std::size_t size = planes_.size();
         planes_.push_back(std::move(plane));
         std::vector<double> row = products(planes_.size(), threads);
-        clear(planes_.back());
+        clear(planes_.back(), threads);
         for (std::size_t p = 0; p < size; ++p) gram_[p].push_back(row[p]);
         gram_.push_back(std::move(row));
         return risk;
@@ -164,7 +164,7 @@ public:
             lay_out(planes_[p], 1);
             const std::vector<double> row = products(p + 1, 1);
             for (std::size_t q = 0; q <= p; ++q) gram_[p][q] = gram_[q][p] = row[q];
-            clear(planes_[p]);
+            clear(planes_[p], 1);
         }
     }
 
@@ -238,8 +238,11 @@ private:
         }
     }
     // Makes dense_ 0 again after lay_out.
-    void clear(const Plane& plane) {
-        for (std::uint32_t place : plane.places) dense_.data()[place] = 0;
+    void clear(const Plane& plane, int threads) {
+        const auto count = static_cast<std::int64_t>(plane.places.size());
+        for_each_range(count, threads, [&](std::int64_t begin, std::int64_t end, int) {
+            for (std::int64_t k = begin; k < end; ++k) dense_.data()[plane.places[static_cast<std::size_t>(k)]] = 0;
+        });
     }
     // The products of the first planes with the one laid out.
     std::vector<double> products(std::size_t count, int threads) const {
