@@ -9,6 +9,7 @@
 //
 // Every plane is held twice: as the outputs it is made of, which is small and goes into checkpoints,
 // and as the sparse vector g, which sums and products read in order, a part of the weights a thread.
+// The order of additions does not depend on the number of threads: nor do the results.
 #pragma once
 
 #include <algorithm>
@@ -209,27 +210,23 @@ private:
     // Writes g into dense_, and what is not 0 there into the plane.
     void lay_out(Plane& plane, int threads) {
         if (dense_.dimension() > std::int64_t{UINT32_MAX}) throw std::length_error("too many weights for planes");
-        while (others_.size() + 1 < static_cast<std::size_t>(threads)) others_.emplace_back(structure_);
         const auto count = static_cast<std::int64_t>(plane.examples.size());
-        for_each_range(count, threads, [&](std::int64_t begin, std::int64_t end, int thread) {
-            float* g = thread == 0 ? dense_.data() : others_[static_cast<std::size_t>(thread) - 1].data();
-            for (std::int64_t k = begin; k < end; ++k) {
-                if (k + 1 < end) structure_.prefetch_cut(g, plane.example(k + 1), plane.words_of(k + 1));
-                structure_.axpy(g, plane.example(k), plane.words_of(k), plane.coefficients[static_cast<std::size_t>(k)]);
+        for_each_range(threads, threads, [&](std::int64_t first, std::int64_t last, int) {
+            for (auto part = static_cast<int>(first); part < last; ++part) {
+                for (std::int64_t k = 0; k < count; ++k) {
+                    if (k + 1 < count && threads == 1) {
+                        structure_.prefetch_cut(dense_.data(), plane.example(k + 1), plane.words_of(k + 1));
+                    }
+                    structure_.axpy_share(dense_.data(), plane.example(k), plane.words_of(k),
+                                          plane.coefficients[static_cast<std::size_t>(k)], part, threads);
+                }
             }
         });
         std::vector<Plane> pieces(static_cast<std::size_t>(threads));
         for_each_range(dense_.dimension(), threads, [&](std::int64_t begin, std::int64_t end, int thread) {
             Plane& piece = pieces[static_cast<std::size_t>(thread)];
             for (std::int64_t k = begin; k < end; k += chunk) {
-                const std::int64_t length = std::min(chunk, end - k);
-                for (Weights& other : others_) {
-                    for (std::int64_t place = k; place < k + length; ++place) {
-                        dense_.data()[place] += other.data()[place];
-                        other.data()[place] = 0;
-                    }
-                }
-                piece.take({dense_.data() + k, static_cast<std::size_t>(length)}, k);
+                piece.take({dense_.data() + k, static_cast<std::size_t>(std::min(chunk, end - k))}, k);
             }
         });
         for (const Plane& piece : pieces) {
@@ -247,35 +244,53 @@ private:
     // The products of the first planes with the one laid out.
     std::vector<double> products(std::size_t count, int threads) const {
         std::vector<double> row(count);
-        for_each_range(static_cast<std::int64_t>(count), threads, [&](std::int64_t first, std::int64_t last, int) {
-            const std::span some(planes_.data() + first, static_cast<std::size_t>(last - first));
-            by_chunks(some, 0, dense_.dimension(), [&](std::size_t p, std::size_t begin, std::size_t end) {
-                row[static_cast<std::size_t>(first) + p] += some[p].dot(dense_.data(), begin, end);
-            });
+        for_each_range(threads, threads, [&](std::int64_t first, std::int64_t last, int) {
+            for (std::int64_t part = first; part < last; ++part) {
+                // Later planes are smaller: every thread takes some of all ages.
+                std::vector<std::size_t> some;
+                for (auto p = static_cast<std::size_t>(part); p < count; p += static_cast<std::size_t>(threads)) {
+                    some.push_back(p);
+                }
+                by_chunks(some, 0, dense_.dimension(), [&](std::size_t p, std::size_t begin, std::size_t end) {
+                    row[p] += planes_[p].dot(dense_.data(), begin, end);
+                });
+            }
         });
         return row;
     }
     // w += Σ_p steps_p g_p.
     void add_planes(const std::vector<double>& steps, int threads) {
-        for_each_range(w_.dimension(), threads, [&](std::int64_t first, std::int64_t last, int) {
-            by_chunks(planes_, first, last, [&](std::size_t p, std::size_t begin, std::size_t end) {
-                const auto step = static_cast<float>(steps[p]);
-                if (step != 0) planes_[p].axpy(w_.data(), begin, end, step);
-            });
+        std::vector<std::size_t> moved;
+        for (std::size_t p = 0; p < planes_.size(); ++p) {
+            if (static_cast<float>(steps[p]) != 0) moved.push_back(p);
+        }
+        for_each_range(threads, threads, [&](std::int64_t first, std::int64_t last, int) {
+            by_chunks(moved, boundary(first, threads), boundary(last, threads),
+                      [&](std::size_t p, std::size_t begin, std::size_t end) {
+                          planes_[p].axpy(w_.data(), begin, end, static_cast<float>(steps[p]));
+                      });
         });
         structure_.derive(w_.data());
     }
-    // visit(p, begin, end) of every plane's entries begin … end − 1 in a piece of the weights that the cache
+    // Where the weights of a thread begin, so that all have as many of the newest plane's.
+    std::int64_t boundary(std::int64_t part, int threads) const {
+        if (part == 0) return 0;
+        if (part == threads || planes_.empty() || planes_.back().places.empty()) return w_.dimension();
+        const auto& places = planes_.back().places;
+        const std::int64_t line = 16;  // no two threads write to one cache line
+        return places[places.size() * static_cast<std::size_t>(part) / static_cast<std::size_t>(threads)] / line * line;
+    }
+    // visit(p, begin, end) of these planes' entries begin … end − 1 in a piece of the weights that the cache
     // holds, then in the next piece.
     template <class Visit>
-    static void by_chunks(std::span<const Plane> planes, std::int64_t first, std::int64_t last, Visit visit) {
-        std::vector<std::size_t> at;
-        for (const Plane& plane : planes) at.push_back(plane.find(first));
+    void by_chunks(const std::vector<std::size_t>& some, std::int64_t first, std::int64_t last, Visit visit) const {
+        std::vector<std::size_t> at(planes_.size());
+        for (std::size_t p : some) at[p] = planes_[p].find(first);
         for (std::int64_t k = first; k < last; k += chunk) {
             const std::int64_t stop = std::min(k + chunk, last);
-            for (std::size_t p = 0; p < planes.size(); ++p) {
+            for (std::size_t p : some) {
                 const std::size_t begin = at[p];
-                while (at[p] < planes[p].places.size() && planes[p].places[at[p]] < stop) ++at[p];
+                while (at[p] < planes_[p].places.size() && planes_[p].places[at[p]] < stop) ++at[p];
                 visit(p, begin, at[p]);
             }
         }
@@ -291,8 +306,7 @@ private:
     const Structure& structure_;
     Weights& w_;
     const Weights* center_;
-    Weights dense_;                // the newest plane; 0 between calls
-    std::vector<Weights> others_;  // other threads' parts of it
+    Weights dense_;  // the newest plane; 0 between calls
     std::vector<Plane> planes_;
     std::vector<std::vector<double>> gram_;
 };
