@@ -79,10 +79,10 @@ with_grandparents = st.builds(
 
 
 @settings(max_examples=300, deadline=None)
-@given(sentences, st.booleans())
-def test_sibling_decoder_finds_the_best_of_all_projective_trees(sentence, single_root):
+@given(sentences, st.booleans(), st.booleans())
+def test_exact_decoders_find_the_best_of_all_projective_trees(sentence, single_root, grandparents):
     trees = sentence.scored(True, single_root)
-    arguments = (sentence.arc_scores, sentence.extra_scores, True, single_root, False)
+    arguments = (sentence.arc_scores, sentence.extra_scores, True, single_root, grandparents)
     if not trees:
         with pytest.raises(InputError, match="no tree"):
             sentence.parts.decode(*arguments)
@@ -90,6 +90,23 @@ def test_sibling_decoder_finds_the_best_of_all_projective_trees(sentence, single
     heads, score, bound, exact, _ = sentence.parts.decode(*arguments)
     assert exact
     assert score == bound == pytest.approx(trees[0][0], abs=1e-9)
+    assert sentence.score(tuple(heads[1:].tolist())) == pytest.approx(score, abs=1e-9)
+
+
+@settings(max_examples=300, deadline=None)
+@given(with_grandparents, st.booleans())
+def test_exact_decoder_of_grandparents_finds_the_best_of_all_projective_trees(
+    sentence, single_root
+):
+    trees = sentence.scored(True, single_root)
+    arguments = (sentence.arc_scores, sentence.extra_scores, True, single_root)
+    if not trees:
+        with pytest.raises(InputError, match="no tree"):
+            sentence.parts.decode(*arguments)
+        return
+    heads, score, _, exact, _ = sentence.parts.decode(*arguments)
+    assert exact
+    assert score == pytest.approx(trees[0][0], abs=1e-9)
     assert sentence.score(tuple(heads[1:].tolist())) == pytest.approx(score, abs=1e-9)
 
 
@@ -102,9 +119,9 @@ def test_relaxation_bounds_all_trees_and_its_certificates_are_true(
     arguments = (sentence.arc_scores, sentence.extra_scores, projective, single_root)
     if not trees:
         with pytest.raises(InputError, match="no tree"):
-            sentence.parts.decode(*arguments)
+            sentence.parts.decode(*arguments, relax=True)
         return
-    heads, score, bound, exact, _ = sentence.parts.decode(*arguments)
+    heads, score, bound, exact, _ = sentence.parts.decode(*arguments, relax=True)
     found = tuple(heads[1:].tolist())
     assert found in {t for _, t in trees}
     assert sentence.score(found) == pytest.approx(score, abs=1e-6)
@@ -119,7 +136,7 @@ def test_most_relaxations_are_certified_where_the_second_order_is_weak():
     for seed in range(60):
         sentence = Sentence(seed, words=4, kept=1.0, siblings=0.1, grandparents=0.1)
         *_, certified, _ = sentence.parts.decode(
-            sentence.arc_scores, sentence.extra_scores, seed % 2 == 0, True
+            sentence.arc_scores, sentence.extra_scores, seed % 2 == 0, True, relax=True
         )
         exact += certified
     assert exact >= 40

@@ -168,8 +168,11 @@ void SecondOrderTree::decode(const float* w, std::int64_t i, float cost_weight, 
     graphs::RelaxationOptions relaxation;
     relaxation.max_iterations = options_.max_iterations;
     relaxation.branch = options_.branch;
+    if (getenv("RHO")) relaxation.rho = atof(getenv("RHO"));
+    if (getenv("BE")) relaxation.bound_every = atoi(getenv("BE"));
+    if (getenv("AS")) relaxation.active_set_steps = atoi(getenv("AS"));
     const trees::SecondOrderOptions how{first_->options().projective, first_->options().single_root,
-                                        options_.grandparents};
+                                        options_.grandparents, false};
     const auto best = scratch.decoder.decode(scratch.parts, scratch.arc_scores, scratch.extra_scores, how, relaxation,
                                              scratch.heads.data());
     if (!best.found) throw Infeasible(i, 0);
@@ -353,7 +356,7 @@ trees::SecondOrderMarginals SecondOrderTree::marginals(const float* w, std::int6
             double{score} + largest + std::log(sum);
     }, scratch.kept.data());
     score_parts(w, base);
-    const trees::SecondOrderOptions how{first_->options().projective, first_->options().single_root, true};
+    const trees::SecondOrderOptions how{first_->options().projective, first_->options().single_root};
     auto result = trees::second_order_marginals(scratch.parts, scratch.arc_scores, scratch.extra_scores, how, options);
     if (!result.found) throw Infeasible(i, 0);
     for (int a = 0; a < scratch.parts.arcs(); ++a) {

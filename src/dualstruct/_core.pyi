@@ -459,6 +459,7 @@ class SecondOrderParts:
         single_root: bool = True,
         grandparents: bool = True,
         max_iterations: int = 1000,
+        relax: bool = False,
     ) -> tuple[NDArray[np.int32], float, float, bool, int]: ...
     def marginals(
         self,
