@@ -96,7 +96,7 @@ nb::tuple second_order_decode(const trees::SecondOrderParts& parts, Input<double
                               bool projective, bool single_root, bool grandparents, int max_iterations, bool relax) {
     check_scores(parts, arcs, extras);
     std::vector<std::int32_t> heads(static_cast<std::size_t>(parts.words()) + 1);
-    graphs::RelaxationOptions relaxation;
+    graphs::RelaxationOptions relaxation = trees::SecondOrderDecoder::relaxation();
     relaxation.max_iterations = max_iterations;
     trees::SecondOrderBest best;
     {
