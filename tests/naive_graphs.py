@@ -6,9 +6,11 @@ import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from scipy.special import logsumexp
 
-from dualstruct.graphs import Graph, Literal
+from dualstruct.graphs import Graph, Hard, Literal
+from dualstruct.structures import FactorGraph
 
 
 @dataclass
@@ -138,3 +140,118 @@ def random_graph(
                 table[rng.random(table.shape) < 0.2] = -np.inf
             graph.tables.append((tuple(over), table))
     return graph
+
+
+@dataclass
+class NaiveFactorGraph:
+    """Graphs with features: every soft factor as (kind, variables, features, tie)."""
+
+    graphs: list[NaiveGraph]
+    soft: list[list[tuple[str, tuple[int, ...], np.ndarray, np.ndarray | None]]]
+    truth: list[tuple[int, ...]]
+    costs: list[list[np.ndarray]]  # by variable and state
+    kinds: dict[str, tuple[int, int]] = field(default_factory=dict)
+    sparse: bool = False
+
+    def fast(self) -> FactorGraph:
+        graphs = []
+        for naive, soft in zip(self.graphs, self.soft, strict=True):
+            graph = naive.fast()
+            for kind, over, x, tie in soft:
+                graph.factor(kind, list(over), csr_matrix(x) if self.sparse else x, tie)
+            graphs.append(graph)
+        costs = [np.concatenate(c) for c in self.costs]
+        structure = FactorGraph(graphs, self.truth, costs=costs, branch=True)
+        self.kinds = structure.kinds
+        return structure
+
+    @classmethod
+    def from_fast(cls, structure: FactorGraph) -> NaiveFactorGraph:
+        """The examples of a template, taken apart again."""
+        graphs, soft, costs = [], [], []
+        for i, graph in enumerate(structure.graphs):
+            naive, factors = NaiveGraph(graph.states.tolist()), []
+            for block in graph.blocks:
+                assert not isinstance(block, Hard)
+                for k, over in enumerate(block.variables.tolist()):
+                    if not block.kinds:
+                        table = block.scores[k].reshape(block.shape)
+                        naive.tables.append((tuple(over), table))
+                        continue
+                    x = block.features[k % len(block.features)]
+                    factors.append((block.kinds[k % len(block.kinds)], tuple(over), x, block.tie))
+            graphs.append(naive)
+            soft.append(factors)
+            labels = 2  # the last label of a state is what costs
+            costs.append([np.arange(n) % labels != y % labels
+                          for n, y in zip(naive.states, structure.truth[i], strict=True)])  # fmt: skip
+        truth = [tuple(y.tolist()) for y in structure.truth]
+        return cls(graphs, soft, truth, costs, structure.kinds)
+
+    def outputs(self, i: int) -> list[np.ndarray]:
+        return [
+            np.array(y, dtype=np.int32)
+            for _, y in self.graphs[i].assignments()
+            if all(
+                tie is None or tie[tuple(y[v] for v in over)] >= 0
+                for _, over, _, tie in self.soft[i]
+            )
+        ]
+
+    def features(self, i: int, y: np.ndarray) -> np.ndarray:
+        total = {kind: np.zeros(size) for kind, size in self.kinds.items()}
+        for kind, over, x, tie in self.soft[i]:
+            entry = tuple(y[v] for v in over)
+            if tie is None:
+                shape = [self.graphs[i].states[v] for v in over]
+                column = int(np.ravel_multi_index(entry, shape))
+            else:
+                column = int(tie[entry])
+            total[kind][:, column] += x
+        return np.concatenate([np.empty(0), *(W.ravel() for W in total.values())])
+
+    def cost(self, i: int, y: np.ndarray) -> float:
+        return float(sum(c[s] for c, s in zip(self.costs[i], y, strict=True)))
+
+
+def random_factor_graph(
+    rng: np.random.Generator,
+    *,
+    forest: bool,
+    weighted: bool = False,
+    tied: bool = False,
+    sparse: bool = False,
+) -> NaiveFactorGraph:
+    """Three graphs of up to four variables, their finite tables scored by two features each."""
+    graphs: list[NaiveGraph] = []
+    soft, truth, costs = [], [], []
+    ties: dict[tuple[int, ...], np.ndarray] = {}
+    while len(graphs) < 3:
+        naive = random_graph(rng, forest=forest, variables=4)
+        allowed = naive.assignments()
+        if not allowed or naive.fast().is_forest != forest:
+            continue
+        factors = []
+        for over, table in naive.tables:
+            if np.isinf(table).any():
+                table[np.isfinite(table)] = 0  # given scores may only forbid
+                continue
+            x = rng.normal(size=2).astype(np.float32)
+            if tied and table.shape not in ties:
+                ties[table.shape] = rng.integers(0, 3, table.shape).astype(np.int32)
+                ties[table.shape].flat[0] = 2
+            tie = ties[table.shape] if tied else None
+            factors.append((f"table of {table.shape}", over, x, tie))
+        naive.tables = [(over, table) for over, table in naive.tables if np.isinf(table).any()]
+        y = allowed[rng.integers(len(allowed))][1]
+        graphs.append(naive)
+        soft.append(factors)
+        truth.append(y)
+        costs.append([])
+        for k, state in zip(naive.states, y, strict=True):
+            cost = np.ones(k, dtype=np.float32)
+            if weighted:
+                cost = rng.uniform(0.1, 3, k).astype(np.float32)
+            cost[state] = 0
+            costs[-1].append(cost)
+    return NaiveFactorGraph(graphs, soft, truth, costs, sparse=sparse)

@@ -10,13 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from dualstruct import _core
-from dualstruct.structures import SecondOrderTree, Tree, TreeColumns, prune_arcs
+from dualstruct.structures import (
+    KGramChain,
+    MultiLabel,
+    SecondOrderTree,
+    Tree,
+    TreeColumns,
+    prune_arcs,
+)
 from dualstruct.structures.base import Structure
+from dualstruct.structures.multiclass import MulticlassExamples
 from naive import NaiveChain, random_chain
 from naive_arcs import NaiveArcs
 from naive_custom import Orders
+from naive_graphs import NaiveFactorGraph, random_factor_graph
 from naive_second_order import NaiveSecondOrder
 
 FEATS = ("_", "Case=Acc", "Case=Acc|Number=Sing")
@@ -36,6 +46,8 @@ class Case:
     has_k_best: bool = True
     has_expectations: bool = True
     has_parts: bool = True
+    #: graphs with loops have estimates instead
+    exact_expectations: bool = True
 
     def delta(self, i: int, y: np.ndarray) -> np.ndarray:
         """δ_i(y) = φ_i(y_i) − φ_i(y)."""
@@ -169,6 +181,67 @@ def custom_case(rng: np.random.Generator, **methods: bool) -> Case:
     )
 
 
+def multiclass_case(rng: np.random.Generator, sparse: bool) -> Case:
+    X = rng.normal(size=(4, 3)).astype(np.float32)
+    X[rng.random(X.shape) < 0.3] = 0
+    labels, truth = 4, rng.integers(0, 4, 4)
+    cost = (1 - np.eye(labels)) * rng.uniform(0.1, 3, (labels, labels)).astype(np.float32)
+    given = csr_matrix(X) if sparse else X
+    structure = MulticlassExamples(given, labels, truth, cost=cost)
+
+    def features(i: int, y: np.ndarray) -> np.ndarray:
+        W = np.zeros((X.shape[1], structure.core.stride))
+        W[:, y[0]] = X[i]
+        return W.ravel()
+
+    return Case(
+        structure,
+        outputs=lambda i: [np.array([k], dtype=np.int32) for k in range(labels)],
+        truth=lambda i: truth[i : i + 1].astype(np.int32),
+        features=features,
+        cost=lambda i, y: float(cost[truth[i], y[0]]),
+    )
+
+
+def graph_case(naive: NaiveFactorGraph, structure: Structure) -> Case:
+    exact = all(graph.is_forest for graph in structure.graphs)
+    return Case(
+        structure,
+        outputs=naive.outputs,
+        truth=lambda i: np.array(naive.truth[i], dtype=np.int32),
+        features=naive.features,
+        cost=naive.cost,
+        has_k_best=exact,
+        has_parts=exact,
+        exact_expectations=exact,
+    )
+
+
+def random_graph_case(rng: np.random.Generator, **shape: bool) -> Case:
+    naive = random_factor_graph(rng, **shape)
+    return graph_case(naive, naive.fast())
+
+
+def multilabel_case(rng: np.random.Generator) -> Case:
+    X = rng.normal(size=(3, 2)).astype(np.float32)
+    Y = rng.integers(0, 2, (3, 3))
+    structure = MultiLabel(pairs=[[0, 1], [1, 2]]).learn(X, Y).bind(X, Y)
+    return graph_case(NaiveFactorGraph.from_fast(structure), structure)
+
+
+def k_gram_case(rng: np.random.Generator) -> Case:
+    lengths = rng.integers(0, 5, 3)
+    X = [
+        (rng.normal(size=(n, 2)).astype(np.float32), rng.normal(size=(n, 2)).astype(np.float32))
+        for n in lengths
+    ]
+    Y = [rng.integers(0, 2, n).tolist() for n in lengths]
+    Y[0] = [*Y[0], 0, 1]  # both labels occur
+    X[0] = tuple(np.vstack([x, np.ones((2, 2), dtype=np.float32)]) for x in X[0])
+    structure = KGramChain(k=3).learn(X, Y).bind(X, Y)
+    return graph_case(NaiveFactorGraph.from_fast(structure), structure)
+
+
 CASES: dict[str, Callable[[np.random.Generator], Case]] = {
     "chain": lambda rng: chain_case(rng, real=True, weighted=True),
     "constrained chain": lambda rng: chain_case(rng, constrained=True),
@@ -182,4 +255,11 @@ CASES: dict[str, Callable[[np.random.Generator], Case]] = {
     "second-order forest": lambda rng: second_order_case(rng, False, False),
     "custom": custom_case,
     "custom with all methods": lambda rng: custom_case(rng, k_best=True, expectation=True),
+    "multiclass": lambda rng: multiclass_case(rng, sparse=False),
+    "sparse multiclass": lambda rng: multiclass_case(rng, sparse=True),
+    "forests": lambda rng: random_graph_case(rng, forest=True, weighted=True),
+    "tied sparse forests": lambda rng: random_graph_case(rng, forest=True, tied=True, sparse=True),
+    "loops": lambda rng: random_graph_case(rng, forest=False),
+    "label sets": multilabel_case,
+    "3-gram chain": k_gram_case,
 }

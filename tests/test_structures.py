@@ -123,6 +123,8 @@ def test_expectations_equal_the_sum_over_all_outputs(kind, seed, beta, gamma):
         with pytest.raises(NotImplementedError):
             case.structure.core.log_loss(weights, 0, beta, gamma)
         return
+    if not case.exact_expectations:
+        return
     for i in range(len(case.structure)):
         deltas = np.array([case.delta(i, y) for y in case.outputs(i)])
         costs = np.array([case.cost(i, y) for y in case.outputs(i)])

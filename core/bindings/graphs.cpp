@@ -1,15 +1,21 @@
 // Factor graphs for Python, and factors that are written in Python.
 
-#include "bindings/graphs.hpp"
+#include "bindings/bindings.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
+
+#include "graphs/inference.hpp"
+#include "graphs/tree_factor.hpp"
+#include "structures/factor_graph.hpp"
+#include "structures/multiclass.hpp"
 
 namespace dualstruct {
 
@@ -18,6 +24,21 @@ using graphs::Graph;
 using graphs::Literal;
 
 namespace {
+
+// Literals as rows of (variable, state, negated).
+using LiteralRows = Input<std::int32_t, nb::shape<-1, 3>>;
+
+std::vector<Literal> literals_of(const Graph& graph, const LiteralRows& rows) {
+    std::vector<Literal> literals;
+    for (std::size_t k = 0; k < rows.shape(0); ++k) {
+        const std::int32_t* row = rows.data() + 3 * k;
+        if (row[0] < 0 || row[0] >= graph.variables() || row[1] < 0 || row[1] >= graph.states(row[0])) {
+            throw std::invalid_argument("no such variable or state");
+        }
+        literals.push_back({row[0], row[1], row[2] != 0});
+    }
+    return literals;
+}
 
 // A factor whose decoder is a Python function: its configuration is 0 or 1 for each slot.
 class PythonFactor final : public graphs::Factor {
@@ -136,23 +157,131 @@ void check_status(const Graph& graph, const graphs::Scores& scores, graphs::Stat
     }
 }
 
-}  // namespace
+// The features of one block in one example, with the arrays that they lie in.
+struct BlockArrays {
+    Input<float> values;
+    std::optional<Input<std::int32_t>> ids;
+    std::optional<Input<std::int64_t>> offsets;
+};
 
-std::vector<Literal> literals_of(const Graph& graph, const LiteralRows& rows) {
-    std::vector<Literal> literals;
-    for (std::size_t k = 0; k < rows.shape(0); ++k) {
-        const std::int32_t* row = rows.data() + 3 * k;
-        if (row[0] < 0 || row[0] >= graph.variables() || row[1] < 0 || row[1] >= graph.states(row[0])) {
-            throw std::invalid_argument("no such variable or state");
-        }
-        literals.push_back({row[0], row[1], row[2] != 0});
-    }
-    return literals;
+using BlockRow = std::tuple<Input<float>, std::optional<Input<std::int32_t>>, std::optional<Input<std::int64_t>>, int>;
+
+void bind_graph_structure(nb::module_& m) {
+    nb::class_<FactorGraph, Structure>(m, "FactorGraph")
+        .def("__init__", [](FactorGraph* self, Input<std::int64_t, nb::shape<-1, 2>> kinds, bool branch,
+                            int max_iterations, int max_nodes, double damping, int sum_iterations) {
+            std::vector<FactorKind> list;
+            for (std::size_t k = 0; k < kinds.shape(0); ++k) {
+                list.push_back({kinds.data()[2 * k], kinds.data()[2 * k + 1], 0});
+            }
+            graphs::RelaxationOptions map;
+            map.branch = branch;
+            map.max_iterations = max_iterations;
+            map.max_nodes = max_nodes;
+            graphs::PropagationOptions sum;
+            sum.damping = damping;
+            sum.max_iterations = sum_iterations;
+            new (self) FactorGraph(std::move(list), map, sum);
+        }, "kinds"_a, "branch"_a, "max_iterations"_a, "max_nodes"_a, "damping"_a, "sum_iterations"_a)
+        .def("add_tie", [](FactorGraph& s, Input<std::int32_t> tie) {
+            return s.add_tie({tie.data(), tie.data() + tie.size()});
+        }, "tie"_a)
+        .def("add_shape", [](FactorGraph& s, std::shared_ptr<const Graph> graph,
+                             Input<std::int32_t, nb::shape<-1, 5>> blocks, Input<double> fixed) {
+            std::vector<FactorBlock> list;
+            for (std::size_t b = 0; b < blocks.shape(0); ++b) {
+                const std::int32_t* row = blocks.data() + 5 * b;
+                list.push_back({row[0], row[1], row[2], row[3], row[4]});
+            }
+            if (static_cast<int>(fixed.size()) != graph->total_scores()) {
+                throw std::invalid_argument("scores of another graph");
+            }
+            return s.add_shape(std::move(graph), std::move(list), {fixed.data(), fixed.data() + fixed.size()});
+        }, "graph"_a, "blocks"_a, "fixed"_a)
+        .def("add_example", [](FactorGraph& s, int shape, const std::vector<BlockRow>& rows,
+                               std::optional<Input<std::int32_t>> truth, std::optional<Input<float>> costs) {
+            std::vector<BlockFeatures> features;
+            for (const auto& [values, ids, offsets, row_step] : rows) {
+                auto owner = std::make_shared<const BlockArrays>(BlockArrays{values, ids, offsets});
+                features.push_back({values.data(), ids ? ids->data() : nullptr, offsets ? offsets->data() : nullptr,
+                                    row_step, std::move(owner)});
+            }
+            const auto of_truth = view(truth);
+            const auto of_costs = view(costs);
+            s.add_example(shape, std::move(features), {of_truth.begin(), of_truth.end()},
+                          {of_costs.begin(), of_costs.end()});
+        }, "shape"_a, "rows"_a, "truth"_a.none(), "costs"_a.none())
+        .def_prop_ro("decoded", &FactorGraph::decoded)
+        .def_prop_ro("inexact", &FactorGraph::inexact)
+        .def_prop_ro("unsettled", &FactorGraph::unsettled)
+        .def("violated", [](const FactorGraph& s, std::int64_t i, Input<std::int32_t> output) {
+            return s.violated(i, view(output));
+        }, "i"_a, "output"_a)
+        .def("best", [](const FactorGraph& s, const Weights& w, std::int64_t i, float cost_weight) {
+            graphs::Best best;
+            {
+                nb::gil_scoped_release no_gil;
+                const auto scratch = s.make_scratch();
+                best = s.best(checked(w, s).data(), i, cost_weight, *scratch);
+            }
+            return nb::make_tuple(to_numpy(std::move(best.assignment)), best.score, best.bound, best.exact,
+                                  best.iterations, best.nodes);
+        }, "w"_a, "i"_a, "cost_weight"_a)
+        .def("marginals", [](const FactorGraph& s, const Weights& w, std::int64_t i, double beta, double gamma) {
+            graphs::Marginals found;
+            {
+                nb::gil_scoped_release no_gil;
+                const auto scratch = s.make_scratch();
+                found = s.marginals(checked(w, s).data(), i, beta, gamma, *scratch);
+            }
+            return nb::make_tuple(to_numpy(std::move(found.variables)), to_numpy(std::move(found.factors)),
+                                  found.log_partition / beta, found.exact, found.converged, found.iterations);
+        }, "w"_a, "i"_a, "beta"_a, "gamma"_a);
 }
 
-void bind_graphs(nb::module_& m) {
-    nb::class_<graphs::Factor>(m, "Factor");
+struct MulticlassArrays {
+    Input<float> values;
+    std::optional<Input<std::int64_t>> offsets;
+    std::optional<Input<std::int32_t>> ids, truth;
+    Input<float, nb::ndim<2>> cost;
+};
 
+void bind_multiclass(nb::module_& m) {
+    nb::class_<Multiclass, Structure>(m, "Multiclass")
+        .def("__init__", [](Multiclass* self, std::int64_t examples, std::int64_t features, int labels,
+                            Input<float> values, std::optional<Input<std::int64_t>> offsets,
+                            std::optional<Input<std::int32_t>> ids, std::optional<Input<std::int32_t>> truth,
+                            Input<float, nb::ndim<2>> cost) {
+            const auto arrays = std::make_shared<const MulticlassArrays>(
+                MulticlassArrays{values, offsets, ids, truth, cost});
+            new (self) Multiclass({.examples = examples,
+                                   .features = features,
+                                   .labels = labels,
+                                   .values = view(arrays->values),
+                                   .offsets = view(arrays->offsets),
+                                   .ids = view(arrays->ids),
+                                   .truth = view(arrays->truth),
+                                   .cost = view(arrays->cost),
+                                   .owner = arrays});
+        }, "examples"_a, "features"_a, "labels"_a, "values"_a, "offsets"_a.none(), "ids"_a.none(), "truth"_a.none(),
+           "cost"_a)
+        .def_prop_ro("stride", &Multiclass::stride)
+        .def("scores", [](const Multiclass& s, const Weights& w) {
+            std::vector<float> all, row;
+            {
+                nb::gil_scoped_release no_gil;
+                for (std::int64_t i = 0; i < s.size(); ++i) {
+                    s.label_scores(checked(w, s).data(), i, 0, row);
+                    all.insert(all.end(), row.begin(), row.begin() + s.labels());
+                }
+            }
+            return shaped(nb::cast(to_numpy(std::move(all))), nb::make_tuple(s.size(), s.labels()));
+        }, "w"_a);
+}
+
+}  // namespace
+
+void bind_graphs(nb::module_& m) {
     nb::class_<Graph>(m, "Graph")
         .def(nb::init<>())
         .def_prop_ro("variables", &Graph::variables)
@@ -182,10 +311,20 @@ void bind_graphs(nb::module_& m) {
             const int slots = static_cast<int>(literals.shape(0));
             g.add_factor(std::make_shared<PythonFactor>(std::move(factor), slots), literals_of(g, literals), 0);
         }, "factor"_a, "literals"_a)
-        .def("add_factor", [](Graph& g, std::shared_ptr<const graphs::Factor> factor, LiteralRows literals,
-                              int extras) {
-            g.add_factor(std::move(factor), literals_of(g, literals), extras);
-        }, "factor"_a, "literals"_a, "extras"_a)
+        .def("add_tree", [](Graph& g, int words, Input<std::int32_t, nb::shape<-1, 2>> arcs, LiteralRows literals,
+                            bool projective, bool single_root) {
+            std::vector<graphs::Arc> list;
+            for (std::size_t k = 0; k < arcs.shape(0); ++k) {
+                const std::int32_t head = arcs.data()[2 * k], modifier = arcs.data()[2 * k + 1];
+                if (head < 0 || head > words || modifier < 1 || modifier > words || head == modifier) {
+                    throw std::invalid_argument("an arc between words that are not there");
+                }
+                list.push_back({head, modifier});
+            }
+            if (list.size() != literals.shape(0)) throw std::invalid_argument("a literal for every arc");
+            g.add_factor(std::make_shared<graphs::TreeFactor>(words, list, projective, single_root),
+                         literals_of(g, literals), 0);
+        }, "words"_a, "arcs"_a, "literals"_a, "projective"_a, "single_root"_a)
         .def("finish", &Graph::finish)
         .def("score", [](const Graph& g, Input<double> variables, Input<double> factors,
                          Input<std::int32_t> assignment) {
@@ -236,6 +375,8 @@ void bind_graphs(nb::module_& m) {
             return nb::make_tuple(to_numpy(std::move(found.variables)), to_numpy(std::move(found.factors)),
                                   found.log_partition, found.exact, found.converged, found.iterations);
         }, "variables"_a, "factors"_a, "max_iterations"_a, "damping"_a, "tolerance"_a);
+    bind_graph_structure(m);
+    bind_multiclass(m);
 }
 
 }  // namespace dualstruct

@@ -91,6 +91,7 @@ void bind_tree_structure(nb::module_& m) {
            "label_bits"_a, "projective"_a, "single_root"_a, "label_cost"_a)
         .def_ro_static("max_labels", &tree_max_labels)
         .def_ro_static("max_words", &tree_max_words)
+        .def_prop_ro("stride", [](const Tree& t) { return t.features().stride(); })
         .def("expectation", [](const Tree& t, const Weights& w, std::int64_t i, double beta, double gamma) {
             TreeExpectation e;
             {

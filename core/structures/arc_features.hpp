@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "memory.hpp"
+#include "structures/arc_kernels.hpp"
 #include "text/token_table.hpp"
 
 namespace dualstruct {
@@ -53,6 +54,7 @@ public:
     std::uint64_t layout() const;
     int labels() const { return labels_; }
     int stride() const { return stride_; }
+    const ArcKernels& kernels() const { return *kernels_; }
     std::span<const std::int64_t> sentences() const { return table_->sentences; }
 
     // Node 0 is the root; node k ≥ 1 the k-th word of sentence i.
@@ -102,8 +104,9 @@ public:
         FloatScratch labels;                            // [stride]
     };
 
-    // For every arc of sentence i, found(h, m, score without label, scores of labels [stride]); all arcs into
-    // a word come one after the other. With kept [n + 1, n + 1], (head, modifier), only for those that are kept.
+    // For every arc of sentence i, found(h, m, score without label, scores of labels [stride], 0 in the padding);
+    // all arcs into a word come one after the other. With kept [n + 1, n + 1], (head, modifier), only for those that
+    // are kept.
     template <class Found>
     void score_arcs(const float* w, std::int64_t i, Sums& sums, Found found, const std::uint8_t* kept = nullptr) const;
 
@@ -200,6 +203,7 @@ private:
     std::vector<std::uint8_t> between_;                     // [tokens]
     std::vector<std::vector<std::uint64_t>> morphology_;    // [type of the morphology column]
     int labels_, stride_, line_bits_, between_bits_, label_bits_;
+    const ArcKernels* kernels_;
     int line_shift_, between_shift_, label_shift_;
 };
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
-from dualstruct.files.arrays import OutputError, read_arrays, write_arrays
+from dualstruct.files.arrays import read_arrays, write_arrays
+from dualstruct.files.writing import OutputError
 from dualstruct.problem import Certificate, Problem, relative_gap
 from dualstruct.solvers import Iterate, Solver
 from dualstruct.structures.base import digest_of
@@ -219,7 +220,9 @@ def fit(
     except Exception as error:
         if rescue is not None:
             rescue(run.finish("error"))
-        if checkpoint is not None and not isinstance(error, OutputError):
+        # An old checkpoint is worth more than a run that learned nothing.
+        learned = bool(run.trace) or bool(run.iterate.w.array.any())
+        if checkpoint is not None and learned and not isinstance(error, OutputError):
             run.save(checkpoint)
         raise
 

@@ -10,7 +10,7 @@ are scored by features and weights is an example of :class:`dualstruct.structure
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -23,6 +23,8 @@ from dualstruct.errors import InputError
 
 #: Tables beyond this size are refused: they would be scanned entry by entry.
 MAX_TABLE = 1_000_000
+#: Larger feature values would overflow sums in single precision.
+MAX_VALUE = 1e12
 
 
 class Literal(NamedTuple):
@@ -79,8 +81,9 @@ class Tables:
     variables: NDArray[np.int32]  # [factors, order]
     shape: tuple[int, ...]  # states of the variables
     scores: NDArray[np.float64] | None  # [factors, entries]
-    kind: str | None = None
-    features: NDArray[np.float32] | sp.csr_matrix | None = None  # [factors, features]
+    kinds: tuple[str, ...] = ()  # one, or one a factor; empty: the scores are given
+    features: NDArray[np.float32] | sp.csr_matrix | None = None  # [factors or 1, features]
+    tie: NDArray[np.int32] | None = None  # in the shape of the table: configurations
 
 
 @dataclass
@@ -92,6 +95,10 @@ class Hard:
     least: int = 0
     most: int = 0
     own: Any = None
+    words: int = 0  # of a tree
+    arcs: NDArray[np.int32] | None = None  # [n, 2]: head and modifier
+    projective: bool = False
+    single_root: bool = False
 
 
 class Graph:
@@ -153,35 +160,53 @@ class Graph:
             raise InputError(f"{self._next()}: a score is NaN or infinite")
         self._add(Tables(rows, shape, table.reshape(len(rows), -1)), len(rows))
 
-    def factor(self, kind: str, variables: ArrayLike, features: ArrayLike | Any = None) -> None:
+    def factor(
+        self,
+        kind: str | Sequence[str],
+        variables: ArrayLike,
+        features: ArrayLike | Any = None,
+        tie: ArrayLike | None = None,
+    ) -> None:
         """A soft factor whose scores are learned: factors of one kind share their weights.
 
-        With weights W of the kind, [features, joint states], its table is features @ W.
+        With weights W of the kind, [features, configurations], its table is features @ W.
 
         Parameters
         ----------
-        kind : str
-        variables : int, or array [order] or [factors, order]
+        kind : str, or one for each factor
+        variables : array [order] or [factors, order]
         features : array [features] or [factors, features], or a scipy sparse matrix, optional
-            By default one feature that is always 1.
+            One row is shared by all factors. By default one feature that is always 1.
+        tie : int array in the shape of the table, optional
+            The configuration of each entry: entries that share one share its weights, and −1
+            forbids an entry. By default every entry is a configuration of its own.
         """
         rows, shape = self._rows(variables)
+        tied = None if tie is None else np.ascontiguousarray(tie, dtype=np.int32)
+        if tied is not None and (tied.shape != shape or not tied.size or tied.min() < -1):
+            raise InputError(
+                f"{self._next()} (tied): its tie has shape {tied.shape}, its variables {shape}"
+            )
+        kinds = (kind,) if isinstance(kind, str) else tuple(kind)
+        if len(kinds) not in (1, len(rows)):
+            raise InputError(f"{self._next()}: {len(kinds)} kinds for {len(rows)} factors")
         values: NDArray[np.float32] | sp.csr_matrix
         if features is None:
-            values = np.ones((len(rows), 1), dtype=np.float32)
+            values = np.ones((1, 1), dtype=np.float32)
         elif sp.issparse(features):
             values = sp.csr_matrix(features, dtype=np.float32)
         else:
-            dense = np.asarray(features, dtype=np.float32)
-            values = np.ascontiguousarray(dense[None] if dense.ndim < 2 else dense)
-        if values.ndim != 2 or values.shape[0] != len(rows):
+            values = np.ascontiguousarray(np.atleast_2d(np.asarray(features, dtype=np.float32)))
+        if values.ndim != 2 or values.shape[0] not in (1, len(rows)):
             raise InputError(
-                f"{self._next()} ({kind}): features of shape {values.shape} for {len(rows)} factors"
+                f"{self._next()} ({kinds[0]}): features of shape {np.shape(features)} "
+                f"for {len(rows)} factors"
             )
         numbers = values.data if sp.issparse(values) else values
-        if not np.isfinite(numbers).all():
-            raise InputError(f"{self._bad_row(values)} ({kind}): a feature is NaN or infinite")
-        self._add(Tables(rows, shape, None, kind, values), len(rows))
+        # Larger ones would overflow sums in single precision; false for NaN.
+        if not (np.abs(numbers) <= MAX_VALUE).all():
+            raise InputError(f"{self._bad_row(values)} ({kinds[0]}): a feature is NaN or too large")
+        self._add(Tables(rows, shape, None, kinds, values, tied), len(rows))
 
     def exactly_one(self, literals: Sequence[LiteralLike]) -> None:
         """XOR: one of the literals is on and the others are off."""
@@ -206,6 +231,33 @@ class Graph:
     def or_output(self, literals: Sequence[LiteralLike], output: LiteralLike) -> None:
         """OR with output: ``output`` is on exactly when one or more of the literals are."""
         self._hard("OR with output", [*literals, output], 0, 0)
+
+    def tree(
+        self,
+        words: int,
+        arcs: Mapping[tuple[int, int], LiteralLike],
+        *,
+        projective: bool = False,
+        single_root: bool = True,
+    ) -> None:
+        """TREE: the arcs that are on form a dependency tree over the words 1 … ``words``.
+
+        ``arcs`` has a literal for each (head, modifier); head 0 is the root. Arcs that are not
+        there are never on. Maxima come from Eisner's or Chu-Liu-Edmonds' algorithm, sums from
+        inside-outside or the matrix-tree theorem.
+        """
+        where = f"{self._next()} (tree)"
+        for head, modifier in arcs:
+            if not (0 <= head <= words and 1 <= modifier <= words and head != modifier):
+                raise InputError(f"{where}: arc {head} → {modifier} in a sentence of {words} words")
+        missing = set(range(1, words + 1)) - {modifier for _, modifier in arcs}
+        if missing:
+            raise InputError(f"{where}: no arc leads to word {min(missing)}")
+        pairs = np.array(list(arcs), dtype=np.int32).reshape(-1, 2)
+        self._hard("tree", list(arcs.values()), 0, 0)
+        block = cast(Hard, self._blocks[-1])
+        block.words, block.arcs = words, pairs
+        block.projective, block.single_root = projective, single_root
 
     def own(self, factor: OwnFactor, literals: Sequence[LiteralLike]) -> None:
         """A factor of your own: anything with a method ``maximise(scores)``."""
@@ -252,18 +304,30 @@ class Graph:
             raise InputError(f"damping is {damping}; it must be in [0, 1)")
         with self.explained():
             found = self.core.marginals(*self._scores(), max_iterations, damping, tolerance)
-        variables = np.split(found[0], np.cumsum(self._states)[:-1]) if self._states else []
-        factors: list[NDArray[np.float64]] = []
+        return self.split_marginals(*found)
+
+    def split_marginals(
+        self,
+        variables: NDArray[np.float64],
+        factors: NDArray[np.float64],
+        log_partition: float,
+        exact: bool,
+        converged: bool,
+        iterations: int,
+    ) -> Marginals:
+        """What the core found, by variables and factors."""
+        of_variables = np.split(variables, np.cumsum(self._states)[:-1]) if self._states else []
+        of_factors: list[NDArray[np.float64]] = []
         begin = 0
         for block in self._blocks:
             if isinstance(block, Hard):
-                factors.append(np.empty(0))
+                of_factors.append(np.empty(0))
                 continue
             size = int(np.prod(block.shape))
             for _ in range(len(block.variables)):
-                factors.append(found[1][begin : begin + size].reshape(block.shape))
+                of_factors.append(factors[begin : begin + size].reshape(block.shape))
                 begin += size
-        return Marginals(variables, factors, *found[2:])
+        return Marginals(of_variables, of_factors, log_partition, exact, converged, iterations)
 
     def score(self, assignment: ArrayLike) -> float:
         """The score of an assignment; −∞ when a hard factor forbids it."""
@@ -282,6 +346,14 @@ class Graph:
                     core.add_tables(block.variables)
                 elif block.own is not None:
                     core.add_python_factor(block.own, block.literals)
+                elif block.arcs is not None:
+                    core.add_tree(
+                        block.words,
+                        block.arcs,
+                        block.literals,
+                        block.projective,
+                        block.single_root,
+                    )
                 elif block.name == "OR with output":
                     core.add_or_out(block.literals)
                 else:
@@ -301,8 +373,10 @@ class Graph:
         for block in self._blocks:
             count = len(block.variables) if isinstance(block, Tables) else 1
             if number < begin + count:
-                kind = (block.kind or "table") if isinstance(block, Tables) else block.name
-                return f"factor {number + 1} ({kind})"
+                if isinstance(block, Hard):
+                    return f"factor {number + 1} ({block.name})"
+                kinds = block.kinds or ("table",)
+                return f"factor {number + 1} ({kinds[(number - begin) % len(kinds)]})"
             begin += count
         return "the scores of the variables"
 
@@ -337,8 +411,9 @@ class Graph:
         return f"factor {self._factors + 1}"
 
     def _bad_row(self, values: Any) -> str:
-        finite = np.isfinite(values.toarray() if sp.issparse(values) else values).all(axis=1)
-        return f"factor {self._factors + 1 + int(np.flatnonzero(~finite)[0])}"
+        dense = values.toarray() if sp.issparse(values) else values
+        good = (np.abs(dense) <= MAX_VALUE).all(axis=1)
+        return f"factor {self._factors + 1 + int(np.flatnonzero(~good)[0])}"
 
     def _add(self, block: Tables | Hard, factors: int) -> None:
         self._core = None
@@ -436,7 +511,8 @@ def chain_edges(length: int, order: int = 2) -> NDArray[np.int32]:
     [[0, 1], [1, 2], [2, 3]]
     """
     starts = np.arange(max(length - order + 1, 0), dtype=np.int32)
-    return starts[:, None] + np.arange(order, dtype=np.int32)
+    runs: NDArray[np.int32] = starts[:, None] + np.arange(order, dtype=np.int32)
+    return runs
 
 
 def grid_edges(height: int, width: int) -> NDArray[np.int32]:
