@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 import naive_trees
-from dualstruct import _core
+from dualstruct import DCD, Problem, Stopping, _core, fit
 from dualstruct.errors import InputError
+from dualstruct.structures import SecondOrderTree, Tree, TreeColumns, prune_across, prune_arcs
 
 
 class Sentence:
@@ -208,3 +209,92 @@ def test_pruning_keeps_probable_heads_the_tree_and_the_truth():
     kept, recall = _core.tree_prune(p, 2, 0.2, tree)
     assert np.flatnonzero(kept[:, 1]).tolist() == [0, 2]
     assert recall == 0
+
+
+def distant_cause(sentences: int, seed: int) -> Tree:
+    """A language that first order cannot parse: what the last word hangs from depends on a word
+    that is neither of the two, nor beside one of them."""
+    rng = np.random.default_rng(seed)
+    words, heads = [], []
+    for _ in range(sentences):
+        cause = int(rng.integers(2))
+        words.append([(word,) for word in ("r", "f", "st"[cause], "g", "a", "q")])
+        heads += [0, 3, 1, 3, 3, (1, 5)[cause]]
+    table = _core.TokenTable.from_sentences(words)
+    return Tree(
+        table,
+        TreeColumns(form=0),
+        1,
+        heads=np.array(heads, dtype=np.int32),
+        labels=np.zeros(len(heads), dtype=np.int32),
+        between=[],
+        line_bits=10,
+        label_bits=8,
+    )
+
+
+def trained(structure) -> _core.Weights:
+    return fit(Problem(structure, "squared_hinge", 1.0), DCD(), Stopping(passes=20)).w
+
+
+@pytest.mark.parametrize("parts", [{"siblings": False}, {"grandparents": False}, {}])
+def test_second_order_learns_what_first_order_cannot(parts):
+    tree = distant_cause(20, seed=0)
+    first_heads, _ = tree.split(tree.decode_all(trained(tree)))
+    assert (first_heads != tree.heads).any()
+    arcs = prune_across(tree, trained, threshold=0.0)
+    second = SecondOrderTree(tree, arcs, bits=10, **parts)
+    heads, _ = second.split(second.decode_all(trained(second)))
+    np.testing.assert_array_equal(heads, tree.heads)
+    effort = second.take_effort()
+    assert effort.exact == effort.decoded > 0
+
+
+def test_beliefs_of_a_learned_model_favour_the_true_arcs():
+    tree = distant_cause(20, seed=0)
+    second = SecondOrderTree(tree, prune_across(tree, trained, threshold=0.0), bits=10)
+    w = trained(second)
+    w = second.new_weights(4 * np.array(w.array))
+    for i in range(4):
+        found = second.marginals(w, i)
+        assert found.converged
+        np.testing.assert_allclose(found.arcs[:, 1:].sum(axis=0), 1, atol=1e-3)
+        truth = tree.heads[tree.sentences[i] : tree.sentences[i + 1]]
+        np.testing.assert_array_equal(found.arcs[:, 1:].argmax(axis=0), truth)
+
+
+def test_sentences_are_pruned_by_models_that_have_not_seen_them():
+    tree = distant_cause(9, seed=1)
+    seen = []
+
+    def train(others: Tree) -> _core.Weights:
+        seen.append(len(others))
+        return others.new_weights()
+
+    arcs = prune_across(tree, train, folds=4, most_heads=2)
+    assert seen == [6, 7, 7, 7]
+    assert arcs.words == 54
+    assert arcs.recall is not None
+    assert 0 < arcs.recall < 1
+    for i in range(9):
+        here = slice(arcs.offsets[i], arcs.offsets[i + 1])
+        kept = set(zip(arcs.heads[here].tolist(), arcs.modifiers[here].tolist(), strict=True))
+        for m, h in enumerate(tree.heads[6 * i : 6 * i + 6].tolist(), start=1):
+            assert (h, m) in kept
+
+
+def test_wrong_settings_and_foreign_arcs_are_refused():
+    tree, other = distant_cause(3, seed=0), distant_cause(4, seed=0)
+    w = tree.new_weights()
+    for settings_given in ({"most_heads": 0}, {"threshold": 2.0}, {"beta": 0.0}):
+        with pytest.raises(InputError, match=next(iter(settings_given))):
+            prune_arcs(tree, w, **settings_given)
+    arcs = prune_arcs(tree, w)
+    with pytest.raises(InputError, match="bits is 3"):
+        SecondOrderTree(tree, arcs, bits=3)
+    with pytest.raises(InputError, match="max_iterations is 0"):
+        SecondOrderTree(tree, arcs, max_iterations=0)
+    with pytest.raises(ValueError, match="other sentences"):
+        SecondOrderTree(other, arcs)
+    with pytest.raises(InputError, match="1 folds of 3 sentences"):
+        prune_across(tree, trained, folds=1)
