@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 import naive_trees
 from dualstruct import DCD, Problem, Stopping, _core, fit
 from dualstruct.errors import InputError
-from dualstruct.structures import SecondOrderTree, Tree, TreeColumns, prune_across, prune_arcs
+from dualstruct.structures import SecondOrderTree, Tree, TreeColumns, prune_arcs
 
 
 class Sentence:
@@ -242,7 +242,7 @@ def test_second_order_learns_what_first_order_cannot(parts):
     tree = distant_cause(20, seed=0)
     first_heads, _ = tree.split(tree.decode_all(trained(tree)))
     assert (first_heads != tree.heads).any()
-    arcs = prune_across(tree, trained, threshold=0.0)
+    arcs = prune_arcs(tree, trained(tree), threshold=0.0)
     second = SecondOrderTree(tree, arcs, bits=10, **parts)
     heads, _ = second.split(second.decode_all(trained(second)))
     np.testing.assert_array_equal(heads, tree.heads)
@@ -252,7 +252,8 @@ def test_second_order_learns_what_first_order_cannot(parts):
 
 def test_beliefs_of_a_learned_model_favour_the_true_arcs():
     tree = distant_cause(20, seed=0)
-    second = SecondOrderTree(tree, prune_across(tree, trained, threshold=0.0), bits=10)
+    arcs = prune_arcs(tree, trained(tree), threshold=0.0)
+    second = SecondOrderTree(tree, arcs, bits=10)
     w = trained(second)
     w = second.new_weights(4 * np.array(w.array))
     for i in range(4):
@@ -261,26 +262,6 @@ def test_beliefs_of_a_learned_model_favour_the_true_arcs():
         np.testing.assert_allclose(found.arcs[:, 1:].sum(axis=0), 1, atol=1e-3)
         truth = tree.heads[tree.sentences[i] : tree.sentences[i + 1]]
         np.testing.assert_array_equal(found.arcs[:, 1:].argmax(axis=0), truth)
-
-
-def test_sentences_are_pruned_by_models_that_have_not_seen_them():
-    tree = distant_cause(9, seed=1)
-    seen = []
-
-    def train(others: Tree) -> _core.Weights:
-        seen.append(len(others))
-        return others.new_weights()
-
-    arcs = prune_across(tree, train, folds=4, most_heads=2)
-    assert seen == [6, 7, 7, 7]
-    assert arcs.words == 54
-    assert arcs.recall is not None
-    assert 0 < arcs.recall < 1
-    for i in range(9):
-        here = slice(arcs.offsets[i], arcs.offsets[i + 1])
-        kept = set(zip(arcs.heads[here].tolist(), arcs.modifiers[here].tolist(), strict=True))
-        for m, h in enumerate(tree.heads[6 * i : 6 * i + 6].tolist(), start=1):
-            assert (h, m) in kept
 
 
 def test_wrong_settings_and_foreign_arcs_are_refused():
@@ -296,5 +277,3 @@ def test_wrong_settings_and_foreign_arcs_are_refused():
         SecondOrderTree(tree, arcs, max_iterations=0)
     with pytest.raises(ValueError, match="other sentences"):
         SecondOrderTree(other, arcs)
-    with pytest.raises(InputError, match="1 folds of 3 sentences"):
-        prune_across(tree, trained, folds=1)

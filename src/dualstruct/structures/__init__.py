@@ -7,12 +7,7 @@ from dualstruct.structures.custom import CompiledDecoder, CustomStructure
 from dualstruct.structures.factor_graph import FactorGraph, FactorGraphs
 from dualstruct.structures.graph_templates import GraphCRF, Grid, KGramChain, MultiLabel
 from dualstruct.structures.multiclass import Multiclass
-from dualstruct.structures.second_order_tree import (
-    PrunedArcs,
-    SecondOrderTree,
-    prune_across,
-    prune_arcs,
-)
+from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree, prune_arcs
 from dualstruct.structures.template import Template
 from dualstruct.structures.tree import Tree, TreeColumns, TreeExpectation
 
@@ -38,6 +33,5 @@ __all__ = [
     "TreeColumns",
     "TreeExpectation",
     "check_structure",
-    "prune_across",
     "prune_arcs",
 ]

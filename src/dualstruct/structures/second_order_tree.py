@@ -10,7 +10,6 @@ each head (core/structures/second_order_tree.cpp, core/trees/second_order.cpp).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,15 +44,15 @@ def prune_arcs(
     w: _core.Weights,
     *,
     most_heads: int = 10,
-    threshold: float = 0.003,
-    beta: float = 3.0,
+    threshold: float = 0.005,
+    beta: float = 1.0,
     keep_truth: bool = False,
 ) -> PrunedArcs:
     """Keeps the arcs that are probable under a first-order model.
 
     A word keeps at most ``most_heads`` heads, those whose probability is at least ``threshold``
-    times that of its best one, where p(tree) ∝ exp β·score: 3 suits models of a margin loss, whose
-    scores are small, and 1 those of the loss ``crf``. The arcs of one whole tree always stay, so
+    times that of its best one, where p(tree) ∝ exp β·score: 1 suits models of the loss ``crf``, 3
+    those of a margin loss, whose scores are small. The arcs of one whole tree always stay, so
     that every sentence can be parsed; with ``keep_truth`` the true arcs do, too, which training
     needs.
 
@@ -83,62 +82,6 @@ def prune_arcs(
     return PrunedArcs(offsets, heads, modifiers, words, recall)
 
 
-def prune_across(
-    tree: Tree,
-    train: Callable[[Tree], _core.Weights],
-    *,
-    folds: int = 2,
-    most_heads: int = 10,
-    threshold: float = 0.003,
-    beta: float = 3.0,
-) -> PrunedArcs:
-    """Prunes each training sentence by a model that has not seen it; true arcs stay.
-
-    A model is surer of the sentences it was trained on than of others: arcs pruned by it would
-    leave a second-order model nothing to learn from. ``train`` gets all sentences but those of one
-    fold and gives the weights of a first-order model.
-
-    Examples
-    --------
-    >>> from dualstruct.structures import TreeColumns
-    >>> table = _core.TokenTable.from_sentences([["Ada", "writes"], ["Bob", "reads"]])
-    >>> tree = Tree(
-    ...     table, TreeColumns(form=0), n_labels=1, heads=np.array([2, 0, 2, 0], dtype=np.int32),
-    ...     labels=np.zeros(4, dtype=np.int32), line_bits=10, label_bits=8)
-    >>> arcs = prune_across(tree, lambda others: others.new_weights())
-    >>> arcs.offsets.tolist()
-    [0, 4, 8]
-    """
-    n = len(tree)
-    if not 2 <= folds <= max(n, 2):
-        raise InputError(f"{folds} folds of {n} sentences: there must be 2 or more, and not empty")
-    fold_of = np.arange(n) % folds
-    counts = np.zeros(n, dtype=np.int64)
-    pruned = []
-    for fold in range(folds):
-        held = np.flatnonzero(fold_of == fold)
-        w = train(tree.select(np.flatnonzero(fold_of != fold)))
-        arcs = prune_arcs(
-            tree.select(held),
-            w,
-            most_heads=most_heads,
-            threshold=threshold,
-            beta=beta,
-            keep_truth=True,
-        )
-        counts[held] = np.diff(arcs.offsets)
-        pruned.append(arcs)
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    heads, modifiers = np.zeros((2, int(offsets[-1])), dtype=np.uint16)
-    for fold, arcs in enumerate(pruned):
-        of_fold = np.repeat(fold_of == fold, counts)
-        heads[of_fold] = arcs.heads
-        modifiers[of_fold] = arcs.modifiers
-    words = sum(arcs.words for arcs in pruned)
-    kept = sum((arcs.recall or 0) * arcs.words for arcs in pruned)
-    return PrunedArcs(offsets, heads, modifiers, words, kept / max(words, 1))
-
-
 class SecondOrderMarginals(NamedTuple):
     """What loopy belief propagation says of one sentence: estimates, not exact."""
 
@@ -164,7 +107,8 @@ class SecondOrderTree(Structure):
     first : Tree
         The sentences, their true trees and the features of single arcs.
     arcs : PrunedArcs
-        What :func:`prune_arcs` left; for training what :func:`prune_across` left.
+        What :func:`prune_arcs` left; for training with ``keep_truth``, and by models that have not
+        seen the sentences: a model is surer of those than of new ones.
     siblings, grandparents : bool
         Which pairs of arcs are looked at.
     bits : int

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -146,14 +146,6 @@ class Tree(Structure):
             if projective:
                 heads, self.lifted = projectivised(heads, self.sentences)
         self.heads, self.labels = heads, labels
-        self._columns = columns
-        self._settings: dict[str, Any] = {
-            "projective": projective,
-            "single_root": single_root,
-            "line_bits": line_bits,
-            "label_bits": label_bits,
-            "label_cost": label_cost,
-        }
         self._facts = (
             np.array([*resolved, n_labels, projective, single_root, line_bits, label_bits]),
             np.array([label_cost]),
@@ -181,23 +173,6 @@ class Tree(Structure):
 
     def words(self, i: int) -> int:
         return int(self.sentences[i + 1] - self.sentences[i])
-
-    def select(self, sentences: NDArray[np.int64]) -> Tree:
-        """Some of the sentences, with their trees; weights fit both."""
-        table = self.table.select(
-            np.ascontiguousarray(sentences, dtype=np.int64), list(range(self.table.n_columns))
-        )
-        of_words = [np.arange(self.sentences[i], self.sentences[i + 1]) for i in sentences]
-        chosen = np.concatenate([np.zeros(0, dtype=np.int64), *of_words])
-        return Tree(
-            table,
-            self._columns,
-            self.n_labels,
-            None if self.heads is None else self.heads[chosen],
-            None if self.labels is None else self.labels[chosen],
-            between=self.between,
-            **self._settings,
-        )
 
     def split(self, outputs: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Heads and labels of all words [words] from what :meth:`decode_all` gave."""
