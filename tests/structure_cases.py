@@ -12,12 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from dualstruct.structures import KGramChain, MultiLabel
+from dualstruct import _core
+from dualstruct.structures import KGramChain, MultiLabel, Tree, TreeColumns
 from dualstruct.structures.base import Structure
 from dualstruct.structures.multiclass import MulticlassExamples
 from naive import NaiveChain, random_chain
+from naive_arcs import NaiveArcs
 from naive_custom import Orders
 from naive_graphs import NaiveFactorGraph, random_factor_graph
+
+FEATS = ("_", "Case=Acc", "Case=Acc|Number=Sing")
 
 
 @dataclass
@@ -56,6 +60,50 @@ def chain_case(rng: np.random.Generator, **shape: bool) -> Case:
         truth=lambda i: np.array(naive.truth[i], dtype=np.int32),
         features=features,
         cost=lambda i, y: naive.loss(i, tuple(y.tolist())),
+    )
+
+
+def tree_case(rng: np.random.Generator, projective: bool, single_root: bool) -> Case:
+    labels, label_cost = int(rng.integers(1, 3)), float(rng.choice([0.5, 1.0]))
+    sentences, truths = [], []
+    for n in rng.integers(0, 4, size=3):
+        words = [
+            tuple(
+                str(rng.choice(list(choice)))
+                for choice in (("ab", "cat", "longer-word"), "xy", "NV", ("N1", "N2", "V"), FEATS)
+            )
+            for _ in range(n)
+        ]
+        sentences.append(words)
+        trees = NaiveArcs(words, [], labels, 5, 4).outputs(projective, single_root)
+        truths.append(trees[rng.integers(len(trees))])
+    structure = Tree(
+        _core.TokenTable.from_sentences(sentences),
+        TreeColumns(form=0, lemma=1, coarse=2, fine=3, morphology=4),
+        labels,
+        heads=np.concatenate([y[: len(y) // 2] for y in truths]),
+        labels=np.concatenate([y[len(y) // 2 :] for y in truths]),
+        projective=projective,
+        single_root=single_root,
+        between=["N"],
+        line_bits=5,
+        label_bits=4,
+        label_cost=label_cost,
+    )
+    naive = [NaiveArcs(words, structure.between, labels, 5, 4) for words in sentences]
+
+    def cost(i: int, y: np.ndarray) -> float:
+        n = len(y) // 2
+        wrong_head = y[:n] != truths[i][:n]
+        wrong_label = (y[n:] != truths[i][n:]) & ~wrong_head
+        return float(wrong_head.sum() + label_cost * wrong_label.sum())
+
+    return Case(
+        structure,
+        outputs=lambda i: naive[i].outputs(projective, single_root),
+        truth=lambda i: truths[i],
+        features=lambda i, y: naive[i].features(y),
+        cost=cost,
     )
 
 
@@ -146,13 +194,17 @@ def k_gram_case(rng: np.random.Generator) -> Case:
 CASES: dict[str, Callable[[np.random.Generator], Case]] = {
     "chain": lambda rng: chain_case(rng, real=True, weighted=True),
     "constrained chain": lambda rng: chain_case(rng, constrained=True),
+    "projective tree": lambda rng: tree_case(rng, projective=True, single_root=True),
+    "projective forest": lambda rng: tree_case(rng, projective=True, single_root=False),
+    "tree": lambda rng: tree_case(rng, projective=False, single_root=True),
+    "forest": lambda rng: tree_case(rng, projective=False, single_root=False),
     "custom": custom_case,
     "custom with all methods": lambda rng: custom_case(rng, k_best=True, expectation=True),
     "multiclass": lambda rng: multiclass_case(rng, sparse=False),
     "sparse multiclass": lambda rng: multiclass_case(rng, sparse=True),
-    "forests": lambda rng: random_graph_case(rng, forest=True, weighted=True),
-    "tied sparse forests": lambda rng: random_graph_case(rng, forest=True, tied=True, sparse=True),
-    "loops": lambda rng: random_graph_case(rng, forest=False),
+    "graphs without loops": lambda rng: random_graph_case(rng, forest=True, weighted=True),
+    "tied sparse graphs": lambda rng: random_graph_case(rng, forest=True, tied=True, sparse=True),
+    "graphs with loops": lambda rng: random_graph_case(rng, forest=False),
     "label sets": multilabel_case,
     "3-gram chain": k_gram_case,
 }

@@ -26,7 +26,7 @@ ArcFeatures arc_features(std::shared_ptr<TokenTable> table, const std::array<int
     std::vector<std::uint64_t> types;
     for (const std::string& name : between) types.push_back(hash_bytes(name));
     for (int column : columns) {
-        if (column >= static_cast<int>(table->columns.size())) throw std::invalid_argument("no such column");
+        if (table->tokens() && column >= static_cast<int>(table->columns.size())) throw std::invalid_argument("no such column");
     }
     const TreeColumns where{columns[0], columns[1], columns[2], columns[3], columns[4], columns[5]};
     return ArcFeatures(std::move(table), where, types, labels, line_bits, label_bits);

@@ -9,11 +9,8 @@
 
 #include "bindings/bindings.hpp"
 #include "text/input_error.hpp"
-#include "trees/chu_liu_edmonds.hpp"
-#include "trees/eisner.hpp"
-#include "trees/inside_outside.hpp"
+#include "trees/algorithms.hpp"
 #include "trees/k_best.hpp"
-#include "trees/matrix_tree.hpp"
 #include "trees/minimum_risk.hpp"
 
 namespace dualstruct {
@@ -21,16 +18,6 @@ namespace dualstruct {
 using namespace nb::literals;
 
 namespace {
-
-std::unique_ptr<trees::TreeDecoder> make_decoder(bool projective) {
-    if (projective) return std::make_unique<trees::Eisner>();
-    return std::make_unique<trees::ChuLiuEdmonds>();
-}
-
-std::unique_ptr<trees::TreeSums> make_sums(bool projective) {
-    if (projective) return std::make_unique<trees::InsideOutside>();
-    return std::make_unique<trees::MatrixTree>();
-}
 
 template <class Shape>
 int words_of(const Input<float, Shape>& scores) {
@@ -47,7 +34,7 @@ Array<std::int32_t> decode(Input<float, nb::ndim<2>> scores, bool projective, bo
     bool found;
     {
         nb::gil_scoped_release no_gil;
-        found = make_decoder(projective)->decode(scores.data(), words_of(scores), single_root, heads.data());
+        found = trees::make_decoder(projective)->decode(scores.data(), words_of(scores), single_root, heads.data());
     }
     if (!found) no_tree();
     return to_numpy(std::move(heads));
@@ -59,7 +46,7 @@ nb::tuple marginals(Input<float, nb::ndim<2>> scores, bool projective, bool sing
     bool found;
     {
         nb::gil_scoped_release no_gil;
-        found = make_sums(projective)
+        found = trees::make_sums(projective)
                     ->marginals(scores.data(), words_of(scores), single_root, result.data(), log_partition);
     }
     if (!found) no_tree();
@@ -73,7 +60,7 @@ Array<std::int32_t> minimum_risk(Input<float, nb::ndim<2>> marginals, bool proje
     bool found;
     {
         nb::gil_scoped_release no_gil;
-        found = trees::minimum_risk(*make_decoder(projective), marginals.data(), words_of(marginals), single_root,
+        found = trees::minimum_risk(*trees::make_decoder(projective), marginals.data(), words_of(marginals), single_root,
                                     scratch, heads.data());
     }
     if (!found) no_tree();
@@ -84,7 +71,7 @@ auto k_best(Input<float, nb::ndim<3>> scores, int k, bool projective, bool singl
     std::vector<trees::LabelledTree> found;
     {
         nb::gil_scoped_release no_gil;
-        found = trees::KBestTrees(make_decoder(projective))
+        found = trees::KBestTrees(trees::make_decoder(projective))
                     .find(scores.data(), words_of(scores), static_cast<int>(scores.shape(2)), single_root, k);
     }
     std::vector<std::tuple<double, Array<std::int32_t>, Array<std::int32_t>>> result;

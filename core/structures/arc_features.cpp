@@ -23,12 +23,15 @@ const std::array<std::uint64_t, 512> ArcFeatures::salts = make_salts();
 ArcFeatures::ArcFeatures(std::shared_ptr<const TokenTable> table, const TreeColumns& columns,
                          std::span<const std::uint64_t> between_types, int labels, int line_bits, int label_bits)
     : table_(std::move(table)), columns_(columns), labels_(labels), stride_((labels + 15) / 16 * 16),
-      line_bits_(line_bits), label_bits_(label_bits), line_shift_(64 - line_bits), label_shift_(64 - label_bits) {
+      line_bits_(line_bits), between_bits_(std::min(line_bits, 14)), label_bits_(label_bits),
+      line_shift_(64 - line_bits), between_shift_(64 - between_bits_), label_shift_(64 - label_bits) {
+    if (table_->tokens() == 0) return;  // such a table may have no columns
     const TokenTable::Column& coarse = table_->columns[static_cast<std::size_t>(columns_.coarse)];
     std::vector<std::uint8_t> slot_of_type;
     for (std::uint64_t hash : coarse.types.hashes()) {
-        const auto at = std::find(between_types.begin(), between_types.end(), hash) - between_types.begin();
-        slot_of_type.push_back(static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(at, between_width - 1)));
+        const auto known = between_types.first(std::min<std::size_t>(between_types.size(), between_width - 1));
+        const auto at = std::ranges::find(known, hash);
+        slot_of_type.push_back(static_cast<std::uint8_t>(at == known.end() ? between_width - 1 : at - known.begin()));
     }
     for (std::int32_t id : coarse.ids) between_.push_back(slot_of_type[static_cast<std::size_t>(id)]);
     if (columns_.morphology >= 0) {

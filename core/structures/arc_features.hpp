@@ -45,7 +45,6 @@ public:
 
     static constexpr int line_width = 16;
     static constexpr int between_width = 32;
-    static constexpr int between_bits = 14;
 
     ArcFeatures(std::shared_ptr<const TokenTable> table, const TreeColumns& columns,
                 std::span<const std::uint64_t> between_types, int labels, int line_bits, int label_bits);
@@ -129,7 +128,7 @@ public:
     }
     std::int64_t between_row(const Node& head, const Node& modifier, int right) const {
         return between_base() + static_cast<std::int64_t>(product(head.key[fine], modifier.key[fine], 60 + right) >>
-                                                          (64 - between_bits)) * between_width;
+                                                          between_shift_) * between_width;
     }
     // Lines of one word alone.
     template <class F>
@@ -185,7 +184,7 @@ private:
     static const std::array<std::uint64_t, 512> salts;
 
     std::int64_t between_base() const { return std::int64_t{line_width} << line_bits_; }
-    std::int64_t label_base() const { return between_base() + (std::int64_t{between_width} << between_bits); }
+    std::int64_t label_base() const { return between_base() + (std::int64_t{between_width} << between_bits_); }
     void sum_words(const float* w, Sums& sums) const;
     void find_rows(const float* w, int m, Sums& sums) const;
     void add_labels(const float* w, const Sums& sums, int h, int m, int right, const std::uint32_t* rows,
@@ -197,7 +196,8 @@ private:
     TreeColumns columns_;
     std::vector<std::uint8_t> between_;                     // [tokens]
     std::vector<std::vector<std::uint64_t>> morphology_;    // [type of the morphology column]
-    int labels_, stride_, line_bits_, label_bits_, line_shift_, label_shift_;
+    int labels_, stride_, line_bits_, between_bits_, label_bits_;
+    int line_shift_, between_shift_, label_shift_;
 };
 
 template <class Found>

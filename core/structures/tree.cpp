@@ -3,13 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "trees/chu_liu_edmonds.hpp"
-#include "trees/eisner.hpp"
+#include "trees/algorithms.hpp"
 #include "trees/k_best.hpp"
-#if __has_include("trees/inside_outside.hpp")
-#include "trees/inside_outside.hpp"
-#include "trees/matrix_tree.hpp"
-#endif
 
 namespace dualstruct {
 
@@ -32,20 +27,6 @@ struct TreeScratch final : Scratch {
 
 TreeScratch& own(Scratch& scratch) { return static_cast<TreeScratch&>(scratch); }
 
-std::unique_ptr<trees::TreeDecoder> make_decoder(bool projective) {
-    if (projective) return std::make_unique<trees::Eisner>();
-    return std::make_unique<trees::ChuLiuEdmonds>();
-}
-
-std::unique_ptr<trees::TreeSums> make_sums(bool projective) {
-#if __has_include("trees/inside_outside.hpp")
-    if (projective) return std::make_unique<trees::InsideOutside>();
-    return std::make_unique<trees::MatrixTree>();
-#else
-    (void)projective; return nullptr;
-#endif
-}
-
 }  // namespace
 
 Tree::Tree(ArcFeatures features, std::vector<std::int32_t> heads, std::vector<std::int32_t> labels,
@@ -54,8 +35,8 @@ Tree::Tree(ArcFeatures features, std::vector<std::int32_t> heads, std::vector<st
 
 std::unique_ptr<Scratch> Tree::make_scratch() const {
     auto scratch = std::make_unique<TreeScratch>();
-    scratch->decoder = make_decoder(options_.projective);
-    scratch->tree_sums = make_sums(options_.projective);
+    scratch->decoder = trees::make_decoder(options_.projective);
+    scratch->tree_sums = trees::make_sums(options_.projective);
     return scratch;
 }
 
@@ -203,7 +184,7 @@ void Tree::prefetch_cut(const float* w, std::int64_t i, std::span<const Word> wo
 
 void Tree::labelled_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const {
     const int nodes = words(i) + 1, L = features_.labels();
-    std::fill(scores.begin(), scores.end(), minus_infinity);
+    std::fill(scores.begin(), scores.end(), 0.0f);  // arcs that no tree has
     ArcFeatures::Sums sums;
     features_.score_arcs(w, i, sums, [&](int h, int m, float score, const float* labels) {
         float* to = scores.data() + (static_cast<std::size_t>(h) * nodes + m) * L;
@@ -363,7 +344,7 @@ std::vector<ScoredOutput> Tree::k_best(const float* w, std::int64_t i, float cos
     if (n == 0) return {ScoredOutput{0, {}}};
     scratch.labelled.resize(static_cast<std::size_t>(parts(i)));
     labelled_scores(w, i, cost_weight, scratch.labelled);
-    trees::KBestTrees finder(make_decoder(options_.projective));
+    trees::KBestTrees finder(trees::make_decoder(options_.projective));
     std::vector<ScoredOutput> best;
     for (const auto& tree : finder.find(scratch.labelled.data(), n, features_.labels(), options_.single_root, k)) {
         ScoredOutput& output = best.emplace_back();

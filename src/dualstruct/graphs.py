@@ -511,8 +511,7 @@ def chain_edges(length: int, order: int = 2) -> NDArray[np.int32]:
     [[0, 1], [1, 2], [2, 3]]
     """
     starts = np.arange(max(length - order + 1, 0), dtype=np.int32)
-    runs: NDArray[np.int32] = starts[:, None] + np.arange(order, dtype=np.int32)
-    return runs
+    return np.stack([starts + k for k in range(order)], axis=1)
 
 
 def grid_edges(height: int, width: int) -> NDArray[np.int32]:

@@ -258,8 +258,7 @@ class FactorGraph(Structure):
         return [(k, 1, number, 0) for k, number in enumerate(numbers)]
 
     def _rows(self, block: Tables) -> list[tuple[Any, Any, Any, int]]:
-        features = block.features
-        assert features is not None
+        features: Any = block.features
         step = 1 if features.shape[0] > 1 or len(block.variables) == 1 else 0
         runs = self._runs(block)
         parts = []
@@ -417,7 +416,7 @@ class GraphTemplate(Template):
         """What was learned besides the kinds, as JSON."""
         return {}
 
-    def set_facts(self, facts: Mapping[str, Any]) -> None:  # noqa: B027
+    def set_facts(self, facts: Mapping[str, Any]) -> None:
         """The counterpart of :meth:`facts`."""
 
     def state(self, w: _core.Weights) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -59,9 +59,7 @@ class MultiLabel(GraphTemplate):
             raise InputError("there are no labels")
         self._prepare()
         width = self.features_ + self.intercept
-        kinds: Kinds = {name: (width, 2) for name in self._unary}
-        kinds.update({name: (1, 4) for name in self._pair})
-        return kinds
+        return {**dict.fromkeys(self._unary, (width, 2)), **dict.fromkeys(self._pair, (1, 4))}
 
     def _prepare(self) -> None:
         count = self.labels_

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -133,7 +134,7 @@ class Tree(Structure):
             )
         resolved = columns.resolved()
         if between is None:
-            between = frequent_types(table, resolved[2], MAX_BETWEEN)
+            between = frequent_types(table, resolved[2], MAX_BETWEEN) if table.n_tokens else []
         self.between = list(between)[:MAX_BETWEEN]
         self.lifted = 0
         if (heads is None) != (labels is None):
@@ -193,9 +194,9 @@ class Tree(Structure):
         if given.shape != (2 * n,):
             raise InputError(f"{self.name_example(i, -1)} has {n} heads and {n} labels")
         heads, labels = given[:n], given[n:]
-        if n and not (0 <= heads.min() and heads.max() <= n):
+        if ((heads < 0) | (heads > n)).any():
             raise InputError(f"{self.name_example(i, -1)}: a head is not among 0 … {n}")
-        if n and not 0 <= labels.min() <= labels.max() < self.n_labels:
+        if ((labels < 0) | (labels >= self.n_labels)).any():
             raise InputError(f"{self.name_example(i, -1)}: a label not among the {self.n_labels}")
         return given
 
@@ -205,7 +206,7 @@ class Tree(Structure):
         words = int(self.sentences[-1])
         if heads.shape != (words,) or labels.shape != (words,):
             raise InputError(f"{words} words, but {heads.size} heads and {labels.size} labels")
-        if words and not 0 <= labels.min() <= labels.max() < self.n_labels:
+        if ((labels < 0) | (labels >= self.n_labels)).any():
             raise InputError(f"a label is not among the {self.n_labels}")
         for i in range(len(self.sentences) - 1):
             of_sentence = heads[self.sentences[i] : self.sentences[i + 1]]
@@ -254,7 +255,7 @@ def projectivised(
     head, until no such arc is left (Nivre & Nilsson 2005).
     """
     result, lifted = heads.copy(), 0
-    for begin, end in zip(sentences[:-1], sentences[1:], strict=True):
+    for begin, end in pairwise(sentences.tolist()):
         of_sentence = result[begin:end]
         while (word := _shortest_crossing(of_sentence.tolist())) is not None:
             of_sentence[word - 1] = of_sentence[of_sentence[word - 1] - 1]
