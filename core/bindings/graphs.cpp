@@ -331,7 +331,7 @@ void bind_graphs(nb::module_& m) {
             return graphs::score(g, scores_of(g, variables, factors), view(assignment));
         }, "variables"_a, "factors"_a, "assignment"_a)
         .def("best", [](const Graph& g, Input<double> variables, Input<double> factors, bool branch, int max_nodes,
-                        int max_iterations, double tolerance) {
+                        int max_iterations, double residual, double tolerance) {
             const auto scores = scores_of(g, variables, factors);
             graphs::Inference inference;
             graphs::Best best;
@@ -341,13 +341,15 @@ void bind_graphs(nb::module_& m) {
                 options.branch = branch;
                 options.max_nodes = max_nodes;
                 options.max_iterations = max_iterations;
+                options.residual = residual;
                 options.tolerance = tolerance;
                 best = inference.best(g, scores, options);
                 check_status(g, scores, best.status);
             }
             return nb::make_tuple(to_numpy(std::move(best.assignment)), best.score, best.bound, best.exact,
                                   best.iterations, best.nodes);
-        }, "variables"_a, "factors"_a, "branch"_a, "max_nodes"_a, "max_iterations"_a, "tolerance"_a)
+        }, "variables"_a, "factors"_a, "branch"_a, "max_nodes"_a, "max_iterations"_a, "residual"_a,
+           "tolerance"_a)
         .def("k_best", [](const Graph& g, Input<double> variables, Input<double> factors, int k) {
             const auto scores = scores_of(g, variables, factors);
             if (!g.is_forest()) throw Unsupported("the k best assignments are found on graphs without loops only");

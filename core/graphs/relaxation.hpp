@@ -28,8 +28,8 @@ namespace dualstruct::graphs {
 
 struct RelaxationOptions {
     int max_iterations = 1000;   // of AD3, for each node of the search
-    double rho = 0.1;            // first ρ, relative to the mean size of the scores
-    double residual = 1e-6;      // AD3 ends when both residuals are below it
+    double rho = 1.0;            // first ρ, relative to the mean size of the scores
+    double residual = 1e-4;      // AD3 ends when both residuals are below it
     double tolerance = 1e-6;     // bound and score count as equal within tolerance·max(1, |score|)
     int bound_every = 10;        // iterations between two bounds
     int active_set_steps = 10;   // of one quadratic problem; the next iteration goes on from there
