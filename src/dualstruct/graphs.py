@@ -297,9 +297,11 @@ class Graph:
         tolerance : float
             Score and bound count as equal within this share of the score.
         """
-        limits = (branch, max_nodes, max_iterations, residual, tolerance)
         with self.explained():
-            return Best(*self.core.best(*self._scores(), *limits))
+            found = self.core.best(
+                *self._scores(), branch, max_nodes, max_iterations, residual, tolerance
+            )
+        return Best(*found)
 
     def k_best(self, k: int) -> list[tuple[float, NDArray[np.int32]]]:
         """The k best assignments of a graph without loops, best first."""
