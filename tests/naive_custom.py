@@ -30,7 +30,7 @@ class Orders(CustomStructure):
 
     def best(self, w, x, k, truth=None, cost_weight=0.0):
         def value(y):
-            return float(w @ self.vector(x, y)) + (
+            return float(w[: x.shape[-1]] @ self.vector(x, y)) + (
                 cost_weight * self.distance(truth, y) if cost_weight else 0
             )
 

@@ -13,13 +13,21 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from dualstruct import _core
-from dualstruct.structures import KGramChain, MultiLabel, Tree, TreeColumns
+from dualstruct.structures import (
+    KGramChain,
+    MultiLabel,
+    SecondOrderTree,
+    Tree,
+    TreeColumns,
+    prune_arcs,
+)
 from dualstruct.structures.base import Structure
 from dualstruct.structures.multiclass import MulticlassExamples
 from naive import NaiveChain, random_chain
 from naive_arcs import NaiveArcs
 from naive_custom import Orders
 from naive_graphs import NaiveFactorGraph, random_factor_graph
+from naive_second_order import NaiveSecondOrder
 
 FEATS = ("_", "Case=Acc", "Case=Acc|Number=Sing")
 
@@ -63,7 +71,9 @@ def chain_case(rng: np.random.Generator, **shape: bool) -> Case:
     )
 
 
-def tree_case(rng: np.random.Generator, projective: bool, single_root: bool) -> Case:
+def random_trees(
+    rng: np.random.Generator, projective: bool, single_root: bool
+) -> tuple[Case, list[NaiveArcs]]:
     labels, label_cost = int(rng.integers(1, 3)), float(rng.choice([0.5, 1.0]))
     sentences, truths = [], []
     for n in rng.integers(0, 4, size=3):
@@ -98,12 +108,53 @@ def tree_case(rng: np.random.Generator, projective: bool, single_root: bool) -> 
         wrong_label = (y[n:] != truths[i][n:]) & ~wrong_head
         return float(wrong_head.sum() + label_cost * wrong_label.sum())
 
-    return Case(
+    case = Case(
         structure,
         outputs=lambda i: naive[i].outputs(projective, single_root),
         truth=lambda i: truths[i],
         features=lambda i, y: naive[i].features(y),
         cost=cost,
+    )
+    return case, naive
+
+
+def tree_case(rng: np.random.Generator, projective: bool, single_root: bool) -> Case:
+    return random_trees(rng, projective, single_root)[0]
+
+
+def second_order_case(
+    rng: np.random.Generator, projective: bool, single_root: bool, **parts: bool
+) -> Case:
+    """Arcs pruned by random weights; decoded until the output is proven the best."""
+    first, naive_arcs = random_trees(rng, projective, single_root)
+    assert isinstance(first.structure, Tree)
+    w = first.structure.new_weights(
+        rng.normal(size=first.structure.core.dimension).astype(np.float32)
+    )
+    arcs = prune_arcs(
+        first.structure, w, most_heads=2, threshold=float(rng.choice([0, 0.1])), keep_truth=True
+    )
+    parts = {"siblings": True, "grandparents": True} | parts
+    naive = [NaiveSecondOrder(arcs, 4, **parts) for arcs in naive_arcs]
+
+    def outputs(i: int) -> list[np.ndarray]:
+        kept = slice(arcs.offsets[i], arcs.offsets[i + 1])
+        allowed = set(zip(arcs.heads[kept].tolist(), arcs.modifiers[kept].tolist(), strict=True))
+        return [
+            y
+            for y in first.outputs(i)
+            if all((h, m) in allowed for m, h in enumerate(y[: len(y) // 2].tolist(), start=1))
+        ]
+
+    return Case(
+        SecondOrderTree(first.structure, arcs, bits=4, branch=True, max_iterations=1000, **parts),
+        outputs=outputs,
+        truth=first.truth,
+        features=lambda i, y: naive[i].features(y),
+        cost=first.cost,
+        has_k_best=False,
+        has_expectations=False,
+        has_parts=False,
     )
 
 
@@ -198,6 +249,10 @@ CASES: dict[str, Callable[[np.random.Generator], Case]] = {
     "projective forest": lambda rng: tree_case(rng, projective=True, single_root=False),
     "tree": lambda rng: tree_case(rng, projective=False, single_root=True),
     "forest": lambda rng: tree_case(rng, projective=False, single_root=False),
+    "projective siblings": lambda rng: second_order_case(rng, True, True, grandparents=False),
+    "projective second-order forest": lambda rng: second_order_case(rng, True, False),
+    "second-order tree": lambda rng: second_order_case(rng, False, True),
+    "second-order forest": lambda rng: second_order_case(rng, False, False),
     "custom": custom_case,
     "custom with all methods": lambda rng: custom_case(rng, k_best=True, expectation=True),
     "multiclass": lambda rng: multiclass_case(rng, sparse=False),

@@ -103,7 +103,7 @@ def test_every_sentence_is_a_tree_with_valid_tags_and_spans(sentence):
         lemma not in ("", "_") or form == "_"
         for form, lemma in zip(sentence.forms, sentence.lemmas, strict=True)
     )
-    glued = [misc.get("SpaceAfter") == "No" for misc in sentence.misc]
+    glued = [sentence.misc_of(t).get("SpaceAfter") == "No" for t in range(n)]
     spaced = "".join(
         form + ("" if no else " ") for form, no in zip(sentence.forms, glued, strict=True)
     )
@@ -130,7 +130,7 @@ def test_conllu_ranges_and_empty_nodes_are_left_out():
     ("line", "message"),
     [
         ("1\ta", "line 1: 2 columns where CoNLL-U has 10"),
-        ("2\ta\ta\tX\t_\t_\t0\troot\t_\t_", "line 1: word 2 where 1 was expected"),
+        ("2\ta\ta\tX\t_\t_\t0\troot\t_\t_", "line 1: word '2' where 1 was expected"),
         ("1\ta\ta\tX\t_\t_\tx\troot\t_\t_", "line 1: the head is 'x'"),
     ],
 )

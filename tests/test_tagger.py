@@ -25,7 +25,8 @@ from dualstruct import (
 )
 from dualstruct.datasets import load_english
 from dualstruct.estimators.labels import UnseenLabelWarning
-from dualstruct.files.arrays import OutputError, read_arrays, write_arrays
+from dualstruct.files.arrays import read_arrays, write_arrays
+from dualstruct.files.writing import OutputError
 from dualstruct.losses import LOSSES
 from dualstruct.solvers import SOLVERS, Averaged
 
@@ -526,7 +527,7 @@ def test_a_disk_that_fills_leaves_the_old_model_alone(tmp_path):
     code = f"""
 import resource, signal
 from dualstruct import SequenceTagger
-from dualstruct.files.arrays import OutputError
+from dualstruct.files.writing import OutputError
 tagger = SequenceTagger.load({str(path)!r})
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))

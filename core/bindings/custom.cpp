@@ -2,7 +2,9 @@
 // decoder may also be a C function, which is called without the GIL.
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
+#include <array>
 #include <cmath>
 #include <memory>
 #include <mutex>
@@ -34,7 +36,13 @@ std::uint32_t hashed_index(std::string_view name, int bits) {
     return static_cast<std::uint32_t>(hash_bytes(name) >> (64 - bits));
 }
 
-std::string shown(nb::handle value) { return nb::repr(value).c_str(); }
+std::string shown(nb::handle value) {
+    const std::string text = nb::repr(value).c_str();
+    if (text.size() <= 60) return text;
+    std::size_t length = 57;
+    while ((text[length] & 0xC0) == 0x80) --length;  // not inside a character
+    return text.substr(0, length) + "...";
+}
 
 // The methods of a Calls object (structures/custom.py). All of Python's objects are touched with the
 // GIL held; between two calls another thread may run.
@@ -59,7 +67,7 @@ public:
                 read_features(i, method, features_(X_[i], Y_[i]), row);
                 method = "cost";
                 const float cost = read_cost(i, cost_(Y_[i], Y_[i]));
-                if (cost != 0) wrong(i, method, "is " + std::to_string(cost) + " for the truth itself; it must be 0");
+                if (cost != 0) wrong(i, method, "is " + shown(nb::float_(cost)) + " for the truth itself; it must be 0");
                 known.outputs.push_back({0});
                 if (nb::object key = key_of(Y_[i]); !key.is_none()) remember(known, key, 0);
             });
@@ -127,6 +135,17 @@ public:
         const char* method = "features";
         describe(i, y, method, output);
         return output;
+    }
+
+    // For Python's garbage collector: what a user's methods refer to may refer to this.
+    int traverse(visitproc visit, void* arg) {
+        for (nb::object* held : objects()) Py_VISIT(held->ptr());
+        for (const Known& known : known_) Py_VISIT(known.places.ptr());
+        return 0;
+    }
+    void clear() {
+        for (nb::object* held : objects()) held->reset();
+        for (Known& known : known_) known.places.reset();
     }
 
 protected:
@@ -204,6 +223,10 @@ protected:
     nb::object x(std::int64_t i) const { return X_[i]; }
 
 private:
+    std::array<nb::object*, 9> objects() {
+        return {&calls_, &decode_, &features_, &cost_, &key_, &X_, &Y_, &names_, &view_};
+    }
+
     static void remember(Known& known, const nb::object& key, std::size_t place) {
         if (!known.places.is_valid()) known.places = nb::dict();
         const nb::object number = nb::steal(PyLong_FromSize_t(place));
@@ -268,7 +291,7 @@ private:
     void add(std::int64_t i, const char* method, nb::handle name, std::int64_t index, double value,
              SparseVector& features) const {
         if (!(std::abs(value) <= max_value)) {
-            wrong(i, method, "has the value " + std::to_string(value) + " for the feature " + shown(name));
+            wrong(i, method, "has the value " + shown(nb::float_(value)) + " for the feature " + shown(name));
         }
         features.push_back({static_cast<std::uint32_t>(index), static_cast<float>(value)});
     }
@@ -389,11 +412,25 @@ std::int64_t checked_example(const Custom& custom, std::int64_t i) {
     return i;
 }
 
+int traverse_custom(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    return nb::inst_ready(self) ? code_of(*nb::inst_ptr<Custom>(self)).traverse(visit, arg) : 0;
+}
+
+int clear_custom(PyObject* self) {
+    code_of(*nb::inst_ptr<Custom>(self)).clear();
+    return 0;
+}
+
+PyType_Slot collector_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_custom)},
+                                 {Py_tp_clear, reinterpret_cast<void*>(clear_custom)},
+                                 {0, nullptr}};
+
 }  // namespace
 
 void bind_custom(nb::module_& m) {
     m.def("hashed_index", &hashed_index, "name"_a, "bits"_a);
-    nb::class_<Custom, Structure>(m, "Custom")
+    nb::class_<Custom, Structure>(m, "Custom", nb::type_slots(collector_slots))
         .def("__init__", [](Custom* self, nb::object calls, std::int64_t dimension, std::uintptr_t function,
                             std::uintptr_t data) {
             const auto size = static_cast<std::int64_t>(nb::len(nb::object(calls.attr("X"))));

@@ -14,6 +14,7 @@
 #include <tuple>
 
 #include "bindings/bindings.hpp"
+#include "text/conllu.hpp"
 #include "text/input_error.hpp"
 #include "text/objects.hpp"
 #include "text/templates.hpp"
@@ -177,6 +178,85 @@ void bind_tokens(nb::module_& m) {
             "sentences"_a, "columns"_a, "A table of its own with some sentences and columns.");
 }
 
+// The sentences of `heads`, which `sentences` divides; checked, because Python may have made them.
+std::vector<std::span<const std::int32_t>> trees_of(const Input<std::int32_t>& heads,
+                                                    const Input<std::int64_t>& sentences) {
+    std::vector<std::span<const std::int32_t>> trees;
+    const std::span<const std::int64_t> bounds = span_of(sentences);
+    if (bounds.empty() || bounds.front() != 0 || bounds.back() != static_cast<std::int64_t>(heads.size())) {
+        throw InputError("the offsets of the sentences do not go from 0 to the number of heads");
+    }
+    for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
+        if (bounds[i] > bounds[i + 1]) throw InputError("the offsets of the sentences do not rise");
+        const auto n = static_cast<std::size_t>(bounds[i + 1] - bounds[i]);
+        trees.push_back(span_of(heads).subspan(static_cast<std::size_t>(bounds[i]), n));
+        for (const std::int32_t head : trees.back()) {
+            if (head < -1 || head > static_cast<std::int32_t>(n)) {
+                throw InputError("sentence " + std::to_string(i + 1) + ": a head is " + std::to_string(head) +
+                                 ", but the sentence has " + std::to_string(n) + " words");
+            }
+        }
+    }
+    return trees;
+}
+
+using NewColumn = std::tuple<std::size_t, Input<std::int32_t>, std::vector<std::string>>;
+
+void bind_conllu(nb::module_& m) {
+    m.def(
+        "parse_conllu",
+        [](const nb::bytes& data, std::int64_t lines_before) {
+            const std::string_view text = bytes_of(data);
+            ConlluWords words;
+            {
+                const nb::gil_scoped_release unlocked;
+                words = parse_conllu(text, lines_before);
+            }
+            return std::tuple(words.table, to_numpy(std::move(words.heads)), to_numpy(std::move(words.lines)),
+                              to_numpy(std::move(words.bytes)));
+        },
+        "data"_a, "lines_before"_a = 0, "The words of a CoNLL-U file: table, heads, lines, bytes of the sentences.");
+    m.def(
+        "rewrite_conllu",
+        [](const nb::bytes& data, std::int64_t words, const std::vector<NewColumn>& columns) {
+            std::vector<NewCells> changed;
+            for (const auto& [column, ids, strings] : columns) {
+                if (column >= conllu_columns) throw nb::index_error("no such column");
+                if (static_cast<std::int64_t>(ids.size()) != words) throw InputError("a cell for each word is wanted");
+                const auto count = static_cast<std::int32_t>(strings.size());
+                for (const std::int32_t id : span_of(ids)) {
+                    if (id < 0 || id >= count) throw nb::index_error("no such string");
+                }
+                changed.push_back({column, span_of(ids), strings});
+            }
+            const std::string written = rewrite_conllu(bytes_of(data), changed);
+            return nb::bytes(written.data(), written.size());
+        },
+        "data"_a, "words"_a, "columns"_a, "The same file with other cells in some columns of its words.");
+    m.def(
+        "tree_faults",
+        [](const Input<std::int32_t>& heads, const Input<std::int64_t>& sentences, bool single_root) {
+            std::vector<std::uint8_t> faults;
+            std::vector<std::int32_t> words;
+            for (const auto tree : trees_of(heads, sentences)) {
+                const FaultyWord found = find_fault(tree, single_root);
+                faults.push_back(static_cast<std::uint8_t>(found.fault));
+                words.push_back(found.word);
+            }
+            return std::tuple(to_numpy(std::move(faults)), to_numpy(std::move(words)));
+        },
+        "heads"_a, "sentences"_a, "single_root"_a,
+        "For each sentence what is wrong with its tree (0: nothing), and where.");
+    m.def(
+        "crossing_arcs",
+        [](const Input<std::int32_t>& heads, const Input<std::int64_t>& sentences) {
+            std::vector<std::int64_t> counts;
+            for (const auto tree : trees_of(heads, sentences)) counts.push_back(count_crossing(tree));
+            return to_numpy(std::move(counts));
+        },
+        "heads"_a, "sentences"_a, "For each sentence how many arcs cross another one.");
+}
+
 void bind_lists(nb::module_& m) {
     nb::class_<Clusters>(m, "Clusters", "Brown clusters: a path of 0s and 1s for each word.")
         .def_static(
@@ -321,6 +401,7 @@ void bind_text(nb::module_& m) {
         }
     });
     bind_tokens(m);
+    bind_conllu(m);
     bind_lists(m);
     bind_features(m);
 }

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "bindings/bindings.hpp"
+#include "structures/second_order_tree.hpp"
 #include "structures/tree.hpp"
 #include "text/hash.hpp"
 
@@ -37,6 +38,42 @@ std::vector<std::int32_t> copied(const std::optional<Input<std::int32_t>>& array
     return {values.begin(), values.end()};
 }
 
+// Kept arcs, words, arcs, and true arcs that were kept by their probability.
+nb::tuple prune_arcs(const Tree& tree, const Weights& w, int most_heads, float threshold, bool keep_truth) {
+    checked(w, tree);
+    if (keep_truth) with_truth(tree);
+    trees::PruningReport report;
+    KeptArcs kept;
+    {
+        nb::gil_scoped_release no_gil;
+        kept = prune(tree, w.data(), {most_heads, threshold}, keep_truth, report, SignalCheck());
+    }
+    raise_if_signalled();
+    return nb::make_tuple(to_numpy(std::move(kept.offsets)), to_numpy(std::move(kept.heads)),
+                          to_numpy(std::move(kept.modifiers)), report.words, report.arcs, report.true_arcs_kept);
+}
+
+KeptArcs kept_arcs(const Tree& tree, Input<std::int64_t> offsets, Input<std::uint16_t> heads,
+                   Input<std::uint16_t> modifiers) {
+    const auto wrong = [] { throw std::invalid_argument("these arcs belong to other sentences"); };
+    const auto o = view(offsets);
+    if (std::int64_t{static_cast<std::int64_t>(o.size())} != tree.size() + 1 || o.front() != 0 ||
+        o.back() != static_cast<std::int64_t>(heads.size()) || heads.size() != modifiers.size()) {
+        wrong();
+    }
+    for (std::int64_t i = 0; i < tree.size(); ++i) {
+        const auto begin = o[static_cast<std::size_t>(i)], end = o[static_cast<std::size_t>(i) + 1];
+        if (begin > end) wrong();
+        for (auto a = begin; a < end; ++a) {
+            const int h = heads.data()[a], m = modifiers.data()[a];
+            if (h > tree.words(i) || m < 1 || m > tree.words(i) || h == m) wrong();
+        }
+    }
+    return {{o.begin(), o.end()},
+            {heads.data(), heads.data() + heads.size()},
+            {modifiers.data(), modifiers.data() + modifiers.size()}};
+}
+
 const int tree_max_labels = Tree::max_labels, tree_max_words = Tree::max_words;
 
 }  // namespace
@@ -53,6 +90,7 @@ void bind_tree_structure(nb::module_& m) {
            "label_bits"_a, "projective"_a, "single_root"_a, "label_cost"_a)
         .def_ro_static("max_labels", &tree_max_labels)
         .def_ro_static("max_words", &tree_max_words)
+        .def_prop_ro("stride", [](const Tree& t) { return t.features().stride(); })
         .def("expectation", [](const Tree& t, const Weights& w, std::int64_t i, double beta, double gamma) {
             TreeExpectation e;
             {
@@ -66,6 +104,38 @@ void bind_tree_structure(nb::module_& m) {
                 shaped(nb::cast(to_numpy(std::move(e.arcs))), nb::make_tuple(nodes, nodes)),
                 shaped(nb::cast(to_numpy(std::move(e.labels))), nb::make_tuple(nodes, nodes, t.features().labels())));
         }, "w"_a, "i"_a, "beta"_a, "gamma"_a);
+    m.def("prune_arcs", prune_arcs, "tree"_a, "w"_a, "most_heads"_a, "threshold"_a, "keep_truth"_a);
+    nb::class_<SecondOrderTree, Structure>(m, "SecondOrderTree")
+        .def("__init__", [](SecondOrderTree* self, std::shared_ptr<Tree> first, Input<std::int64_t> offsets,
+                            Input<std::uint16_t> heads, Input<std::uint16_t> modifiers, int bits, bool siblings,
+                            bool grandparents, int max_iterations, bool branch) {
+            KeptArcs kept = kept_arcs(*first, offsets, heads, modifiers);
+            new (self) SecondOrderTree(std::move(first), std::move(kept), bits,
+                                       {siblings, grandparents, max_iterations, branch});
+        }, "first"_a, "offsets"_a, "heads"_a, "modifiers"_a, "bits"_a, "siblings"_a, "grandparents"_a,
+           "max_iterations"_a, "branch"_a)
+        .def("take_effort", [](const SecondOrderTree& t) {
+            const auto effort = t.take_effort();
+            return nb::make_tuple(effort.decoded, effort.exact, effort.iterations);
+        })
+        .def("marginals", [](const SecondOrderTree& t, const Weights& w, std::int64_t i, int max_iterations,
+                             double damping) {
+            checked(w, t);
+            std::vector<float> arcs;
+            trees::SecondOrderMarginals found;
+            {
+                nb::gil_scoped_release no_gil;
+                graphs::PropagationOptions options;
+                options.max_iterations = max_iterations;
+                options.damping = damping;
+                const auto scratch = t.make_scratch();
+                found = t.marginals(w.data(), i, options, *scratch, arcs);
+            }
+            const int nodes = t.words(i) + 1;
+            return nb::make_tuple(found.log_partition,
+                                  shaped(nb::cast(to_numpy(std::move(arcs))), nb::make_tuple(nodes, nodes)),
+                                  found.converged, found.iterations);
+        }, "w"_a, "i"_a, "max_iterations"_a, "damping"_a);
 }
 
 }  // namespace dualstruct

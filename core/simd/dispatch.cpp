@@ -4,21 +4,25 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "structures/arc_kernels.hpp"
 #include "structures/chain_kernels.hpp"
 #include "trees/tree_kernels.hpp"
 
 namespace dualstruct {
 
 namespace baseline {
+extern const ArcKernels arc_kernels;
 extern const ChainKernels chain_kernels;
 extern const trees::TreeKernels tree_kernels;
 }
 #if DUALSTRUCT_X86
 namespace avx2 {
+extern const ArcKernels arc_kernels;
 extern const ChainKernels chain_kernels;
 extern const trees::TreeKernels tree_kernels;
 }
 namespace avx512 {
+extern const ArcKernels arc_kernels;
 extern const ChainKernels chain_kernels;
 extern const trees::TreeKernels tree_kernels;
 }
@@ -57,20 +61,18 @@ const std::string& simd_level() {
     return level;
 }
 
-const ChainKernels& chain_kernels() {
+// The kernels of the level in use.
 #if DUALSTRUCT_X86
-    if (simd_level() == "avx512") return avx512::chain_kernels;
-    if (simd_level() == "avx2") return avx2::chain_kernels;
+#define DUALSTRUCT_CHOOSE(kernels)                                 \
+    if (simd_level() == "avx512") return avx512::kernels;          \
+    if (simd_level() == "avx2") return avx2::kernels;              \
+    return baseline::kernels
+#else
+#define DUALSTRUCT_CHOOSE(kernels) return baseline::kernels
 #endif
-    return baseline::chain_kernels;
-}
 
-const trees::TreeKernels& trees::tree_kernels() {
-#if DUALSTRUCT_X86
-    if (simd_level() == "avx512") return avx512::tree_kernels;
-    if (simd_level() == "avx2") return avx2::tree_kernels;
-#endif
-    return baseline::tree_kernels;
-}
+const ArcKernels& arc_kernels() { DUALSTRUCT_CHOOSE(arc_kernels); }
+const ChainKernels& chain_kernels() { DUALSTRUCT_CHOOSE(chain_kernels); }
+const trees::TreeKernels& trees::tree_kernels() { DUALSTRUCT_CHOOSE(tree_kernels); }
 
 }  // namespace dualstruct

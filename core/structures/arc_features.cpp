@@ -24,7 +24,7 @@ ArcFeatures::ArcFeatures(std::shared_ptr<const TokenTable> table, const TreeColu
                          std::span<const std::uint64_t> between_types, int labels, int line_bits, int label_bits)
     : table_(std::move(table)), columns_(columns), labels_(labels), stride_((labels + 15) / 16 * 16),
       line_bits_(line_bits), between_bits_(std::min(line_bits, 14)), label_bits_(label_bits),
-      line_shift_(64 - line_bits), between_shift_(64 - between_bits_), label_shift_(64 - label_bits) {
+      kernels_(&arc_kernels()), line_shift_(64 - line_bits), between_shift_(64 - between_bits_), label_shift_(64 - label_bits) {
     if (table_->tokens() == 0) return;  // such a table may have no columns
     const TokenTable::Column& coarse = table_->columns[static_cast<std::size_t>(columns_.coarse)];
     std::vector<std::uint8_t> slot_of_type;
@@ -111,7 +111,20 @@ void ArcFeatures::sum_words(const float* w, Sums& sums) const {
     const auto add = [w](float* to, std::int64_t from, std::size_t width) {
         for (std::size_t k = 0; k < width; ++k) to[k] += w[from + static_cast<std::int64_t>(k)];
     };
+    // The rows of a word are on their way to the cache while those of the word before are summed.
+    const auto fetch = [&](std::size_t k) {
+        for (std::uint64_t salt : {head_salt, modifier_salt}) {
+            each_word_line(sums.nodes[k], salt, [&](std::int64_t line) { __builtin_prefetch(w + line); });
+            for (int right = 0; right < 2; ++right) {
+                each_label_word(sums.nodes[k], salt, right, [&](std::int64_t row) {
+                    for (std::size_t at = 0; at < S; at += line_width) __builtin_prefetch(w + row + at);
+                });
+            }
+        }
+    };
+    fetch(0);
     for (std::size_t k = 0; k < size; ++k) {
+        if (k + 1 < size) fetch(k + 1);
         const auto sum = [&](std::uint64_t salt, float* lines, float* labels) {
             each_word_line(sums.nodes[k], salt, [&](std::int64_t line) { add(lines + k * line_width, line, line_width); });
             for (int right = 0; right < 2; ++right) {
@@ -126,13 +139,13 @@ void ArcFeatures::sum_words(const float* w, Sums& sums) const {
 }
 
 // Where the features of all arcs into m are, on their way to the cache.
-void ArcFeatures::find_rows(const float* w, int m, Sums& sums) const {
+void ArcFeatures::find_rows(const float* w, int m, Sums& sums, const std::uint8_t* kept) const {
     const int size = static_cast<int>(sums.nodes.size());
     std::uint32_t* lines = sums.lines.data() + static_cast<std::size_t>(m % 2) * size * pair_templates;
     std::uint32_t* rows = sums.rows.data() + static_cast<std::size_t>(m % 2) * size * label_templates;
     const Node& modifier = sums.nodes[static_cast<std::size_t>(m)];
     for (int h = 0; h < size; ++h) {
-        if (h == m) continue;
+        if (h == m || (kept && !kept[h * size + m])) continue;
         const Node& head = sums.nodes[static_cast<std::size_t>(h)];
         for (int t = 0; t < pair_templates; ++t) {
             const std::int64_t line = pair_line(t, head, modifier);
@@ -153,13 +166,11 @@ void ArcFeatures::add_labels(const float* w, const Sums& sums, int h, int m, int
     const int S = stride_;
     const float* of_head = sums.head_labels.data() + (2 * h + right) * S;
     const float* of_modifier = sums.modifier_labels.data() + (2 * m + right) * S;
-    const float* pair[label_templates];
+    const float* pair[label_templates + 2];
     for (int t = 0; t < label_templates; ++t) pair[t] = w + label_base() + std::int64_t{rows[t]} * S;
-    for (int k = 0; k < S; ++k) {
-        float sum = of_head[k] + of_modifier[k];
-        for (int t = 0; t < label_templates; ++t) sum += pair[t][k];
-        labels[k] = sum;
-    }
+    pair[label_templates] = of_head;
+    pair[label_templates + 1] = of_modifier;
+    kernels_->sum_rows(pair, label_templates + 2, S, labels);
 }
 
 }  // namespace dualstruct

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "memory.hpp"
+#include "structures/arc_kernels.hpp"
 #include "text/token_table.hpp"
 
 namespace dualstruct {
@@ -53,6 +54,7 @@ public:
     std::uint64_t layout() const;
     int labels() const { return labels_; }
     int stride() const { return stride_; }
+    const ArcKernels& kernels() const { return *kernels_; }
     std::span<const std::int64_t> sentences() const { return table_->sentences; }
 
     // Node 0 is the root; node k ≥ 1 the k-th word of sentence i.
@@ -102,10 +104,19 @@ public:
         FloatScratch labels;                            // [stride]
     };
 
-    // For every arc of sentence i, found(h, m, score without label, scores of labels [stride]); all arcs into
-    // a word come one after the other.
+    // For every arc of sentence i, found(h, m, score without label, scores of labels [stride], 0 in the padding);
+    // all arcs into a word come one after the other. With kept [n + 1, n + 1], (head, modifier), only for those that
+    // are kept.
     template <class Found>
-    void score_arcs(const float* w, std::int64_t i, Sums& sums, Found found) const;
+    void score_arcs(const float* w, std::int64_t i, Sums& sums, Found found, const std::uint8_t* kept = nullptr) const;
+
+    // The product of two well-mixed numbers, one of them odd: equal heads collide with other heads at
+    // some modifiers, not at all of them, as with a sum.
+    static std::uint64_t product(std::uint64_t head, std::uint64_t modifier, int salt) {
+        return ((head ^ salts[static_cast<std::size_t>(salt)]) | 1) * modifier;
+    }
+    // The lemma, or the word where there are no lemmas.
+    Combination lexical() const { return columns_.lemma >= 0 ? lemma : word; }
 
     static constexpr int pair_templates = 21, label_templates = 7;
     static constexpr std::uint64_t head_salt = 0x8F3B'91D4'6A2C'70E5ull, modifier_salt = 0x27C6'5E01'B89D'F34Bull;
@@ -176,17 +187,12 @@ private:
         {coarse_morphology, coarse_morphology, false}, {fine, before_fine_next, false},
     }};
 
-    // The product of two well-mixed numbers, one of them odd: equal heads collide with other heads at
-    // some modifiers, not at all of them, as with a sum.
-    static std::uint64_t product(std::uint64_t head, std::uint64_t modifier, int salt) {
-        return ((head ^ salts[static_cast<std::size_t>(salt)]) | 1) * modifier;
-    }
     static const std::array<std::uint64_t, 512> salts;
 
     std::int64_t between_base() const { return std::int64_t{line_width} << line_bits_; }
     std::int64_t label_base() const { return between_base() + (std::int64_t{between_width} << between_bits_); }
     void sum_words(const float* w, Sums& sums) const;
-    void find_rows(const float* w, int m, Sums& sums) const;
+    void find_rows(const float* w, int m, Sums& sums, const std::uint8_t* kept) const;
     void add_labels(const float* w, const Sums& sums, int h, int m, int right, const std::uint32_t* rows,
                     float* labels) const;
     std::uint64_t attribute(int column, std::int64_t token) const;
@@ -197,23 +203,25 @@ private:
     std::vector<std::uint8_t> between_;                     // [tokens]
     std::vector<std::vector<std::uint64_t>> morphology_;    // [type of the morphology column]
     int labels_, stride_, line_bits_, between_bits_, label_bits_;
+    const ArcKernels* kernels_;
     int line_shift_, between_shift_, label_shift_;
 };
 
 template <class Found>
-void ArcFeatures::score_arcs(const float* w, std::int64_t i, Sums& sums, Found found) const {
+void ArcFeatures::score_arcs(const float* w, std::int64_t i, Sums& sums, Found found, const std::uint8_t* kept) const {
     nodes(i, sums.nodes);
     const int n = static_cast<int>(sums.nodes.size()) - 1;
     sum_words(w, sums);
     sums.lines.resize(2 * static_cast<std::size_t>(n + 1) * pair_templates);
     sums.rows.resize(2 * static_cast<std::size_t>(n + 1) * label_templates);
     float* labels = sums.labels.ensure(static_cast<std::size_t>(stride_));
-    if (n > 0) find_rows(w, 1, sums);
+    if (n > 0) find_rows(w, 1, sums, kept);
     for (int m = 1; m <= n; ++m) {
-        if (m < n) find_rows(w, m + 1, sums);  // fetches them while those of m are summed
+        if (m < n) find_rows(w, m + 1, sums, kept);  // fetches them while those of m are summed
         const std::uint32_t* lines = sums.lines.data() + static_cast<std::size_t>(m % 2) * (n + 1) * pair_templates;
         const std::uint32_t* rows = sums.rows.data() + static_cast<std::size_t>(m % 2) * (n + 1) * label_templates;
         const auto arc = [&](int h, std::uint32_t mask) {
+            if (kept && !kept[h * (n + 1) + m]) return;
             const Node& head = sums.nodes[static_cast<std::size_t>(h)];
             const Node& modifier = sums.nodes[static_cast<std::size_t>(m)];
             const int right = h < m, direction = 1 + right, distance = distance_slot(h, m);

@@ -42,29 +42,13 @@ std::unique_ptr<Scratch> Tree::make_scratch() const {
 
 void Tree::decode(const float* w, std::int64_t i, float cost_weight, Scratch& base) const {
     TreeScratch& scratch = own(base);
-    const int n = words(i), nodes = n + 1, L = features_.labels();
+    const int n = words(i), nodes = n + 1;
     scratch.arcs.resize(static_cast<std::size_t>(nodes) * nodes);
     scratch.labels.resize(scratch.arcs.size());
     scratch.heads.resize(static_cast<std::size_t>(nodes));
     scratch.output.resize(2 * static_cast<std::size_t>(n));
     if (n == 0) return;
-    features_.score_arcs(w, i, scratch.sums, [&](int h, int m, float score, float* labels) {
-        if (cost_weight != 0) {
-            const Arc truth = true_arc(i, m);
-            if (h != truth.head) {
-                score += cost_weight;
-            } else {
-                const float miss = cost_weight * options_.label_cost;
-                for (int k = 0; k < L; ++k) labels[k] += miss;
-                labels[truth.label] -= miss;
-            }
-        }
-        int best = 0;
-        for (int k = 1; k < L; ++k) best = labels[k] > labels[best] ? k : best;
-        const auto at = static_cast<std::size_t>(h) * nodes + m;
-        scratch.arcs[at] = score + labels[best];
-        scratch.labels[at] = static_cast<std::uint8_t>(best);
-    });
+    score_arcs(w, i, cost_weight, scratch.sums, scratch.arcs, scratch.labels);
     if (!scratch.decoder->decode(scratch.arcs.data(), n, options_.single_root, scratch.heads.data())) {
         fail_infeasible(i);
     }
@@ -73,6 +57,28 @@ void Tree::decode(const float* w, std::int64_t i, float cost_weight, Scratch& ba
         scratch.output[static_cast<std::size_t>(m - 1)] = h;
         scratch.output[static_cast<std::size_t>(n + m - 1)] = scratch.labels[static_cast<std::size_t>(h) * nodes + m];
     }
+}
+
+void Tree::score_arcs(const float* w, std::int64_t i, float cost_weight, ArcFeatures::Sums& sums, std::span<float> arcs,
+                      std::span<std::uint8_t> labels, const std::uint8_t* kept) const {
+    const int nodes = words(i) + 1, L = features_.labels();
+    features_.score_arcs(w, i, sums, [&](int h, int m, float score, float* of_labels) {
+        if (cost_weight != 0) {
+            const Arc truth = true_arc(i, m);
+            if (h != truth.head) {
+                score += cost_weight;
+            } else {
+                const float miss = cost_weight * options_.label_cost;
+                for (int k = 0; k < L; ++k) of_labels[k] += miss;
+                of_labels[truth.label] -= miss;
+            }
+        }
+        std::fill(of_labels + L, of_labels + features_.stride(), minus_infinity);
+        const int best = features_.kernels().largest(of_labels, features_.stride());
+        const auto at = static_cast<std::size_t>(h) * nodes + m;
+        arcs[at] = score + of_labels[best];
+        labels[at] = static_cast<std::uint8_t>(best);
+    }, kept);
 }
 
 void Tree::difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const {

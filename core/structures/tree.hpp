@@ -88,7 +88,7 @@ public:
     const ArcFeatures& features() const { return features_; }
     const TreeOptions& options() const { return options_; }
 
-private:
+    // What second-order trees build on.
     struct Arc {
         int modifier, head, label;
     };
@@ -102,6 +102,12 @@ private:
     float cost_of(const Arc& arc, const Arc& truth) const {
         return arc.head != truth.head ? 1 : arc.label != truth.label ? options_.label_cost : 0;
     }
+    // The best label of every arc, or every arc kept, and the arc's score with it; as decode adds costs.
+    void score_arcs(const float* w, std::int64_t i, float cost_weight, ArcFeatures::Sums& sums, std::span<float> arcs,
+                    std::span<std::uint8_t> labels, const std::uint8_t* kept = nullptr) const;
+    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const;
+
+private:
     [[noreturn]] void fail_infeasible(std::int64_t i) const { throw Infeasible(i, 0); }
 
     // f(index, ±1) of everything in δ = φ(truth) − φ(cut).
@@ -112,7 +118,6 @@ private:
     template <class Add>
     void add_marginals(std::int64_t i, std::span<const float> labelled, Add add) const;
     void labelled_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const;
-    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const;
 
     ArcFeatures features_;
     std::vector<std::int32_t> heads_, labels_;  // [tokens]

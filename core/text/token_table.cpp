@@ -1,9 +1,9 @@
 #include "text/token_table.hpp"
 
-#include <cstring>
 #include <string>
 
 #include "text/input_error.hpp"
+#include "text/lines.hpp"
 #include "text/unicode.hpp"
 
 namespace dualstruct {
@@ -27,13 +27,11 @@ bool is_blank_line(std::string_view line) {
 
 class ColumnParser {
 public:
-    ColumnParser(std::string_view data, char separator) : rest_(data), separator_(separator) {
-        if (rest_.starts_with("\xEF\xBB\xBF")) rest_.remove_prefix(3);
-    }
+    ColumnParser(std::string_view data, char separator) : lines_(data), separator_(separator) {}
 
     std::shared_ptr<TokenTable> parse() {
         std::string_view line;
-        while (next_line(line)) {
+        while (lines_.next(line)) {
             if (is_blank_line(line)) {
                 end_sentence();
             } else {
@@ -47,31 +45,20 @@ public:
     }
 
 private:
-    bool next_line(std::string_view& line) {
-        if (rest_.empty()) return false;
-        const auto* end = static_cast<const char*>(std::memchr(rest_.data(), '\n', rest_.size()));
-        const std::size_t length = end == nullptr ? rest_.size() : static_cast<std::size_t>(end - rest_.data());
-        line = rest_.substr(0, length);
-        rest_.remove_prefix(end == nullptr ? length : length + 1);
-        if (line.ends_with('\r')) line.remove_suffix(1);
-        ++line_number_;
-        return true;
-    }
-
     void first_token_line(std::string_view line) {
         if (separator_ == 0) separator_ = line.find('\t') != std::string_view::npos ? '\t' : ' ';
-        first_line_ = line_number_;
+        first_line_ = lines_.number();
         table_->columns.resize(for_each_cell(line, [](std::size_t, std::string_view) {}));
     }
 
     void add_token(std::string_view line) {
         auto& columns = table_->columns;
         const std::size_t found = for_each_cell(line, [&](std::size_t column, std::string_view cell) {
-            if (cell.empty()) fail(line_number_, "column " + std::to_string(column + 1) + " is empty");
+            if (cell.empty()) fail(lines_.number(), "column " + std::to_string(column + 1) + " is empty");
             if (column < columns.size()) add_cell(columns[column], cell);
         });
         if (found != columns.size()) {
-            fail(line_number_, counted_columns(found) + ", but line " + std::to_string(first_line_) + " has " +
+            fail(lines_.number(), counted_columns(found) + ", but line " + std::to_string(first_line_) + " has " +
                                    std::to_string(columns.size()));
         }
         ++tokens_;
@@ -81,7 +68,7 @@ private:
         bool added = false;
         column.ids.push_back(column.types.intern(cell, hash_bytes(cell), &added));
         // Equal bytes are equally valid, so each distinct string is checked once.
-        if (added && !is_valid_utf8(cell)) fail(line_number_, "this is not UTF-8 text");
+        if (added && !is_valid_utf8(cell)) fail(lines_.number(), "this is not UTF-8 text");
     }
 
     template <class Visit>
@@ -111,9 +98,8 @@ private:
         if (tokens_ != table_->sentences.back()) table_->sentences.push_back(tokens_);
     }
 
-    std::string_view rest_;
+    Lines lines_;
     char separator_;
-    std::int64_t line_number_ = 0;
     std::int64_t first_line_ = 0;
     std::int64_t tokens_ = 0;
     std::shared_ptr<TokenTable> table_ = std::make_shared<TokenTable>();

@@ -8,12 +8,20 @@ SequenceTagger(C=1.0)
 [['DET', 'NOUN']]
 """
 
+from dualstruct.drawing import draw_tree, tree_svg
 from dualstruct.errors import DualstructError, InputError, NotFittedError
-from dualstruct.estimators import SequenceTagger, StructuredSVM
+from dualstruct.estimators import (
+    DependencyParser,
+    ParsingPipeline,
+    SequenceTagger,
+    StructuredSVM,
+    load_model,
+)
 from dualstruct.features import CSRSequences
 from dualstruct.files.columns import read_columns, write_columns
+from dualstruct.files.conllu import Treebank, iter_conllu, read_conllu, write_conllu
 from dualstruct.fit import FitResult, Stopping, TracePoint, fit
-from dualstruct.metrics import evaluate
+from dualstruct.metrics import evaluate, evaluate_trees
 from dualstruct.problem import Certificate, Problem
 from dualstruct.solvers import (
     CPD,
@@ -32,7 +40,7 @@ from dualstruct.solvers import (
     Perceptron,
     RampSDM,
 )
-from dualstruct.structures import Chain, CompiledDecoder, CustomStructure
+from dualstruct.structures import Chain, CompiledDecoder, CustomStructure, check_structure
 
 __version__ = "0.1.0"
 
@@ -52,12 +60,14 @@ __all__ = [
     "CustomStructure",
     "CuttingPlane",
     "DCDLight",
+    "DependencyParser",
     "DualstructError",
     "ExponentiatedGradient",
     "FitResult",
     "FrankWolfe",
     "InputError",
     "NotFittedError",
+    "ParsingPipeline",
     "Pegasos",
     "Perceptron",
     "Problem",
@@ -66,8 +76,17 @@ __all__ = [
     "Stopping",
     "StructuredSVM",
     "TracePoint",
+    "Treebank",
+    "check_structure",
+    "draw_tree",
     "evaluate",
+    "evaluate_trees",
     "fit",
+    "iter_conllu",
+    "load_model",
     "read_columns",
+    "read_conllu",
+    "tree_svg",
     "write_columns",
+    "write_conllu",
 ]

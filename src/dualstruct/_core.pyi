@@ -294,6 +294,8 @@ class Chain(Structure):
 class Tree(Structure):
     max_labels: int
     max_words: int
+    @property
+    def stride(self) -> int: ...
     def __init__(
         self,
         table: TokenTable,
@@ -348,6 +350,17 @@ class TokenTable:
     def strings(self, column: int) -> list[str]: ...
     def cells(self, column: int, begin: int, end: int) -> list[str]: ...
     def select(self, sentences: NDArray[np.int64], columns: list[int]) -> TokenTable: ...
+
+def parse_conllu(
+    data: bytes, lines_before: int = 0
+) -> tuple[TokenTable, NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]: ...
+def rewrite_conllu(
+    data: bytes, words: int, columns: list[tuple[int, NDArray[np.int32], list[str]]]
+) -> bytes: ...
+def tree_faults(
+    heads: NDArray[np.int32], sentences: NDArray[np.int64], single_root: bool
+) -> tuple[NDArray[np.uint8], NDArray[np.int32]]: ...
+def crossing_arcs(heads: NDArray[np.int32], sentences: NDArray[np.int64]) -> NDArray[np.int64]: ...
 
 class Clusters:
     @staticmethod
@@ -408,6 +421,72 @@ class AttributeFeatures:
     def restore(self, name_bytes: NDArray[np.uint8], name_offsets: NDArray[np.int64]) -> None: ...
     def select(self, keep: NDArray[np.uint8]) -> None: ...
 
+def prune_arcs(
+    tree: Tree, w: Weights, most_heads: int, threshold: float, keep_truth: bool
+) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint16], int, int, int]: ...
+
+class SecondOrderTree(Structure):
+    def __init__(
+        self,
+        first: Tree,
+        offsets: NDArray[np.int64],
+        heads: NDArray[np.uint16],
+        modifiers: NDArray[np.uint16],
+        bits: int,
+        siblings: bool,
+        grandparents: bool,
+        max_iterations: int,
+        branch: bool,
+    ) -> None: ...
+    def take_effort(self) -> tuple[int, int, int]: ...
+    def marginals(
+        self, w: Weights, i: int, max_iterations: int, damping: float
+    ) -> tuple[float, NDArray[np.float32], bool, int]: ...
+
+def tree_decode(
+    scores: NDArray[np.float32], projective: bool = True, single_root: bool = True
+) -> NDArray[np.int32]: ...
+def tree_marginals(
+    scores: NDArray[np.float32], projective: bool = True, single_root: bool = True
+) -> tuple[float, NDArray[np.float32]]: ...
+def tree_minimum_risk(
+    marginals: NDArray[np.float32], projective: bool = True, single_root: bool = True
+) -> NDArray[np.int32]: ...
+def tree_prune(
+    marginals: NDArray[np.float32],
+    most_heads: int,
+    threshold: float,
+    tree: NDArray[np.int32],
+    truth: NDArray[np.int32] | None = None,
+) -> tuple[NDArray[np.uint8], int]: ...
+
+class SecondOrderParts:
+    def __init__(self, kept: NDArray[np.uint8]) -> None: ...
+    def arcs(self) -> NDArray[np.int32]: ...
+    def parts(self) -> NDArray[np.int32]: ...
+    def decode(
+        self,
+        arcs: NDArray[np.float64],
+        extras: NDArray[np.float64],
+        projective: bool = True,
+        single_root: bool = True,
+        grandparents: bool = True,
+        max_iterations: int = 1000,
+    ) -> tuple[NDArray[np.int32], float, float, bool, int]: ...
+    def marginals(
+        self,
+        arcs: NDArray[np.float64],
+        extras: NDArray[np.float64],
+        projective: bool = True,
+        single_root: bool = True,
+        max_iterations: int = 200,
+        damping: float = 0.3,
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64], bool, int]: ...
+
+def tree_k_best(
+    scores: NDArray[np.float32], k: int, projective: bool = True, single_root: bool = True
+) -> list[tuple[float, NDArray[np.int32], NDArray[np.int32]]]: ...
+
 class Graph:
     def __init__(self) -> None: ...
     @property
@@ -461,19 +540,6 @@ class Graph:
         damping: float,
         tolerance: float,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool, bool, int]: ...
-
-def tree_decode(
-    scores: NDArray[np.float32], projective: bool = True, single_root: bool = True
-) -> NDArray[np.int32]: ...
-def tree_marginals(
-    scores: NDArray[np.float32], projective: bool = True, single_root: bool = True
-) -> tuple[float, NDArray[np.float32]]: ...
-def tree_minimum_risk(
-    marginals: NDArray[np.float32], projective: bool = True, single_root: bool = True
-) -> NDArray[np.int32]: ...
-def tree_k_best(
-    scores: NDArray[np.float32], k: int, projective: bool = True, single_root: bool = True
-) -> list[tuple[float, NDArray[np.int32], NDArray[np.int32]]]: ...
 
 class FactorGraph(Structure):
     def __init__(

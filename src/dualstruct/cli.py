@@ -1,4 +1,4 @@
-"""The command ``dualstruct``: train, predict, evaluate, inspect, demo.
+"""The command ``dualstruct``: train, predict, evaluate, draw, inspect, demo.
 
 Results go to standard output, everything else to standard error. Heavy imports happen inside
 the commands, so that ``--help`` answers at once.
@@ -259,9 +259,19 @@ def predict(
 
 @app.command()
 def evaluate(
-    model: Model,
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL|GOLD",
+            help="A model file that train wrote, or a CoNLL-U file with the true trees.",
+        ),
+    ],
     test: Annotated[
-        str, typer.Argument(metavar="TEST", help="A column file with labels; - is standard input.")
+        str,
+        typer.Argument(
+            metavar="TEST|PREDICTED",
+            help="What to score the model on (- is standard input), or a CoNLL-U file to score.",
+        ),
     ],
     unseen_labels: Annotated[
         str, typer.Option(help="Labels never seen in training: warn, count (as mistakes) or error.")
@@ -271,9 +281,19 @@ def evaluate(
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
-    """Score a model: token accuracy, and precision, recall and F1 of spans as conlleval counts."""
+    """Score a model, or one CoNLL-U file against another one.
+
+    Labels: token accuracy, and precision, recall and F1 of spans as conlleval counts. Trees: UAS
+    and LAS, with and without punctuation, as CoNLL-X and CoNLL-2018 count, by relation and
+    distance.
+    """
+    from dualstruct import cli_trees
     from dualstruct.estimators import SequenceTagger
 
+    if cli_trees.is_treebank(model):
+        trees = cli_trees.compare_files(model, test)
+        _write([json.dumps(cli_trees.scores_as_json(trees)) if as_json else trees.table()])
+        return
     tagger = SequenceTagger.load(model)
     tagger.set_params(threads=threads, unseen_labels=unseen_labels)
     data = _read(test, label_column, columns)
@@ -305,6 +325,28 @@ def evaluate(
     else:
         print(scores.table())
         print(f"{report['tokens_per_second']:,.0f} tokens a second, features included")
+
+
+@app.command()
+def draw(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A CoNLL-U file; - is standard input.")
+    ],
+    sentence: Annotated[
+        str | None, typer.Option(help="Only this one: its sent_id, or its number from 1.")
+    ] = None,
+    svg: Annotated[
+        Path | None, typer.Option(help="Draw the sentence (the first unless named) to this file.")
+    ] = None,
+    most: Annotated[int, typer.Option(min=1, help="How many sentences to draw at most.")] = 10,
+    width: Annotated[
+        int | None, typer.Option(min=20, help="How many columns to use; the terminal's by default.")
+    ] = None,
+) -> None:
+    """Draw dependency trees: arcs over the words, in the terminal or as SVG."""
+    from dualstruct.cli_trees import draw_file
+
+    _write(draw_file(file, sentence, svg, width, most))
 
 
 @app.command()

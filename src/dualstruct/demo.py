@@ -11,7 +11,7 @@ from rich.text import Text
 
 from dualstruct.datasets import load_english
 from dualstruct.estimators import SequenceTagger
-from dualstruct.files.conllu import ConlluSentence
+from dualstruct.files.conllu import Treebank
 from dualstruct.files.spans import spans
 
 NEW_SENTENCES = (
@@ -71,8 +71,8 @@ def run_demo(console: Console | None = None) -> None:
 
 def _learn(
     tagger: SequenceTagger,
-    train: Sequence[ConlluSentence],
-    test: Sequence[ConlluSentence],
+    train: Treebank,
+    test: Treebank,
     what: str,
 ) -> float:
     tagger.set_params(unseen_labels="count")

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
-from dualstruct.files.arrays import OutputError, read_arrays, write_arrays
+from dualstruct.files.arrays import read_arrays, write_arrays
+from dualstruct.files.writing import OutputError
 from dualstruct.problem import Certificate, Problem, relative_gap
 from dualstruct.solvers import Iterate, Solver
 from dualstruct.structures.base import digest_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from dualstruct.files.conllu import ConlluSentence, read_conllu
+from dualstruct.files.conllu import Treebank, read_conllu
 
 #: One sentence in this many of each kind is held out.
 HELD_OUT_EVERY = 6
@@ -19,18 +19,19 @@ def english_path() -> Path:
     return Path(__file__).with_name("english.conllu")
 
 
-def load_english(part: Literal["train", "test", "all"] = "all") -> list[ConlluSentence]:
+def load_english(part: Literal["train", "test", "all"] = "all") -> Treebank:
     """The embedded corpus, or its training or held-out part.
 
     >>> sentence = load_english("test")[0]
     >>> sentence.forms[-1], sentence.upos[-1]
     ('.', 'PUNCT')
     """
-    sentences = read_conllu(english_path())
+    treebank = read_conllu(english_path())
     if part == "all":
-        return sentences
+        return treebank
     held_out = part == "test"
     # The number at the end of a sent_id counts the sentences of its kind.
-    return [
-        s for s in sentences if (int(s.sent_id.split("-")[-1]) % HELD_OUT_EVERY == 0) == held_out
-    ]
+    numbers = [int(treebank.sent_id(i).split("-")[-1]) for i in range(len(treebank))]
+    return treebank.select(
+        [i for i, number in enumerate(numbers) if (number % HELD_OUT_EVERY == 0) == held_out]
+    )

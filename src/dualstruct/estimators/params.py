@@ -64,6 +64,11 @@ def as_list(examples: Any) -> Any:
     return examples if hasattr(examples, "__len__") else list(examples)
 
 
+def count(examples: Any) -> int:
+    """How many examples there are; scipy's sparse matrices have no length."""
+    return int(examples.shape[0]) if hasattr(examples, "shape") else len(examples)
+
+
 def pack_solver(solver: str | Solver) -> str | dict[str, Any]:
     """A solver for JSON: its name, or with settings of its own."""
     if not isinstance(solver, Solver):

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError, NotFittedError
-from dualstruct.estimators.params import Parameters, as_list, pack_solver, unpack_solver
+from dualstruct.estimators.params import Parameters, as_list, count, pack_solver, unpack_solver
 from dualstruct.files.arrays import read_arrays, write_arrays
 from dualstruct.fit import Callback, FitResult, Stopping, fit
 from dualstruct.losses import Loss, SoftmaxMargin, find_loss
 from dualstruct.problem import Certificate, Problem
 from dualstruct.progress import ProgressLine
 from dualstruct.solvers import Averaged, Solver, find_solver
-from dualstruct.structures.custom import CustomExamples, CustomStructure
+from dualstruct.structures.custom import CustomExamples, CustomStructure, note
 from dualstruct.structures.template import Template
 
 if TYPE_CHECKING:
@@ -173,9 +173,8 @@ class StructuredSVM(Parameters):
         template, stopping = self._template(), self._stopping(dev is not None)
         find_solver(self.solver, loss.name)  # what does not fit fails before features are computed
         X, Y = as_list(X), as_list(Y)
-        if len(X) != len(Y):
-            raise InputError(f"there are {len(X)} inputs, but {len(Y)} true outputs")
-        if not len(X):
+        check_pairs(X, Y)
+        if not count(X):
             raise InputError("there are no examples to train on")
         known = template.learn(X, Y)
         bound = known.bind(X, Y)
@@ -235,12 +234,16 @@ class StructuredSVM(Parameters):
         return Averaged(solver) if self.averaged else solver
 
     def _judge(self, known: Template, X: Any, Y: Any) -> Callable[[_core.Weights], float]:
-        if not len(X) or len(X) != len(Y):
-            raise InputError(f"the development data has {len(X)} inputs and {len(Y)} outputs")
+        if not count(X) or count(X) != count(Y):
+            raise InputError(f"the development data has {count(X)} inputs and {count(Y)} outputs")
         bound = known.bind(X)
 
         def judge(w: _core.Weights) -> float:
-            return score(known, Y, known.predict(bound, w, self.threads))
+            try:
+                return score(known, Y, known.predict(bound, w, self.threads))
+            except Exception as error:
+                note(error, "in the development data")
+                raise
 
         return judge
 
@@ -280,8 +283,7 @@ class StructuredSVM(Parameters):
     def score(self, X: Sequence[Any], Y: Sequence[Any]) -> float:
         """1 − the mean cost of the predictions: 1 is perfect, and costs up to 1 give a share."""
         X, Y = as_list(X), as_list(Y)
-        if len(X) != len(Y):
-            raise InputError(f"there are {len(X)} inputs, but {len(Y)} true outputs")
+        check_pairs(X, Y)
         return score(self._trained(), Y, self.predict(X))
 
     def save(self, path: str | Path) -> None:
@@ -305,7 +307,10 @@ class StructuredSVM(Parameters):
         parameters = self.get_params()
         for name in ("structure", "checkpoint", "resume", "verbose"):  # not of the model
             parameters.pop(name)
-        parameters["loss"] = find_loss(self.loss, self.beta, self.gamma).name
+        loss = find_loss(self.loss, self.beta, self.gamma)
+        parameters["loss"] = loss.name
+        if isinstance(loss, SoftmaxMargin) and loss.name == "softmax_margin":
+            parameters["beta"], parameters["gamma"] = loss.beta, loss.gamma
         parameters["solver"] = pack_solver(self.solver)
         facts = {
             "structure": learned,
@@ -337,7 +342,18 @@ class StructuredSVM(Parameters):
 
 def score(template: Template, Y: Sequence[Any], predicted: Sequence[Any]) -> float:
     """1 − the mean cost."""
-    costs = [template.cost(truth, y) for truth, y in zip(Y, predicted, strict=True)]
+    costs = []
+    for i, (truth, y) in enumerate(zip(Y, predicted, strict=True)):
+        try:
+            costs.append(float(template.cost(truth, y)))
+        except Exception as error:
+            note(error, f"in cost, example {i + 1}")
+            raise
     if not costs:
         raise InputError("there is nothing to score")
     return 1 - float(np.mean(costs))
+
+
+def check_pairs(X: Any, Y: Any) -> None:
+    if count(X) != count(Y):
+        raise InputError(f"there are {count(X)} inputs, but {count(Y)} true outputs")

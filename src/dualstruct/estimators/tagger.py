@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.errors import InputError, NotFittedError
+from dualstruct.errors import InputError
+from dualstruct.estimators.base import Estimator
 from dualstruct.estimators.chain_model import ChainModel, Codec, unlabelled_chain
 from dualstruct.estimators.labels import Labels, UnseenLabel, UnseenLabelWarning
-from dualstruct.estimators.params import Parameters, as_list, pack_solver, unpack_solver
+from dualstruct.estimators.params import as_list
 from dualstruct.estimators.weights import WeightTable
 from dualstruct.features import FeatureExtractor, FeatureRows, from_state, make_extractor
-from dualstruct.files.arrays import read_arrays, write_arrays
 from dualstruct.files.columns import ColumnSentences
 from dualstruct.files.spans import (
     SCHEMES,
@@ -29,24 +29,17 @@ from dualstruct.files.spans import (
     convert_scheme,
     detect_scheme,
 )
-from dualstruct.fit import Callback, FitResult, Stopping, fit
-from dualstruct.losses import find_loss
+from dualstruct.fit import Callback, Stopping
 from dualstruct.metrics import Scores, evaluate_ids, score_name
-from dualstruct.problem import Problem
-from dualstruct.progress import ProgressLine
-from dualstruct.solvers import Averaged, Solver, find_solver
+from dualstruct.solvers import Solver
 from dualstruct.structures import Chain
 from dualstruct.structures.chain import forbidden_tokens
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-MODEL_FORMAT = "dualstruct tagger"
-#: What training does when it is told nothing about stopping.
-DEFAULT_PASSES = 10
 
-
-class SequenceTagger(Parameters):
+class SequenceTagger(Estimator[ChainModel]):
     """Labels every token of a sentence: parts of speech, chunks, entities, address parts.
 
     Parameters
@@ -122,6 +115,9 @@ class SequenceTagger(Parameters):
     >>> tagger.result_.stopped_by
     'passes'
     """
+
+    model_format = "dualstruct tagger"
+    of_the_run = ("features", *Estimator.of_the_run)  # the model keeps the templates themselves
 
     def __init__(
         self,
@@ -242,10 +238,7 @@ class SequenceTagger(Parameters):
     def _settings(self) -> tuple[Solver, Stopping]:
         if self.unseen_labels not in ("warn", "count", "error"):
             raise InputError(f"unseen_labels is {self.unseen_labels!r}, not warn, count or error")
-        solver = find_solver(self.solver, find_loss(self.loss, self.beta, self.gamma).name)
-        if self.averaged:
-            solver = Averaged(solver)
-        return solver, Stopping(self.gap, self.passes, self.seconds, self.patience)
+        return super()._settings()
 
     def _choose_features(self, X: Sequence[Any], labels: Labels) -> Any:
         if not (isinstance(self.features, str) and self.features == "auto"):
@@ -269,7 +262,6 @@ class SequenceTagger(Parameters):
         callbacks: Iterable[Callback],
         start: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
     ) -> Self:
-        solver, stopping = self._settings()
         if not rows.dimension:
             raise InputError(f"no feature is left: min_count is {self.min_count}")
         labels = codec.labels
@@ -283,26 +275,11 @@ class SequenceTagger(Parameters):
             transitions=transitions,
         )
         center = None if start is None else chain.pack(*start)
-        loss = find_loss(self.loss, self.beta, self.gamma)
-        problem = Problem(chain, loss, self.C, center=center, threads=self.threads)
-        if dev is None and stopping.gap is stopping.passes is stopping.seconds is None:
-            stopping = Stopping(passes=DEFAULT_PASSES, patience=self.patience)
         judge = None
         if dev is not None:
             dev_chain = unlabelled_chain(extractor, labels, transitions, as_list(dev[0]))
             judge = self._judge(codec, dev_chain, as_list(dev[1]))
-        callbacks = list(callbacks)
-        with ProgressLine(stopping, score_name(labels.names), show=self.verbose) as line:
-            result = fit(
-                problem,
-                solver,
-                stopping,
-                dev=judge,
-                seed=self.seed,
-                callbacks=[*callbacks, line.update],
-                checkpoint=self.checkpoint,
-                resume=self.resume,
-            )
+        result = self._optimise(chain, center, judge, score_name(labels.names), callbacks)
         self._model = ChainModel(extractor, codec, transitions, result.w, _count_columns(X))
         self.result_ = result
         return self
@@ -350,13 +327,9 @@ class SequenceTagger(Parameters):
             warnings.warn(UnseenLabelWarning(found), stacklevel=3)
         return truth, names
 
-    def _trained(self) -> ChainModel:
-        if not hasattr(self, "_model"):
-            raise NotFittedError("this SequenceTagger is not trained yet: call fit first")
-        return self._model
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
+    @classmethod
+    def _model_from(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ChainModel:
+        return ChainModel.from_state(facts, arrays)
 
     @property
     def classes_(self) -> NDArray[np.str_]:
@@ -436,50 +409,6 @@ class SequenceTagger(Parameters):
     def score(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
         """F1 for BIO-like labels, accuracy for others."""
         return self.evaluate(X, y).score
-
-    def save(self, path: str | Path) -> None:
-        """Write the model to a file; features whose weights are all 0 are left out."""
-        write_arrays(path, MODEL_FORMAT, *self._state())
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a model that :meth:`save` wrote. Loading runs no code from the file."""
-        facts, arrays = read_arrays(path, MODEL_FORMAT)
-        tagger = cls()
-        try:
-            tagger._restore(facts, arrays)
-        except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"{path} is damaged: {error}") from None
-        return tagger
-
-    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        facts, tensors = self._trained().state()
-        parameters = self.get_params()
-        for name in ("features", "checkpoint", "resume", "verbose"):  # of this run, not the model
-            parameters.pop(name)
-        parameters["solver"] = pack_solver(self.solver)
-        facts["parameters"] = parameters
-        facts["result"] = self.result_.summary()
-        return facts, tensors
-
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        model = ChainModel.from_state(facts, arrays)
-        parameters = dict(facts["parameters"])
-        parameters["solver"] = unpack_solver(parameters["solver"])
-        self.set_params(**parameters)
-        self.result_ = FitResult.from_summary(facts["result"], model.w)
-        self._model = model
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For pickles and copies: parameters, and the model as JSON and arrays."""
-        trained = hasattr(self, "_model")
-        return {"parameters": self.get_params(), "model": self._state() if trained else None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        type(self).__init__(self)
-        if state["model"] is not None:
-            self._restore(*state["model"])
-        self.set_params(**state["parameters"])
 
 
 def _count_columns(X: Sequence[Any]) -> int | None:

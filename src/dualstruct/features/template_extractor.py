@@ -132,7 +132,7 @@ class TemplateExtractor(FeatureExtractor):
             arrays["hashes"] = self._core.hashes()
             arrays["name_bytes"], arrays["name_offsets"] = self._core.all_names()
         if self._clusters is not None:
-            arrays |= zip(_CLUSTER_ARRAYS, self._clusters.arrays(), strict=True)
+            arrays |= zip(CLUSTER_ARRAYS, self._clusters.arrays(), strict=True)
         for number, gazetteer in enumerate(self._gazetteers.values()):
             arrays |= zip(_gazetteer_arrays(number), gazetteer.arrays(), strict=True)
         return settings, arrays
@@ -147,9 +147,7 @@ class TemplateExtractor(FeatureExtractor):
         templates = parse_templates(text, "templates of the model")
         clusters = None
         if templates.clusters is not None:
-            clusters = _core.Clusters.from_arrays(
-                *(stored_array(arrays, name, dtype) for name, dtype in _CLUSTER_ARRAYS.items())
-            )
+            clusters = clusters_from(arrays)
         gazetteers = {
             name: _core.Gazetteer.from_arrays(
                 *(stored_array(arrays, key, t) for key, t in _gazetteer_arrays(number).items())
@@ -172,12 +170,19 @@ class TemplateExtractor(FeatureExtractor):
         return made
 
 
-_CLUSTER_ARRAYS = {
+CLUSTER_ARRAYS = {
     "cluster_words": np.uint64,
     "cluster_path_of": np.int32,
     "cluster_path_bytes": np.uint8,
     "cluster_path_offsets": np.int64,
 }
+
+
+def clusters_from(arrays: Mapping[str, NDArray[Any]]) -> _core.Clusters:
+    """Clusters from the arrays of a model file."""
+    return _core.Clusters.from_arrays(
+        *(stored_array(arrays, name, dtype) for name, dtype in CLUSTER_ARRAYS.items())
+    )
 
 
 def _gazetteer_arrays(number: int) -> dict[str, Any]:

@@ -10,7 +10,8 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,11 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from dualstruct.errors import DualstructError, InputError
+from dualstruct.errors import InputError
+from dualstruct.files.writing import OutputError
 
 #: Raised when the layout changes so that older programs would misread it.
 FORMAT_VERSION = 1
-
-
-class OutputError(DualstructError, OSError):
-    """A file could not be written; what stood there before is untouched."""
 
 
 def write_arrays(
@@ -59,6 +57,29 @@ def write_arrays(
 
 def read_arrays(path: str | Path, format: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What :func:`write_arrays` wrote."""
+    with _opened(path, format) as (file, facts):
+        if facts["format"] != format:
+            raise InputError(f"{path} is not a {format} file, but a {facts['format']} file")
+        if facts["version"] > FORMAT_VERSION:
+            raise InputError(
+                f"{path} has format version {facts['version']}; this dualstruct reads up to "
+                f"{FORMAT_VERSION}: update dualstruct to read it"
+            )
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if facts.pop("checksum") != _checksum(arrays):
+            raise InputError(f"{path} is damaged: its checksum does not match")
+        return facts, arrays
+
+
+def format_of(path: str | Path) -> str:
+    """What kind of file :func:`write_arrays` was told to write."""
+    with _opened(path, "dualstruct model") as (_, facts):
+        return str(facts["format"])
+
+
+@contextmanager
+def _opened(path: str | Path, format: str) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """A file and the facts in its header."""
     path = Path(path)
     if not path.exists():
         raise InputError(f"{path} does not exist")
@@ -70,17 +91,9 @@ def read_arrays(path: str | Path, format: str) -> tuple[dict[str, Any], dict[str
             if "dualstruct" not in metadata:
                 raise InputError(f"{path} is not a {format} file")
             facts = json.loads(metadata["dualstruct"])
-            if not isinstance(facts, dict) or facts.get("format") != format:
+            if not isinstance(facts, dict) or "format" not in facts:
                 raise InputError(f"{path} is not a {format} file")
-            if facts["version"] > FORMAT_VERSION:
-                raise InputError(
-                    f"{path} has format version {facts['version']}; this dualstruct reads up to "
-                    f"{FORMAT_VERSION}: update dualstruct to read it"
-                )
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            if facts.pop("checksum") != _checksum(arrays):
-                raise InputError(f"{path} is damaged: its checksum does not match")
-            return facts, arrays
+            yield file, facts
     except OSError as error:
         raise InputError(f"{path} could not be read: {error.strerror or error}") from None
     except (SafetensorError, ValueError, KeyError, TypeError) as error:

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import IO, Any, overload
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.files.opening import PathOrFile, in_file, name_of, read_bytes
+from dualstruct.files.writing import replace_file
 
 __all__ = ["ColumnFile", "ColumnSentences", "read_columns", "write_columns"]
 
@@ -255,13 +255,7 @@ def write_columns(
     if not isinstance(path, str | os.PathLike):
         path.write(text)
         return
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
+    replace_file(path, text.encode())
 
 
 def _format_columns(

@@ -1,4 +1,4 @@
-"""Reading whole files, compressed or not."""
+"""Reading files, compressed or not, as a whole or piece by piece."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from dualstruct.errors import InputError
 
-__all__ = ["PathOrFile", "in_file", "name_of", "read_bytes", "read_text"]
+__all__ = ["PathOrFile", "in_file", "name_of", "read_bytes", "read_pieces", "read_text"]
 
-_DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress,
-    ".xz": lzma.decompress,
-    ".bz2": bz2.decompress,
+_OPEN: dict[str, Callable[[Path], Any]] = {
+    ".gz": gzip.GzipFile,
+    ".xz": lzma.LZMAFile,
+    ".bz2": bz2.BZ2File,
 }
 
 PathOrFile = str | os.PathLike[str] | IO[Any]
@@ -46,22 +47,45 @@ def read_bytes(source: PathOrFile) -> bytes:
     source : path or file object
         A file object may give text or bytes.
     """
+    with _opened(source) as file:
+        return _as_bytes(file.read())
+
+
+def read_pieces(source: PathOrFile, size: int = 1 << 20) -> Iterator[bytes]:
+    """The same, piece by piece: what a pipe holds comes as soon as it is there."""
+    with _opened(source) as file:
+        # read would wait until the piece is full.
+        read = getattr(file, "read1", file.read)
+        while piece := _as_bytes(read(size)):
+            yield piece
+
+
+def _as_bytes(content: str | bytes) -> bytes:
+    return content.encode() if isinstance(content, str) else bytes(content)
+
+
+@contextmanager
+def _opened(source: PathOrFile) -> Iterator[IO[Any]]:
     if not isinstance(source, str | os.PathLike):
-        content = source.read()
-        return content.encode() if isinstance(content, str) else bytes(content)
+        yield source
+        return
     if source == "-":
-        return sys.stdin.buffer.read()
+        yield sys.stdin.buffer
+        return
     path = Path(source)
     try:
-        content = path.read_bytes()
-        unpack = _DECOMPRESS.get(path.suffix)
-        return unpack(content) if unpack else content
+        with _OPEN.get(path.suffix, _open_plain)(path) as file:
+            yield file
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
+    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as problem:
+        raise InputError(f"{path}: it cannot be unpacked ({problem})") from None
     except OSError as problem:
         raise InputError(f"{path}: {problem.strerror or problem}") from None
-    except (EOFError, lzma.LZMAError, zlib.error) as problem:
-        raise InputError(f"{path}: it cannot be unpacked ({problem})") from None
+
+
+def _open_plain(path: Path) -> IO[bytes]:
+    return open(path, "rb")
 
 
 def read_text(source: PathOrFile) -> str:

@@ -36,8 +36,6 @@ class Structure(ABC):
     core: _core.Structure
     #: How often each example was left out because decoding it failed and the user wanted to go on.
     skipped: Mapping[int, int] = {}
-    #: Whether outputs come in parts that have scores and marginals, which solver eg needs.
-    has_parts: bool = False
 
     def __len__(self) -> int:
         return self.core.size
@@ -54,6 +52,14 @@ class Structure(ABC):
                 raise InputError("the weights hold NaN or infinite values")
             w.assign(self.core, np.ascontiguousarray(values, dtype=np.float32))
         return w
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether outputs come in parts with scores and marginals, as solver eg needs them."""
+        try:
+            return len(self) == 0 or self.core.parts(0) >= 0
+        except _core.UnsupportedError:
+            return False
 
     @property
     def kind(self) -> str:

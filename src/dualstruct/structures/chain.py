@@ -74,7 +74,6 @@ class Chain(Structure):
     """
 
     core: _core.Chain
-    has_parts = True
 
     def __init__(
         self,

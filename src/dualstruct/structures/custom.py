@@ -223,6 +223,7 @@ class CustomStructure(Template):
         raise InputError(f"no example has any feature: look at features of {type(self).__name__}")
 
     def bind(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> CustomExamples:
+        X = list(X)
         if Y is not None and len(X) != len(Y):
             raise InputError(f"there are {len(X)} inputs, but {len(Y)} true outputs")
         if self._size is None:
@@ -291,6 +292,8 @@ class Calls:
         self.hash_bits = template.hash_bits or 0
         self.learns_names = Y is not None and not template._frozen
         self.skipped: Counter[int] = Counter()
+        # Why an example was skipped first; an exception itself would keep all of training alive.
+        self.failures: dict[int, str] = {}
         self._size = template._size
         self._go_on = template.on_error == "skip"
         self._weights: WeakValueDictionary[int, _core.Weights] = WeakValueDictionary()
@@ -329,11 +332,12 @@ class Calls:
 
     def skips(self, i: int, method: str, error: BaseException) -> bool:
         """Whether to go on after an error; it gets to know where it happened."""
-        if self._go_on and isinstance(error, Exception):
-            self.skipped[i] += 1
-            return True
         if not isinstance(error, BadAnswerError):
             note(error, f"in {method}, {name_example(i, self.X[i])}")
+        if self._go_on and isinstance(error, Exception):
+            self.skipped[i] += 1
+            self.failures.setdefault(i, told(error))
+            return True
         return False
 
 
@@ -376,6 +380,15 @@ class CustomExamples(Structure):
     def skipped(self) -> Mapping[int, int]:  # type: ignore[override]
         """How often each example was left out because one of the methods failed."""
         return self._calls.skipped
+
+    @property
+    def failures(self) -> Mapping[int, str]:
+        """Why an example was left out first."""
+        return self._calls.failures
+
+    @property
+    def is_compiled(self) -> bool:
+        return self._compiled is not None
 
     def new_weights(self, values: NDArray[np.float32] | None = None) -> _core.Weights:
         w = super().new_weights(values)
@@ -494,6 +507,15 @@ def note(error: BaseException, where: str) -> None:
         error.__notes__ = [*getattr(error, "__notes__", []), where]
 
 
+def told(error: BaseException) -> str:
+    """An exception in one line, without the example's name."""
+    text = str(error)
+    if isinstance(error, BadAnswerError):
+        return text.split(": ", 1)[1]
+    notes = [where.split(", example")[0] for where in getattr(error, "__notes__", [])]
+    return " ".join([*notes[-1:], "raised", f"{type(error).__name__}: {text}"])
+
+
 def not_features(found: Any) -> str:
     return (
         f"returned {type(found).__name__}; features are a dict, a scipy sparse row or a numpy "
@@ -518,12 +540,8 @@ def _address_of(function: Any) -> int:
         return function
     if hasattr(function, "address"):  # Numba's cfunc
         return int(function.address)
-    import ctypes
+    if hasattr(function, "restype"):  # a function pointer of ctypes
+        import ctypes
 
-    try:
-        address = ctypes.cast(function, ctypes.c_void_p).value
-    except ctypes.ArgumentError:
-        address = None
-    if not address:
-        raise InputError("a compiled decoder is an address, a ctypes function or a Numba cfunc")
-    return address
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
+    raise InputError("a compiled decoder is an address, a ctypes function or a Numba cfunc")

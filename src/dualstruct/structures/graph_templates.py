@@ -59,7 +59,9 @@ class MultiLabel(GraphTemplate):
             raise InputError("there are no labels")
         self._prepare()
         width = self.features_ + self.intercept
-        return {**dict.fromkeys(self._unary, (width, 2)), **dict.fromkeys(self._pair, (1, 4))}
+        kinds: Kinds = dict.fromkeys(self._unary, (width, 2))
+        kinds.update(dict.fromkeys(self._pair, (1, 4)))
+        return kinds
 
     def _prepare(self) -> None:
         count = self.labels_

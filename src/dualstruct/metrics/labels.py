@@ -26,12 +26,12 @@ from dualstruct.files.spans import (
     are_span_labels,
     split_label,
 )
+from dualstruct.metrics.counts import TypeScores, share
 
 __all__ = [
     "UNSEEN",
     "Scores",
     "SpanCounts",
-    "TypeScores",
     "evaluate",
     "evaluate_ids",
     "score_name",
@@ -52,22 +52,6 @@ class SpanCounts(NamedTuple):
     support: NDArray[np.int64]  # [types]
     predicted: NDArray[np.int64]  # [types]
     correct: NDArray[np.int64]  # [types]
-
-
-@dataclass(frozen=True)
-class TypeScores:
-    """The scores of one type of span, or of one label if labels mark no spans.
-
-    ``support`` is the number of true spans, ``predicted`` that of predicted ones, ``correct``
-    that of spans which are both.
-    """
-
-    precision: float
-    recall: float
-    f1: float
-    support: int
-    predicted: int
-    correct: int
 
 
 @dataclass(frozen=True)
@@ -238,17 +222,17 @@ def evaluate_ids(
     """
     counts = span_counts(truth_ids, predicted_ids, sentence_offsets, labels)
     per_type = {
-        type_: _type_scores(int(support), int(predicted), int(correct))
+        type_: TypeScores.of(int(support), int(predicted), int(correct))
         for type_, support, predicted, correct in sorted(zip(*counts, strict=True))
         if support or predicted
     }
-    total = _type_scores(*(int(count.sum()) for count in counts[1:]))
+    total = TypeScores.of(*(int(count.sum()) for count in counts[1:]))
     errors_before = np.concatenate(([0], np.cumsum(truth_ids != predicted_ids)))  # [tokens + 1]
     errors = np.diff(errors_before[sentence_offsets])  # [sentences]
     tokens, sentences = len(truth_ids), len(errors)
     correct_tokens = tokens - int(errors.sum())
     return Scores(
-        accuracy=_share(correct_tokens, tokens),
+        accuracy=share(correct_tokens, tokens),
         precision=total.precision,
         recall=total.recall,
         f1=total.f1,
@@ -344,19 +328,3 @@ def _check_ids(truth_ids: Ids, predicted_ids: Ids, sentence_offsets: Ids, K: int
                 f"{name}_ids must lie between {least} and {K - 1}, the id of the last label, but "
                 f"range from {ids.min()} to {ids.max()}"
             )
-
-
-def _type_scores(support: int, predicted: int, correct: int) -> TypeScores:
-    return TypeScores(
-        precision=_share(correct, predicted),
-        recall=_share(correct, support),
-        # 2PR / (P + R), without its division by zero
-        f1=_share(2 * correct, support + predicted),
-        support=support,
-        predicted=predicted,
-        correct=correct,
-    )
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0

@@ -1,0 +1,6 @@
+"""Dependency trees as pictures: arcs over the words, in a terminal or as SVG."""
+
+from dualstruct.drawing.svg import tree_svg
+from dualstruct.drawing.terminal import draw_tree
+
+__all__ = ["draw_tree", "tree_svg"]

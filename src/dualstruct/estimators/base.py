@@ -1,0 +1,160 @@
+"""What estimators share: the settings of training, the loop, model files, pickles."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.errors import InputError, NotFittedError
+from dualstruct.estimators.params import Parameters, pack_solver, unpack_solver
+from dualstruct.files.arrays import read_arrays, write_arrays
+from dualstruct.fit import Callback, FitResult, Stopping, fit
+from dualstruct.losses import find_loss
+from dualstruct.problem import Problem
+from dualstruct.progress import ProgressLine
+from dualstruct.solvers import Averaged, Solver, find_solver
+from dualstruct.structures import Structure
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: What training does when it is told nothing about stopping.
+DEFAULT_PASSES = 10
+
+State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+
+
+class Model(Protocol):
+    """Everything that predicting takes, in one immutable piece."""
+
+    @property
+    def w(self) -> _core.Weights: ...
+
+    def state(self) -> State:
+        """Facts for JSON, and arrays."""
+
+
+ModelT = TypeVar("ModelT", bound=Model)
+
+
+class Estimator(Parameters, Generic[ModelT]):
+    """A model that is trained by a solver and kept in a file."""
+
+    model_format: ClassVar[str]
+    #: Parameters that belong to a run, not to the model.
+    of_the_run: ClassVar[tuple[str, ...]] = ("checkpoint", "resume", "verbose")
+
+    loss: str
+    beta: float | None
+    gamma: float | None
+    solver: str | Solver
+    averaged: bool
+    C: float
+    gap: float | None
+    passes: int | None
+    seconds: float | None
+    patience: int
+    seed: int
+    threads: int
+    verbose: bool
+    checkpoint: str | Path | None
+    resume: bool
+
+    _model: ModelT
+    result_: FitResult
+
+    def _settings(self) -> tuple[Solver, Stopping]:
+        """The solver and when it stops; bad parameters fail here, before any work is done."""
+        solver = find_solver(self.solver, find_loss(self.loss, self.beta, self.gamma).name)
+        if self.averaged:
+            solver = Averaged(solver)
+        return solver, Stopping(self.gap, self.passes, self.seconds, self.patience)
+
+    def _optimise(
+        self,
+        structure: Structure,
+        center: _core.Weights | None,
+        judge: Callable[[_core.Weights], float] | None,
+        score_name: str,
+        callbacks: Iterable[Callback],
+    ) -> FitResult:
+        """Train as the parameters say."""
+        solver, stopping = self._settings()
+        loss = find_loss(self.loss, self.beta, self.gamma)
+        problem = Problem(structure, loss, self.C, center=center, threads=self.threads)
+        if judge is None and stopping.gap is stopping.passes is stopping.seconds is None:
+            stopping = Stopping(passes=DEFAULT_PASSES, patience=self.patience)
+        callbacks = list(callbacks)
+        with ProgressLine(stopping, score_name, show=self.verbose) as line:
+            return fit(
+                problem,
+                solver,
+                stopping,
+                dev=judge,
+                seed=self.seed,
+                callbacks=[*callbacks, line.update],
+                checkpoint=self.checkpoint,
+                resume=self.resume,
+            )
+
+    @classmethod
+    @abstractmethod
+    def _model_from(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ModelT:
+        """The counterpart of the model's ``state``."""
+
+    def _trained(self) -> ModelT:
+        if not hasattr(self, "_model"):
+            raise NotFittedError(f"this {type(self).__name__} is not trained yet: call fit first")
+        return self._model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file; features whose weights are all 0 are left out."""
+        write_arrays(path, self.model_format, *self._state())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model that :meth:`save` wrote. Loading runs no code from the file."""
+        facts, arrays = read_arrays(path, cls.model_format)
+        estimator = cls()
+        try:
+            estimator._restore(facts, arrays)
+        except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"{path} is damaged: {error}") from None
+        return estimator
+
+    def _state(self) -> State:
+        facts, tensors = self._trained().state()
+        parameters = self.get_params()
+        for name in self.of_the_run:
+            parameters.pop(name)
+        parameters["solver"] = pack_solver(self.solver)
+        facts["parameters"] = parameters
+        facts["result"] = self.result_.summary()
+        return facts, tensors
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        model = self._model_from(facts, arrays)
+        parameters = dict(facts["parameters"])
+        parameters["solver"] = unpack_solver(parameters["solver"])
+        self.set_params(**parameters)
+        self.result_ = FitResult.from_summary(facts["result"], model.w)
+        self._model = model
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickles and copies: parameters, and the model as JSON and arrays."""
+        trained = hasattr(self, "_model")
+        return {"parameters": self.get_params(), "model": self._state() if trained else None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        type(self).__init__(self)
+        if state["model"] is not None:
+            self._restore(*state["model"])
+        self.set_params(**state["parameters"])

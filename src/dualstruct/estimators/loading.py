@@ -1,0 +1,35 @@
+"""Model files of any kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dualstruct.errors import InputError
+from dualstruct.estimators.parser import DependencyParser
+from dualstruct.estimators.pipeline import ParsingPipeline
+from dualstruct.estimators.tagger import SequenceTagger
+from dualstruct.files.arrays import format_of
+
+AnyModel = SequenceTagger | DependencyParser | ParsingPipeline
+
+_KINDS: dict[str, type[AnyModel]] = {
+    kind.model_format: kind for kind in (SequenceTagger, DependencyParser, ParsingPipeline)
+}
+
+
+def load_model(path: str | Path) -> AnyModel:
+    """Read a model file; it says itself what it holds.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.dstruct"
+    ...     SequenceTagger().fit([["a", "dog"]], [["DET", "NOUN"]]).save(path)
+    ...     load_model(path).predict([["dog"]])
+    [['NOUN']]
+    """
+    kind = format_of(path)
+    if kind not in _KINDS:
+        raise InputError(f"{path} is a {kind} file, not a model")
+    return _KINDS[kind].load(path)

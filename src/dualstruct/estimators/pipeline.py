@@ -1,0 +1,269 @@
+"""ParsingPipeline: from words alone to parts of speech, heads and relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct.errors import InputError, NotFittedError
+from dualstruct.estimators.params import Parameters
+from dualstruct.estimators.parser import DependencyParser, Sentences, as_treebank
+from dualstruct.estimators.tagger import SequenceTagger
+from dualstruct.files.arrays import read_arrays, write_arrays
+from dualstruct.files.conllu import ConlluSentence, Treebank
+from dualstruct.fit import Callback, FitResult
+from dualstruct.metrics import TreeScores, evaluate_trees
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: The columns that taggers can fill, in the order in which they do.
+TAGS = ("upos", "xpos", "feats")
+
+
+@dataclass(frozen=True)
+class PipelineScores:
+    """How good a pipeline's trees and tags are."""
+
+    trees: TreeScores
+    tags: dict[str, float]  #: the share of words with the right tag, by column
+
+    @property
+    def score(self) -> float:
+        """The one number that judges: LAS."""
+        return self.trees.las
+
+    def table(self) -> str:
+        """The scores as text, in per cent."""
+        lines = [f"{name.upper():24}{100 * share:8.2f}" for name, share in self.tags.items()]
+        return "\n".join([*lines, "", self.trees.table()])
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+class ParsingPipeline(Parameters):
+    """Taggers and a parser in one model: it takes words and fills in tags and trees.
+
+    The parser learns from tags as the taggers give them: the training sentences are divided into
+    folds, and each fold is tagged by taggers that were trained on the others (jackknifing). So it
+    knows how far tags can be trusted.
+
+    Parameters
+    ----------
+    tags : "auto" or sequence of str
+        The columns to predict, of ``upos``, ``xpos`` and ``feats``. "auto" takes UPOS and XPOS,
+        those that the treebank has.
+    folds : int
+        How many parts the training sentences are divided into.
+    tagger : SequenceTagger, optional
+        How to train taggers; its parameters are copied.
+    parser : DependencyParser, optional
+        How to train the parser; its parameters are copied, but lemmas are not looked at, and
+        morphology only if it is among the tags.
+    verbose : bool
+        Show a progress line on standard error.
+
+    Examples
+    --------
+    >>> from dualstruct.datasets import load_english
+    >>> quick = DependencyParser(hash_bits=16, passes=3)
+    >>> pipeline = ParsingPipeline(parser=quick, folds=2).fit(load_english("train"))
+    >>> [sentence] = pipeline.predict([["She", "sold", "two", "boats", "."]])
+    >>> sentence.upos, sentence.heads
+    (['PRON', 'VERB', 'NUM', 'NOUN', 'PUNCT'], [2, 0, 4, 2, 2])
+    """
+
+    model_format = "dualstruct pipeline"
+
+    def __init__(
+        self,
+        tags: str | Sequence[str] = "auto",
+        folds: int = 5,
+        tagger: SequenceTagger | None = None,
+        parser: DependencyParser | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.tags = tags
+        self.folds = folds
+        self.tagger = tagger
+        self.parser = parser
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Treebank | Sequence[ConlluSentence],
+        y: None = None,
+        dev: Treebank | Sequence[ConlluSentence] | None = None,
+        callbacks: Iterable[Callback] = (),
+    ) -> Self:
+        """Train the taggers, tag the training sentences fold by fold, train the parser.
+
+        Parameters
+        ----------
+        X : Treebank or list of sentences
+            Sentences with tags, heads and relations.
+        y : ignored
+        dev : the same, optional
+            Development data: every part is trained until its score no longer improves.
+        callbacks : iterable
+            Called after each pass of the parser's training.
+        """
+        if self.folds < 2:
+            raise InputError(f"folds is {self.folds}; at least 2 are needed")
+        treebank = as_treebank(X)
+        held_out = None if dev is None else as_treebank(dev)
+        columns = self._columns(treebank)
+        if len(treebank) < self.folds:
+            raise InputError(f"{len(treebank)} sentences cannot be divided into {self.folds} folds")
+        parser = DependencyParser(**(self.parser or DependencyParser()).get_params())
+        parser.set_params(lemma=False, morphology="feats" in columns)
+        parser._settings()  # bad parameters fail before the taggers are trained
+        treebank = parser.usable(treebank)
+
+        taggers = {name: self._tagger() for name in columns}
+        for name, tagger in taggers.items():
+            judged = None if held_out is None else (held_out.forms, getattr(held_out, name))
+            tagger.fit(treebank.forms, getattr(treebank, name), dev=judged)
+        jackknifed = treebank.replace(**{name: self._jackknife(treebank, name) for name in columns})
+        parser.set_params(verbose=self.verbose)
+        tagged_dev = None if held_out is None else _tag(taggers, held_out)
+        parser.fit(jackknifed, dev=tagged_dev, callbacks=callbacks)
+        self._parts = taggers, parser
+        return self
+
+    def _columns(self, treebank: Treebank) -> tuple[str, ...]:
+        wanted = ("upos", "xpos") if self.tags == "auto" else tuple(self.tags)
+        for name in wanted:
+            if name not in TAGS:
+                raise InputError(f"tags has {name!r}; the columns are {', '.join(TAGS)}")
+        filled = tuple(
+            n for n in TAGS if n in wanted and len(getattr(treebank, n).encoded()[1]) > 1
+        )
+        missing = set(wanted) - set(filled)
+        if missing and self.tags != "auto":
+            raise InputError(f"{treebank.name}: the column {missing.pop().upper()} is empty")
+        if not filled:
+            raise InputError(f"{treebank.name}: the columns UPOS and XPOS have no tags to learn")
+        return filled
+
+    def _tagger(self) -> SequenceTagger:
+        given = (self.tagger or SequenceTagger(unseen_labels="count")).get_params()
+        return SequenceTagger(**given).set_params(verbose=self.verbose)
+
+    def _jackknife(self, treebank: Treebank, name: str) -> list[list[str]]:
+        """The tags that taggers trained on the other folds give each sentence."""
+        tags: list[list[str]] = [[] for _ in range(len(treebank))]
+        everything = np.arange(len(treebank))
+        for fold in range(self.folds):
+            mine = everything[everything % self.folds == fold]
+            others = treebank.select(everything[everything % self.folds != fold])
+            tagger = self._tagger().fit(others.forms, getattr(others, name))
+            for i, found in zip(mine, tagger.predict(treebank.select(mine).forms), strict=True):
+                tags[i] = found
+        return tags
+
+    def _trained(self) -> tuple[dict[str, SequenceTagger], DependencyParser]:
+        if not hasattr(self, "_parts"):
+            raise NotFittedError("this ParsingPipeline is not trained yet: call fit first")
+        return self._parts
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_parts")
+
+    @property
+    def taggers_(self) -> dict[str, SequenceTagger]:
+        """The tagger of each column."""
+        return self._trained()[0]
+
+    @property
+    def parser_(self) -> DependencyParser:
+        """The parser, which wants the columns of ``taggers_`` filled."""
+        return self._trained()[1]
+
+    @property
+    def result_(self) -> FitResult:
+        """How the parser's training ended."""
+        return self.parser_.result_
+
+    def tag(self, X: Sentences) -> Treebank:
+        """The sentences with predicted tags, and nothing else changed."""
+        return _tag(self.taggers_, as_treebank(X))
+
+    def predict(self, X: Sentences) -> Treebank:
+        """The sentences with predicted tags, heads and relations; all else stays as it is."""
+        return self.parser_.predict(self.tag(X))
+
+    def evaluate(self, X: Treebank | Sequence[ConlluSentence]) -> PipelineScores:
+        """The scores of the predicted trees and tags, against those that X has."""
+        truth = as_treebank(X)
+        predicted = self.predict(truth)
+        shares = {}
+        for name in self.taggers_:
+            pairs = zip(getattr(truth, name), getattr(predicted, name), strict=True)
+            right = sum(a == b for true, found in pairs for a, b in zip(true, found, strict=True))
+            shares[name] = right / max(len(truth.heads), 1)
+        return PipelineScores(evaluate_trees(truth, predicted), shares)
+
+    def score(self, X: Treebank | Sequence[ConlluSentence], y: None = None) -> float:
+        """LAS over all words."""
+        return self.evaluate(X).score
+
+    def save(self, path: str | Path) -> None:
+        """Write taggers and parser to one file."""
+        write_arrays(path, self.model_format, *self._state())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model that :meth:`save` wrote. Loading runs no code from the file."""
+        facts, arrays = read_arrays(path, cls.model_format)
+        pipeline = cls()
+        try:
+            pipeline._restore(facts, arrays)
+        except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"{path} is damaged: {error}") from None
+        return pipeline
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        taggers, parser = self._trained()
+        facts: dict[str, Any] = {"folds": self.folds, "parts": {}}
+        tensors: dict[str, NDArray[Any]] = {}
+        parts: dict[str, SequenceTagger | DependencyParser] = {**taggers, "parser": parser}
+        for name, part in parts.items():
+            facts["parts"][name], arrays = part._state()
+            tensors |= {f"{name}.{key}": array for key, array in arrays.items()}
+        return facts, tensors
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        def restored(part: Any, name: str) -> Any:
+            start = f"{name}."
+            own = {k.removeprefix(start): a for k, a in arrays.items() if k.startswith(start)}
+            part._restore(facts["parts"][name], own)
+            return part
+
+        names = [name for name in TAGS if name in facts["parts"]]
+        taggers = {name: restored(SequenceTagger(), name) for name in names}
+        self._parts = taggers, restored(DependencyParser(), "parser")
+        self.set_params(folds=facts["folds"], tags=names)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickles and copies: parameters, and the model as JSON and arrays."""
+        trained = hasattr(self, "_parts")
+        return {"parameters": self.get_params(), "model": self._state() if trained else None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        type(self).__init__(self)
+        if state["model"] is not None:
+            self._restore(*state["model"])
+        self.set_params(**state["parameters"])
+
+
+def _tag(taggers: dict[str, SequenceTagger], treebank: Treebank) -> Treebank:
+    return treebank.replace(
+        **{name: tagger.predict(treebank.forms) for name, tagger in taggers.items()}
+    )
