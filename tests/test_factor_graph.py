@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -396,3 +398,10 @@ def test_predictions_refuse_what_the_model_does_not_know():
         InputError, match=r"example 1, factor 1 \(node\): 2 features; this kind has 3"
     ):
         svm.predict([(np.ones((2, 2)), [[0, 1]])])
+
+
+def test_the_page_runs():
+    page = Path(__file__).parent.parent / "docs" / "factor_graphs.md"
+    result = doctest.testfile(str(page), module_relative=False)
+    assert result.attempted > 20
+    assert result.failed == 0

@@ -113,7 +113,7 @@ class FactorGraph(Structure):
             self._add(i, graph, None if costs is None else costs[i])
 
     @property
-    def has_parts(self) -> bool:  # type: ignore[override]
+    def has_parts(self) -> bool:
         return self.is_forest
 
     def best(self, w: _core.Weights, i: int, cost_weight: float = 0.0) -> Best:
