@@ -190,8 +190,11 @@ def multiclass_case(rng: np.random.Generator, sparse: bool) -> Case:
     structure = MulticlassExamples(given, labels, truth, cost=cost)
 
     def features(i: int, y: np.ndarray) -> np.ndarray:
-        W = np.zeros((X.shape[1], structure.core.stride))
-        W[:, y[0]] = X[i]
+        W = np.zeros(structure.core.dimension).reshape(-1, structure.core.stride)
+        if sparse:
+            W[:, y[0]] = X[i]
+        else:
+            W[y[0], : X.shape[1]] = X[i]
         return W.ravel()
 
     return Case(

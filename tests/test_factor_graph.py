@@ -106,11 +106,13 @@ def blobs(rng, n=120, labels=3):
 
 def test_multiclass_learns_dense_and_sparse_alike_and_survives_a_file(tmp_path):
     X, Y = blobs(np.random.default_rng(1))
-    dense = StructuredSVM(Multiclass(), C=1.0, gap=1e-4, passes=2000).fit(X[:80], Y[:80])
-    sparse = StructuredSVM(Multiclass(), C=1.0, gap=1e-4, passes=2000)
-    sparse.fit([*X[:80]], Y[:80])
+    dense, sparse = (StructuredSVM(Multiclass(), C=1.0, gap=1e-4, passes=2000) for _ in "12")
+    dense.fit(X[:80], Y[:80])
+    sparse.fit(csr_matrix(X[:80]), Y[:80])
     assert dense.score(X[80:], Y[80:]) > 0.95
-    np.testing.assert_allclose(dense.w_, sparse.w_, atol=1e-3)
+    np.testing.assert_allclose(dense.weights_, sparse.weights_, atol=0.02)
+    for x in (X[80:], csr_matrix(X[80:]), list(X[80:])):
+        assert dense.predict(x) == sparse.predict(x)
     assert dense.weights_.shape == (5, 3)
     dense.save(tmp_path / "model")
     again = StructuredSVM.load(tmp_path / "model", Multiclass())

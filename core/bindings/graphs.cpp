@@ -272,7 +272,7 @@ void bind_multiclass(nb::module_& m) {
                 nb::gil_scoped_release no_gil;
                 for (std::int64_t i = 0; i < s.size(); ++i) {
                     s.label_scores(checked(w, s).data(), i, 0, row);
-                    all.insert(all.end(), row.begin(), row.begin() + s.labels());
+                    all.insert(all.end(), row.begin(), row.end());
                 }
             }
             return shaped(nb::cast(to_numpy(std::move(all))), nb::make_tuple(s.size(), s.labels()));
