@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find core src -type f -not -name '*.pyc')
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format sanitize bench-chunking bench-solvers clean
+.PHONY: demo test lint format sanitize bench-chunking bench-parsing bench-solvers clean
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -32,6 +32,9 @@ sanitize: .venv-sanitize/installed
 
 bench-chunking: .venv/installed-bench
 	$(BIN)/python benchmarks/chunking.py
+
+bench-parsing: .venv/installed-bench
+	$(BIN)/python benchmarks/parsing.py
 
 bench-solvers: .venv/installed-bench
 	$(BIN)/python benchmarks/solvers.py

@@ -14,33 +14,15 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-import os
-import resource
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-DATA = Path(os.environ.get("DUALSTRUCT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+from measuring import DATA, Clock, in_own_process, peak_memory_mb
+
 C, PASSES = 0.1, 5
-
-
-class Clock:
-    """CPU seconds since the last lap."""
-
-    def __init__(self) -> None:
-        self.last = time.process_time()
-
-    def lap(self) -> float:
-        now = time.process_time()
-        self.last, before = now, self.last
-        return now - before
-
-
-def peak_memory_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def run_ours(data: Path) -> dict[str, Any]:
@@ -197,14 +179,6 @@ RUNS = {
 }
 
 
-def in_own_process(name: str, data: Path) -> dict[str, Any]:
-    print(f"running {name} …", file=sys.stderr, flush=True)
-    command = [sys.executable, __file__, "--data", str(data), "--run", name]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
-
-
 def report(results: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -273,7 +247,7 @@ def main() -> None:
     if options.run:
         print(json.dumps(RUNS[options.run](options.data)))
         return
-    results = {name: in_own_process(name, options.data) for name in RUNS}
+    results = {name: in_own_process(__file__, name, options.data) for name in RUNS}
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))
     report(results)

@@ -10,6 +10,8 @@ namespace dualstruct {
 
 namespace {
 
+// Less than the rounding of the sums that a probability goes into: after a few passes most arcs are below it.
+constexpr float negligible = 1e-8f;
 constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
 struct TreeScratch final : Scratch {
@@ -268,7 +270,7 @@ void Tree::add_marginals(std::int64_t i, std::span<const float> labelled, Add ad
             const float* p = labelled.data() + (static_cast<std::size_t>(h) * (n + 1) + m) * L;
             float arc = 0;
             for (int k = 0; k < L; ++k) arc += p[k];
-            if (h == m || arc == 0) continue;
+            if (h == m || arc < negligible) continue;
             const auto &head = nodes[static_cast<std::size_t>(h)], &modifier = nodes[static_cast<std::size_t>(m)];
             features_.for_each_arc(i, h, m, head, modifier, [&](std::int64_t index) { add(index, arc); });
             features_.for_each_label_row(h, m, head, modifier, [&](std::int64_t row) {

@@ -48,6 +48,8 @@ class Estimator(Parameters, Generic[ModelT]):
     model_format: ClassVar[str]
     #: Parameters that belong to a run, not to the model.
     of_the_run: ClassVar[tuple[str, ...]] = ("checkpoint", "resume", "verbose")
+    #: What ``solver="auto"`` takes for a loss where it is not the choice of docs/solvers.md.
+    auto_solvers: ClassVar[dict[str, Solver]] = {}
 
     loss: str
     beta: float | None
@@ -70,7 +72,9 @@ class Estimator(Parameters, Generic[ModelT]):
 
     def _settings(self) -> tuple[Solver, Stopping]:
         """The solver and when it stops; bad parameters fail here, before any work is done."""
-        solver = find_solver(self.solver, find_loss(self.loss, self.beta, self.gamma).name)
+        loss = find_loss(self.loss, self.beta, self.gamma).name
+        wanted = self.auto_solvers.get(loss, "auto") if self.solver == "auto" else self.solver
+        solver = find_solver(wanted, loss)
         if self.averaged:
             solver = Averaged(solver)
         return solver, Stopping(self.gap, self.passes, self.seconds, self.patience)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from dualstruct.features.clusters import read_clusters
 from dualstruct.files.conllu import ConlluSentence, Treebank
 from dualstruct.fit import Callback, Stopping
 from dualstruct.metrics import TreeScores, attachment, evaluate_trees
-from dualstruct.solvers import Solver
+from dualstruct.solvers import DCA, DCD, Solver
 from dualstruct.structures import Tree
 from dualstruct.structures.tree import MAX_WORDS
 
@@ -65,8 +65,10 @@ class DependencyParser(Estimator[TreeModel]):
     beta, gamma : float, optional
         The parameters of the loss ``softmax_margin``.
     solver : str or Solver
-        ``"auto"`` takes the quickest that fits the loss; or a name (docs/solvers.md lists them),
-        or an instance with settings of its own.
+        ``"auto"`` takes the quickest that fits the loss (for ``squared_hinge`` dual coordinate
+        descent that revisits its cuts once between two passes, for ``crf`` and
+        ``softmax_margin`` dual coordinate ascent); or a name (docs/solvers.md lists them), or an
+        instance with settings of its own.
     averaged : bool
         Parse with the average of the weights over all steps of training.
     C : float
@@ -124,6 +126,13 @@ class DependencyParser(Estimator[TreeModel]):
     """
 
     model_format = "dualstruct parser"
+    # The features of a cut are computed anew each time it is revisited, and the marginals of all
+    # labelled arcs are too many to be kept.
+    auto_solvers: ClassVar[dict[str, Solver]] = {
+        "squared_hinge": DCD(inner_passes=1),
+        "crf": DCA(),
+        "softmax_margin": DCA(),
+    }
     of_the_run = ("clusters", *Estimator.of_the_run)  # the model keeps the clusters themselves
 
     def __init__(
@@ -144,7 +153,7 @@ class DependencyParser(Estimator[TreeModel]):
         seconds: float | None = None,
         patience: int = 5,
         hash_bits: int = 20,
-        label_cost: float = 1.0,
+        label_cost: float = 0.5,
         bad_trees: str = "error",
         minimum_risk: float | None = None,
         seed: int = 0,

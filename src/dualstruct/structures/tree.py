@@ -113,7 +113,7 @@ class Tree(Structure):
         between: Sequence[str] | None = None,
         line_bits: int = 20,
         label_bits: int = 16,
-        label_cost: float = 1.0,
+        label_cost: float = 0.5,
     ) -> None:
         if not 1 <= n_labels <= MAX_LABELS:
             raise InputError(f"{n_labels} relations: a tree takes 1 to {MAX_LABELS}")

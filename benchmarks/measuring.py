@@ -1,0 +1,39 @@
+"""What the benchmarks share: where the data are, CPU time, memory, processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+DATA = Path(os.environ.get("DUALSTRUCT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+class Clock:
+    """CPU seconds since the last lap."""
+
+    def __init__(self) -> None:
+        self.last = time.process_time()
+
+    def lap(self) -> float:
+        now = time.process_time()
+        self.last, before = now, self.last
+        return now - before
+
+
+def peak_memory_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def in_own_process(script: str, name: str, data: Path) -> dict[str, Any]:
+    """``script --run name``, one thread, with times and peak memory of its own."""
+    print(f"running {name} …", file=sys.stderr, flush=True)
+    command = [sys.executable, script, "--data", str(data), "--run", name]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
