@@ -253,6 +253,14 @@ def test_what_is_not_proven_is_counted():
         assert answer.score <= best + 1e-5 <= answer.bound + 2e-5
     with pytest.raises(InputError, match="without loops"):
         structure.k_best(w, 0, 2)
+    truth = [rng.integers(0, 2, 6) for _ in graphs]
+    svm = StructuredSVM(FactorGraphs(), C=1.0, passes=3).fit(graphs, truth)
+    assert svm.result_.unproven > 0
+    assert f"{svm.result_.unproven} decodings not proven" in str(svm.result_)
+    svm.predict(graphs)
+    assert svm.structure_.exactness_.decoded == 20
+    proven = StructuredSVM(FactorGraphs(branch=True), C=1.0, passes=3).fit(graphs, truth)
+    assert proven.result_.unproven == 0
 
 
 def test_threads_decode_the_same():

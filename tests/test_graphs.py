@@ -341,6 +341,24 @@ def test_factors_of_the_users_may_score_and_their_errors_come_through():
         graph.marginals()
 
 
+class Costly(Scored):
+    """Every configuration costs more than all other scores together."""
+
+    def score(self, on):
+        return super().score(on) - 1e4
+
+
+def test_scores_of_own_factors_are_not_taken_for_contradictions():
+    for loop in (False, True):
+        graph = Graph()
+        graph.variables(3)
+        graph.table([[0], [1], [2]], [[0, 2.0], [0, 1.0], [0, 0.5]])
+        graph.own(Costly(), [0, 1, 2])
+        if loop:
+            graph.table([0, 1], [[0, 0], [0, -4.0]])
+        assert graph.best(branch=True).score == pytest.approx(2.0 - 1e4 if loop else 3.5 - 1e4)
+
+
 def test_k_best_of_loops_is_refused():
     graph = Graph()
     graph.variables(3)

@@ -77,6 +77,8 @@ public:
         return own_score(configuration);
     }
 
+    bool has_hidden_scores() const override { return has_score_; }
+
     void add_counts(std::span<const std::int32_t> configuration, double weight,
                     std::span<double> slots) const override {
         for (std::size_t k = 0; k < slots.size(); ++k) slots[k] += configuration[k] ? weight : 0;
@@ -343,9 +345,12 @@ void bind_graphs(nb::module_& m) {
                 options.max_iterations = max_iterations;
                 options.residual = residual;
                 options.tolerance = tolerance;
+                bool signalled = false;
+                options.interrupted = [&, check = SignalCheck()]() mutable { return signalled = check(); };
                 best = inference.best(g, scores, options);
-                check_status(g, scores, best.status);
+                if (!signalled) check_status(g, scores, best.status);
             }
+            raise_if_signalled();
             return nb::make_tuple(to_numpy(std::move(best.assignment)), best.score, best.bound, best.exact,
                                   best.iterations, best.nodes);
         }, "variables"_a, "factors"_a, "branch"_a, "max_nodes"_a, "max_iterations"_a, "residual"_a,

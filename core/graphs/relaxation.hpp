@@ -35,6 +35,7 @@ struct RelaxationOptions {
     int active_set_steps = 10;   // of one quadratic problem; the next iteration goes on from there
     bool branch = false;         // branch and bound until the assignment is proven the best
     int max_nodes = 10000;
+    std::function<bool()> interrupted;  // asked now and then; true ends the search
 };
 
 enum class Status : std::uint8_t {
@@ -137,6 +138,7 @@ private:
     std::vector<double> scores_, work_;
     std::vector<std::int32_t> configuration_;
     std::vector<std::uint8_t> rounded_, local_;
+    bool stopped_ = false;
     Rounding rounding_;
     RelaxationOptions options_;
     RelaxationResult result_;

@@ -52,7 +52,6 @@ class MulticlassExamples(Structure):
     """
 
     core: _core.Multiclass
-    has_parts = True
 
     def __init__(
         self,
