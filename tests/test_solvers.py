@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import logsumexp
 
 from dualstruct import InputError, Problem, Stopping, _core, fit
 from dualstruct.datasets import make_chains
@@ -15,16 +16,19 @@ from dualstruct.losses import LOSSES, Hinge, Ramp, SquaredHinge, find_loss
 from dualstruct.solvers import (
     CPD,
     DCD,
+    LBFGS,
     SDM,
     SOLVERS,
     Averaged,
     CuttingPlane,
     DCDLight,
+    ExponentiatedGradient,
     FrankWolfe,
     RampSDM,
     find_solver,
 )
 from naive import problems, random_chain, solve_hinge
+from structure_cases import CASES, Case
 
 #: Solvers that reach the optimum of a convex loss as exactly as wanted, with the loss.
 EXACT = [
@@ -97,6 +101,62 @@ def test_all_exact_solvers_agree_on_a_larger_problem(loss):
             primals[repr(solver)] = result.primal
     values = np.array(list(primals.values()))
     assert np.ptp(values) <= 2e-4 * values.min(), primals
+
+
+def primal_by_enumeration(case: Case, w: np.ndarray, loss: str, C: float) -> float:
+    """½‖w‖² + C Σ_i ℓ_i(w) with every output written out."""
+    total = 0.5 * w @ w
+    for i in range(len(case.structure)):
+        outputs = case.outputs(i)
+        scores = np.array([-w @ case.delta(i, y) for y in outputs])
+        if loss == "crf":
+            total += C * logsumexp(scores)
+            continue
+        worst = (scores + [case.cost(i, y) for y in outputs]).max()
+        total += C * (worst**2 if loss == "squared_hinge" else worst)
+    return float(total)
+
+
+@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "crf"])
+@settings(max_examples=3, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_solvers_agree_on_the_optimum_of_every_structure(kind, loss, seed):
+    case = CASES[kind](np.random.default_rng(seed))
+    solvers = [solver for solver, takes in EXACT if takes == loss]
+    if loss == "crf":
+        if not (case.has_expectations and case.exact_expectations):
+            return
+        solvers = [LBFGS(), *([ExponentiatedGradient()] if case.has_parts else [])]
+    C, primals = 0.5, {}
+    for solver in solvers:
+        result = fit(Problem(case.structure, loss, C), solver, Stopping(gap=1e-4, passes=3000))
+        found = primal_by_enumeration(case, np.array(result.w.array, dtype=float), loss, C)
+        assert found == pytest.approx(result.primal, rel=1e-4, abs=1e-4)
+        if result.gap is not None:
+            assert result.stopped_by == "gap", solver
+        primals[repr(solver)] = found
+    values = np.array(list(primals.values()))
+    assert np.ptp(values) <= 3e-4 * max(1, values.min()), primals
+
+
+@pytest.mark.parametrize("kind", ["multiclass", "graphs without loops", "projective tree"])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_every_structure_resumes_bit_for_bit(name, kind, tmp_path):
+    solver = SOLVERS[name]()
+    problem = Problem(CASES[kind](np.random.default_rng(7)).structure, solver.losses[0], 0.5)
+    whole = fit(problem, solver, Stopping(passes=5), seed=3)
+    for passes in (2, 5):
+        part = fit(
+            problem,
+            SOLVERS[name](),
+            Stopping(passes=passes),
+            seed=3,
+            checkpoint=tmp_path / "run",
+            checkpoint_every=2,
+            resume=True,
+        )
+    assert part.w.array.tobytes() == whole.w.array.tobytes()
 
 
 @pytest.mark.parametrize("name", SOLVERS)

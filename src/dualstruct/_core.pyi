@@ -525,6 +525,7 @@ class Graph:
         branch: bool,
         max_nodes: int,
         max_iterations: int,
+        residual: float,
         tolerance: float,
     ) -> tuple[NDArray[np.int32], float, float, bool, int, int]: ...
     def k_best(

@@ -281,13 +281,27 @@ class Graph:
         branch: bool = False,
         max_nodes: int = 10_000,
         max_iterations: int = 1000,
+        residual: float = 1e-4,
         tolerance: float = 1e-6,
     ) -> Best:
-        """The best assignment; with ``branch`` loops are searched until it is proven the best."""
+        """The best assignment; with ``branch`` loops are searched until it is proven the best.
+
+        Parameters
+        ----------
+        branch : bool
+            Branch and bound where the relaxation alone is not exact.
+        max_nodes, max_iterations : int
+            Limits: of the search, and of AD3 at each of its nodes.
+        residual : float
+            AD3 ends when the factors agree, and stand still, up to this much.
+        tolerance : float
+            Score and bound count as equal within this share of the score.
+        """
         with self.explained():
-            return Best(
-                *self.core.best(*self._scores(), branch, max_nodes, max_iterations, tolerance)
+            found = self.core.best(
+                *self._scores(), branch, max_nodes, max_iterations, residual, tolerance
             )
+        return Best(*found)
 
     def k_best(self, k: int) -> list[tuple[float, NDArray[np.int32]]]:
         """The k best assignments of a graph without loops, best first."""
@@ -511,8 +525,7 @@ def chain_edges(length: int, order: int = 2) -> NDArray[np.int32]:
     [[0, 1], [1, 2], [2, 3]]
     """
     starts = np.arange(max(length - order + 1, 0), dtype=np.int32)
-    runs: NDArray[np.int32] = starts[:, None] + np.arange(order, dtype=np.int32)
-    return runs
+    return np.stack([starts + k for k in range(order)], axis=1)
 
 
 def grid_edges(height: int, width: int) -> NDArray[np.int32]:

@@ -114,6 +114,7 @@ class FactorGraph(Structure):
 
     @property
     def has_parts(self) -> bool:
+        """Whether no example has loops: then distributions over parts are exact."""
         return self.is_forest
 
     def best(self, w: _core.Weights, i: int, cost_weight: float = 0.0) -> Best:
@@ -144,6 +145,10 @@ class FactorGraph(Structure):
             begin += features * configurations
         features, configurations = self.kinds[kind]
         return w.array[begin : begin + features * configurations].reshape(features, -1)
+
+    @property
+    def unproven(self) -> int:  # type: ignore[override]
+        return self.core.inexact
 
     @property
     def exactness(self) -> Exactness:
@@ -258,8 +263,7 @@ class FactorGraph(Structure):
         return [(k, 1, number, 0) for k, number in enumerate(numbers)]
 
     def _rows(self, block: Tables) -> list[tuple[Any, Any, Any, int]]:
-        features = block.features
-        assert features is not None
+        features: Any = block.features
         step = 1 if features.shape[0] > 1 or len(block.variables) == 1 else 0
         runs = self._runs(block)
         parts = []
@@ -338,6 +342,8 @@ class GraphTemplate(Template):
 
     branch: bool = False
     kinds_: Kinds
+    #: How much of the latest predictions is proven.
+    exactness_: Exactness
 
     def learn(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
         known = copy.copy(self)
@@ -386,6 +392,7 @@ class GraphTemplate(Template):
     def predict(self, bound: Structure, w: _core.Weights, threads: int = 1) -> list[Any]:
         assert isinstance(bound, FactorGraph)
         flat = bound.decode_all(w, 0.0, threads)
+        self.exactness_ = bound.exactness
         ends = np.cumsum([len(graph.states) for graph in bound.graphs], dtype=int)
         return (
             [

@@ -52,7 +52,6 @@ class MulticlassExamples(Structure):
     """
 
     core: _core.Multiclass
-    has_parts = True
 
     def __init__(
         self,
@@ -88,7 +87,8 @@ class MulticlassExamples(Structure):
 
     def weights(self, w: _core.Weights) -> NDArray[np.float32]:
         """A view of W: [features, labels]."""
-        return w.array.reshape(-1, self.core.stride)[:, : self.labels]
+        rows = w.array.reshape(-1, self.core.stride)
+        return rows[:, : self.labels] if sp.issparse(self.X) else rows[:, : self.features].T
 
     def scores(self, w: _core.Weights) -> NDArray[np.float32]:
         """The score of every label: [examples, labels]."""
@@ -133,6 +133,7 @@ class Multiclass(Template):
 
     labels_: list[Any]
     features_: int
+    sparse_: bool  # weights lie otherwise for sparse features: predictions take the same form
 
     def __init__(self, cost: ArrayLike | None = None, intercept: bool = True) -> None:
         self.cost_values = cost
@@ -142,6 +143,7 @@ class Multiclass(Template):
         known = copy.copy(self)
         known.labels_ = find_labels(Y)
         known.features_ = feature_matrix(X).shape[1]
+        known.sparse_ = sp.issparse(X)
         return known
 
     def bind(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> MulticlassExamples:
@@ -149,6 +151,8 @@ class Multiclass(Template):
         if self.intercept:
             ones = np.ones((rows.shape[0], 1), dtype=np.float32)
             rows = sp.hstack([rows, ones]) if sp.issparse(rows) else np.hstack([rows, ones])
+        if sp.issparse(rows) != self.sparse_:
+            rows = sp.csr_matrix(rows) if self.sparse_ else rows.toarray()
         truth = None if Y is None else number_labels(Y, self.labels_, "example")
         return MulticlassExamples(rows, len(self.labels_), truth, cost=self.cost_values)
 
@@ -180,13 +184,15 @@ class Multiclass(Template):
         return self.bind([]).weights(w)
 
     def state(self, w: _core.Weights) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return {"labels": pack_labels(self.labels_), "features": self.features_}, {"w": w.array}
+        facts = {"features": self.features_, "sparse": self.sparse_}
+        return {"labels": pack_labels(self.labels_), **facts}, {"w": w.array}
 
     def restore(
         self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> tuple[Self, _core.Weights]:
         known = copy.copy(self)
         known.labels_, known.features_ = list(facts["labels"]), int(facts["features"])
+        known.sparse_ = bool(facts["sparse"])
         return known, known.bind([]).new_weights(arrays["w"])
 
 
