@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.sparse import is_sparse
 
 #: Tables beyond this size are refused: they would be scanned entry by entry.
 MAX_TABLE = 1_000_000
@@ -82,7 +82,7 @@ class Tables:
     shape: tuple[int, ...]  # states of the variables
     scores: NDArray[np.float64] | None  # [factors, entries]
     kinds: tuple[str, ...] = ()  # one, or one a factor; empty: the scores are given
-    features: NDArray[np.float32] | sp.csr_matrix | None = None  # [factors or 1, features]
+    features: NDArray[np.float32] | Any | None = None  # [factors or 1, features]
     tie: NDArray[np.int32] | None = None  # in the shape of the table: configurations
 
 
@@ -190,11 +190,11 @@ class Graph:
         kinds = (kind,) if isinstance(kind, str) else tuple(kind)
         if len(kinds) not in (1, len(rows)):
             raise InputError(f"{self._next()}: {len(kinds)} kinds for {len(rows)} factors")
-        values: NDArray[np.float32] | sp.csr_matrix
+        values: NDArray[np.float32] | Any
         if features is None:
             values = np.ones((1, 1), dtype=np.float32)
-        elif sp.issparse(features):
-            values = sp.csr_matrix(features, dtype=np.float32)
+        elif is_sparse(features):
+            values = features.tocsr().astype(np.float32)
         else:
             values = np.ascontiguousarray(np.atleast_2d(np.asarray(features, dtype=np.float32)))
         if values.ndim != 2 or values.shape[0] not in (1, len(rows)):
@@ -202,7 +202,7 @@ class Graph:
                 f"{self._next()} ({kinds[0]}): features of shape {np.shape(features)} "
                 f"for {len(rows)} factors"
             )
-        numbers = values.data if sp.issparse(values) else values
+        numbers = values.data if is_sparse(values) else values
         # Larger ones would overflow sums in single precision; false for NaN.
         if not (np.abs(numbers) <= MAX_VALUE).all():
             raise InputError(f"{self._bad_row(values)} ({kinds[0]}): a feature is NaN or too large")
@@ -425,7 +425,7 @@ class Graph:
         return f"factor {self._factors + 1}"
 
     def _bad_row(self, values: Any) -> str:
-        dense = values.toarray() if sp.issparse(values) else values
+        dense = values.toarray() if is_sparse(values) else values
         good = (np.abs(dense) <= MAX_VALUE).all(axis=1)
         return f"factor {self._factors + 1 + int(np.flatnonzero(~good)[0])}"
 

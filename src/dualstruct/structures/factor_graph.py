@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.graphs import Best, Graph, Hard, Marginals, Tables
+from dualstruct.sparse import is_sparse
 from dualstruct.structures.base import Structure, check_beta, digest_of
 from dualstruct.structures.template import Template
 
@@ -271,7 +271,7 @@ class FactorGraph(Structure):
             rows = features
             if len(runs) > 1 and step and len(block.variables) > 1:
                 rows = features[begin : begin + length]
-            if sp.issparse(rows):
+            if is_sparse(rows):
                 offsets = rows.indptr.astype(np.int64)
                 ids = rows.indices.astype(np.int32)
                 parts.append((np.ascontiguousarray(rows.data), ids, offsets, step))
