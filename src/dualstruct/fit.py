@@ -224,7 +224,9 @@ def fit(
     except Exception as error:
         if rescue is not None:
             rescue(run.finish("error"))
-        if checkpoint is not None and not isinstance(error, OutputError):
+        # An old checkpoint is worth more than a run that learned nothing.
+        learned = bool(run.trace) or bool(run.iterate.w.array.any())
+        if checkpoint is not None and learned and not isinstance(error, OutputError):
             run.save(checkpoint)
         raise
 
