@@ -331,7 +331,7 @@ def test_a_template_with_an_error_names_line_and_column(files, tmp_path):
 def test_models_that_cannot_be_read_or_written_are_explained(files, tmp_path):
     good = (files / "ner.dstruct").read_bytes()
     for content, message in (
-        (b"no model", "not a dualstruct tagger file"),
+        (b"no model", "not a dualstruct model file"),
         (good[: len(good) // 3], "damaged"),
         (b"", "damaged"),
     ):
@@ -382,7 +382,7 @@ def test_mistaken_files_are_recognised(files, tmp_path):
     model = files / "ner.dstruct"
     assert "is a dualstruct model" in refusal("train", model, "--model", tmp_path / "m")
     assert "is a dualstruct model" in refusal("predict", model, model)
-    assert "not a dualstruct tagger file" in refusal("inspect", files / "train.txt")
+    assert "not a dualstruct model file" in refusal("inspect", files / "train.txt")
 
 
 def test_a_flipped_bit_in_a_model_is_noticed(files, tmp_path):

@@ -420,7 +420,7 @@ class AttributeFeatures:
     def select(self, keep: NDArray[np.uint8]) -> None: ...
 
 def prune_arcs(
-    tree: Tree, w: Weights, most_heads: int, threshold: float, keep_truth: bool
+    tree: Tree, w: Weights, most_heads: int, threshold: float, beta: float, keep_truth: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint16], int, int, int]: ...
 
 class SecondOrderTree(Structure):
@@ -470,6 +470,7 @@ class SecondOrderParts:
         single_root: bool = True,
         grandparents: bool = True,
         max_iterations: int = 1000,
+        relax: bool = False,
     ) -> tuple[NDArray[np.int32], float, float, bool, int]: ...
     def marginals(
         self,

@@ -42,6 +42,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 Threads = Annotated[int, typer.Option(min=1, help="Threads for inference.")]
 
 
+#: Headings in the help of train.
+TAGGERS = "Options of taggers"
+PARSERS = "Options of parsers"
+#: For taggers; parsers have one of their own.
+_DEFAULT_C = 0.1
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         from dualstruct import __version__
@@ -64,15 +71,24 @@ def train(
     train: Annotated[
         str,
         typer.Argument(
-            metavar="TRAIN", help="A column file (.txt, .gz, .xz); - is standard input."
+            metavar="TRAIN",
+            help="A column file, or CoNLL-U for trees (.gz, .xz too); - is standard input.",
         ),
     ],
     model: Annotated[Path, typer.Option("--model", help="Where to write the model.")],
+    task: Annotated[
+        str,
+        typer.Option(help="tag: labels; parse: trees; tag+parse: trees from words alone."),
+    ] = "tag",
     dev: Annotated[
         Path | None, typer.Option(help="Development data: keep the weights that do best on it.")
     ] = None,
     features: Annotated[
-        str, typer.Option(help="auto, a preset (chunking, pos, ner, ner-pos) or a template file.")
+        str,
+        typer.Option(
+            help="auto, a preset (chunking, pos, ner, ner-pos) or a template file.",
+            rich_help_panel=TAGGERS,
+        ),
     ] = "auto",
     loss: Annotated[
         str,
@@ -83,7 +99,13 @@ def train(
     solver: Annotated[
         str, typer.Option(help="auto, or one that takes the loss (docs/solvers.md lists them).")
     ] = "auto",
-    C: Annotated[float, typer.Option("-C", help="The weight of one sentence's loss.")] = 0.1,
+    C: Annotated[
+        float | None,
+        typer.Option(
+            "-C",
+            help="The weight of one sentence's loss; 0.1, for parsers 0.01.",
+        ),
+    ] = None,
     gap: Annotated[
         float | None, typer.Option(help="Stop at this certified gap; 0.01 is 1 %.")
     ] = None,
@@ -97,18 +119,73 @@ def train(
     hash_bits: Annotated[
         int | None, typer.Option(help="Hash features into 2^b weights, without a dictionary.")
     ] = None,
-    min_count: Annotated[int, typer.Option(help="Leave out features seen fewer times.")] = 1,
+    min_count: Annotated[
+        int, typer.Option(help="Leave out features seen fewer times.", rich_help_panel=TAGGERS)
+    ] = 1,
     constraints: Annotated[
-        str, typer.Option(help="auto, none, iob1, iob2, bilou or bioes: which labels may follow.")
+        str,
+        typer.Option(
+            help="auto, none, iob1, iob2, bilou or bioes: which labels may follow.",
+            rich_help_panel=TAGGERS,
+        ),
     ] = "auto",
     scheme: Annotated[
-        str | None, typer.Option(help="Learn in this label scheme, for instance bilou.")
+        str | None,
+        typer.Option(
+            help="Learn in this label scheme, for instance bilou.", rich_help_panel=TAGGERS
+        ),
     ] = None,
     label_column: LabelColumn = -1,
     columns: Columns = None,
     averaged: Annotated[
-        bool, typer.Option("--averaged", help="Keep the average of the weights over all steps.")
-    ] = False,
+        bool | None,
+        typer.Option(help="Keep the average of the weights over all steps (parsers do)."),
+    ] = None,
+    order: Annotated[
+        int,
+        typer.Option(
+            help="1: every arc by itself; 2: with neighbouring arcs, better and slower.",
+            rich_help_panel=PARSERS,
+        ),
+    ] = 1,
+    projective: Annotated[
+        str,
+        typer.Option(
+            help="auto, yes or no: whether arcs of trees may not cross.", rich_help_panel=PARSERS
+        ),
+    ] = "auto",
+    single_root: Annotated[
+        str,
+        typer.Option(
+            help="auto, yes or no: whether trees have one word under the root.",
+            rich_help_panel=PARSERS,
+        ),
+    ] = "auto",
+    lemma: Annotated[
+        bool, typer.Option(help="Let the parser look at lemmas.", rich_help_panel=PARSERS)
+    ] = True,
+    morphology: Annotated[
+        bool, typer.Option(help="Let the parser look at morphology.", rich_help_panel=PARSERS)
+    ] = True,
+    clusters: Annotated[
+        Path | None,
+        typer.Option(
+            help="Brown clusters for the parser: path, word, count.", rich_help_panel=PARSERS
+        ),
+    ] = None,
+    bad_trees: Annotated[
+        str,
+        typer.Option(
+            help="error or skip: what to do with sentences that are no trees.",
+            rich_help_panel=PARSERS,
+        ),
+    ] = "error",
+    folds: Annotated[
+        int,
+        typer.Option(
+            help="In how many parts tag+parse tags its training sentences.", rich_help_panel=PARSERS
+        ),
+    ] = 5,
     start: Annotated[
         Path | None, typer.Option("--start", help="Go on from this model instead of from zero.")
     ] = None,
@@ -118,44 +195,90 @@ def train(
     resume: Annotated[bool, typer.Option(help="Go on from the checkpoint.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Train a tagger on a column file.
+    """Train a tagger on a column file, or a parser on trees.
 
-    One token a line, columns separated by tabs or blanks, the label last, a blank line between
-    sentences. Ctrl-C stops training and keeps the best model so far.
+    Column files have one token a line, columns separated by tabs or blanks, the label last, a
+    blank line between sentences; trees come as CoNLL-U or CoNLL-X. Ctrl-C stops training and keeps
+    the best model so far.
     """
     from dualstruct.estimators import SequenceTagger
 
     started, cpu_started = time.perf_counter(), time.process_time()
-    _check_outputs([model, checkpoint], [train, dev, features, start])
+    _check_outputs([model, checkpoint], [train, dev, features, start, clusters])
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint, the file to go on from")
     if resume and checkpoint is not None and not checkpoint.exists():
         print(f"dualstruct: there is no {checkpoint} yet; starting anew", file=sys.stderr)
+    settings: dict[str, Any] = {
+        "loss": loss,
+        "beta": beta,
+        "gamma": gamma,
+        "solver": solver,
+        "gap": gap,
+        "passes": passes,
+        "seconds": seconds,
+        "patience": patience,
+        "seed": seed,
+        "threads": threads,
+        "verbose": sys.stderr.isatty(),
+        "checkpoint": checkpoint,
+        "resume": resume,
+    }
+    chosen = {"C": C, "averaged": averaged, "hash_bits": hash_bits}
+    settings |= {name: value for name, value in chosen.items() if value is not None}
+    for_taggers = {
+        "--features": features != "auto",
+        "--min-count": min_count != 1,
+        "--constraints": constraints != "auto",
+        "--scheme": scheme is not None,
+        "--label-column": label_column != -1,
+        "--columns": columns is not None,
+    }
+    for_parsers = {
+        "--order": order != 1,
+        "--projective": projective != "auto",
+        "--single-root": single_root != "auto",
+        "--no-lemma": not lemma,
+        "--no-morphology": not morphology,
+        "--clusters": clusters is not None,
+        "--bad-trees": bad_trees != "error",
+    }
+    if task in ("parse", "tag+parse"):
+        from dualstruct import cli_trees
+
+        _refuse(for_taggers, "--task tag")
+        report, result = cli_trees.train(
+            train,
+            dev,
+            start,
+            None if task == "parse" else folds,
+            {
+                **settings,
+                "projective": cli_trees.yes_or_no(projective, "--projective"),
+                "single_root": cli_trees.yes_or_no(single_root, "--single-root"),
+                "order": order,
+                "lemma": lemma,
+                "morphology": morphology,
+                "clusters": clusters,
+                "bad_trees": bad_trees,
+            },
+            model,
+        )
+        _finish(report, result, started, cpu_started, as_json)
+        return
+    if task != "tag":
+        raise InputError(f"--task is {task!r}; it is tag, parse or tag+parse")
+    _refuse(for_parsers, "--task parse")
     data = _read(train, label_column, columns)
     dev_data = None if dev is None else _read(str(dev), label_column, columns)
     read_seconds = time.perf_counter() - started
     tagger = SequenceTagger() if start is None else SequenceTagger.load(start)
     tagger.set_params(
+        **{"C": _DEFAULT_C, "averaged": False, "hash_bits": None, **settings},
         features=features,
-        averaged=averaged,
-        loss=loss,
-        beta=beta,
-        gamma=gamma,
-        solver=solver,
-        C=C,
-        gap=gap,
-        passes=passes,
-        seconds=seconds,
-        patience=patience,
         constraints=None if constraints == "none" else constraints,
         scheme=scheme,
-        hash_bits=hash_bits,
         min_count=min_count,
-        seed=seed,
-        threads=threads,
-        verbose=sys.stderr.isatty(),
-        checkpoint=checkpoint,
-        resume=resume,
     )
     learn = tagger.fit if start is None else tagger.partial_fit
     with _located(dev_data or data):
@@ -178,6 +301,23 @@ def train(
         "labels": len(tagger.classes_),
         "features": tagger.n_features_,
         "templates": str(getattr(tagger, "features_", features)),
+        "seconds_split": split,
+    }
+    _finish(report, result, started, cpu_started, as_json)
+
+
+def _refuse(options: dict[str, bool], task: str) -> None:
+    """Options that would do nothing are mistakes."""
+    for name, given in options.items():
+        if given:
+            raise InputError(f"{name} is for {task}")
+
+
+def _finish(
+    report: dict[str, Any], result: FitResult, started: float, cpu_started: float, as_json: bool
+) -> None:
+    """Say what training arrived at."""
+    report |= {
         "primal": result.primal,
         "dual": result.dual,
         "gap": result.gap,
@@ -188,7 +328,6 @@ def train(
         "cuts": result.cuts,
         "seconds": time.perf_counter() - started,
         "cpu_seconds": time.process_time() - cpu_started,
-        "seconds_split": split,
         "peak_memory_mb": _peak_memory_mb(),
         "stopped_by": result.stopped_by,
     }
@@ -202,13 +341,18 @@ def train(
 def predict(
     model: Model,
     file: Annotated[
-        str, typer.Argument(help="A column file, with or without labels; - is standard input.")
+        str,
+        typer.Argument(
+            help="A column file, with or without labels, or CoNLL-U for parsers; - is standard "
+            "input."
+        ),
     ] = "-",
     k_best: Annotated[
-        int | None, typer.Option(min=1, max=1000, help="The k best labellings of each sentence.")
+        int | None,
+        typer.Option(min=1, max=1000, help="The k best labellings or trees of each sentence."),
     ] = None,
     marginals: Annotated[
-        bool, typer.Option("--marginals", help="Add the probability of each label.")
+        bool, typer.Option("--marginals", help="Add the probability of each label or head.")
     ] = False,
     text: Annotated[
         bool, typer.Option("--text", help="Each line is a sentence, words separated by blanks.")
@@ -216,14 +360,21 @@ def predict(
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
-    """Label new sentences and print them as columns, the predicted label last.
+    """Label or parse new sentences.
 
-    A label column that the file already has is left out. With --k-best, each labelling follows a
-    line "# rank score".
+    A tagger prints columns, the predicted label last; a label column that the file already has is
+    left out. With --k-best, each labelling follows a line "# rank score". A parser prints CoNLL-U
+    with everything else kept; a tag+parse model also takes one token a line.
     """
-    from dualstruct.estimators import SequenceTagger
+    from dualstruct.estimators import SequenceTagger, load_model
 
-    tagger = SequenceTagger.load(model).set_params(threads=threads)
+    tagger = load_model(model)
+    if not isinstance(tagger, SequenceTagger):
+        from dualstruct import cli_trees
+
+        cli_trees.predict(tagger, file, text, k_best, marginals, threads, as_json)
+        return
+    tagger.set_params(threads=threads)
     sentences = _read_lines(file) if text else _read_unlabelled(file, tagger)
     if k_best is not None:
         outputs = tagger.predict_k_best(sentences, k_best)
@@ -288,13 +439,15 @@ def evaluate(
     distance.
     """
     from dualstruct import cli_trees
-    from dualstruct.estimators import SequenceTagger
+    from dualstruct.estimators import SequenceTagger, load_model
 
     if cli_trees.is_treebank(model):
-        trees = cli_trees.compare_files(model, test)
-        _write([json.dumps(cli_trees.scores_as_json(trees)) if as_json else trees.table()])
+        _write([cli_trees.compare_files(model, test, as_json)])
         return
-    tagger = SequenceTagger.load(model)
+    tagger = load_model(model)
+    if not isinstance(tagger, SequenceTagger):
+        _write([cli_trees.evaluate(tagger, test, threads, as_json)])
+        return
     tagger.set_params(threads=threads, unseen_labels=unseen_labels)
     data = _read(test, label_column, columns)
     with _located(data):
@@ -356,10 +509,15 @@ def inspect(
     top: Annotated[int, typer.Option(min=1, help="How many weights to show.")] = 15,
     as_json: Json = False,
 ) -> None:
-    """Show what a model has learned: its strongest weights and transitions."""
-    from dualstruct.estimators import SequenceTagger
+    """Show what a model has learned: its strongest weights and transitions, if it is a tagger."""
+    from dualstruct.estimators import SequenceTagger, load_model
 
-    tagger = SequenceTagger.load(model)
+    tagger = load_model(model)
+    if not isinstance(tagger, SequenceTagger):
+        from dualstruct import cli_trees
+
+        _write([cli_trees.inspect(tagger, as_json)])
+        return
     table = tagger.weights_
     strongest = table.strongest(top, label)
     transitions = table.transitions(top)
@@ -395,7 +553,7 @@ def inspect(
 
 @app.command()
 def demo() -> None:
-    """Train on the corpus that comes with dualstruct, and tag a few new sentences."""
+    """Train on the corpus that comes with dualstruct, and tag and parse new sentences."""
     from dualstruct.demo import run_demo
 
     run_demo()
@@ -434,8 +592,8 @@ def _read(path: str, label_column: int, columns: str | None) -> ColumnFile:
 
 
 _CONLLU = (
-    "{name}: this looks like CoNLL-U; take the columns you need with --columns and --label-column "
-    "from a file without comments, for instance --columns 1 --label-column 3"
+    "{name}: this looks like CoNLL-U; --task parse and --task tag+parse learn its trees, and "
+    "taggers take columns from a file without comments, for instance --columns 1 --label-column 3"
 )
 
 
@@ -524,7 +682,8 @@ def _print_training(report: dict[str, Any], result: FitResult) -> None:
     split = report["seconds_split"]
     print(
         f"{report['sentences']:,} sentences, {report['tokens']:,} tokens, "
-        f"{report['labels']:,} labels, {report['features']:,} features ({report['templates']})"
+        f"{report['labels']:,} labels, "
+        + (report.get("trees") or f"{report['features']:,} features ({report['templates']})")
     )
     print(result)
     print(

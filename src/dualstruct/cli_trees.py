@@ -1,18 +1,48 @@
-"""What the command ``dualstruct`` does with trees: score them and draw them."""
+"""What the command ``dualstruct`` does with trees: learn, predict, score and draw them."""
 
 from __future__ import annotations
 
+import json
 import shutil
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from dualstruct.drawing import draw_tree, tree_svg
 from dualstruct.errors import InputError
-from dualstruct.files.conllu import ConlluSentence, Treebank, looks_like_conllu, read_conllu
-from dualstruct.files.opening import read_bytes
+from dualstruct.estimators import (
+    DependencyParser,
+    ParsingPipeline,
+    PipelineScores,
+    SequenceTagger,
+)
+from dualstruct.files.conllu import (
+    ConlluSentence,
+    Treebank,
+    blocks,
+    looks_like_conllu,
+    read_conllu,
+    treebanks_of,
+)
+from dualstruct.files.opening import name_of, read_bytes, read_pieces, read_text
 from dualstruct.files.writing import replace_file
+from dualstruct.fit import FitResult
 from dualstruct.metrics import TreeScores, evaluate_trees
+
+Parser = DependencyParser | ParsingPipeline
+
+
+def yes_or_no(value: str, option: str) -> bool | str:
+    choices: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
+    if value not in choices:
+        raise InputError(f"{option} is {value!r}; it is auto, yes or no")
+    return choices[value]
 
 
 def is_treebank(path: str | Path) -> bool:
@@ -23,13 +53,256 @@ def is_treebank(path: str | Path) -> bool:
     return Path(path).is_file() and looks_like_conllu(read_bytes(path))
 
 
-def compare_files(gold: str | Path, predicted: str | Path) -> TreeScores:
+def train(
+    file: str,
+    dev: Path | None,
+    start: Path | None,
+    folds: int | None,
+    settings: dict[str, Any],
+    target: Path,
+) -> tuple[dict[str, Any], FitResult]:
+    """Train a parser, or with ``folds`` taggers and a parser, and write the model."""
+    if folds is not None and start is not None:
+        raise InputError("--start goes on from a tagger or a parser, not from a tag+parse model")
+    started = time.perf_counter()
+    treebank = read_conllu(file)
+    held_out = None if dev is None else read_conllu(dev)
+    split = {"read": time.perf_counter() - started}
+    model: Parser
+    parser = DependencyParser() if start is None else DependencyParser.load(start)
+    parser.set_params(**settings)
+    started = time.perf_counter()
+    with _warnings_shown():
+        if folds is not None:
+            shared = {name: settings[name] for name in ("seed", "threads", "verbose")}
+            tagger = SequenceTagger(**shared, unseen_labels="count")
+            model = ParsingPipeline(
+                folds=folds, tagger=tagger, parser=parser, verbose=settings["verbose"]
+            )
+            model.fit(treebank, dev=held_out)
+            parser = model.parser_
+            split["taggers"] = time.perf_counter() - started - parser.result_.seconds
+        else:
+            model = parser
+            learn = parser.fit if start is None else parser.partial_fit
+            learn(treebank, dev=held_out)
+    split["train"] = parser.result_.seconds
+    model.save(target)
+    report = {
+        "model": str(target),
+        "sentences": len(treebank),
+        "tokens": len(treebank.heads),
+        "labels": len(parser.classes_),
+        "trees": _describe(parser),
+        "projective": parser.projective_,
+        "single_root": parser.single_root_,
+        "lifted": parser.lifted_,
+        "skipped": parser.skipped_,
+        "seconds_split": split,
+    }
+    return report, parser.result_
+
+
+def _describe(parser: DependencyParser) -> str:
+    arcs = "projective" if parser.projective_ else "non-projective"
+    roots = "one root" if parser.single_root_ else "any number of roots"
+    pairs = ", second order" if parser.order == 2 else ""
+    return f"{arcs} trees with {roots}{pairs}"
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        print(f"dualstruct: {warning.message}", file=sys.stderr)
+
+
+def predict(
+    model: Parser,
+    file: str,
+    text: bool,
+    k_best: int | None,
+    marginals: bool,
+    threads: int,
+    as_json: bool,
+) -> None:
+    """Parse a file, a few sentences at a time, and print CoNLL-U or JSON."""
+    if k_best is not None and marginals:
+        raise InputError("--k-best and --marginals cannot be printed together")
+    parser = model if isinstance(model, DependencyParser) else model.parser_
+    parser.set_params(threads=threads)
+    if isinstance(model, ParsingPipeline):
+        for tagger in model.taggers_.values():
+            tagger.set_params(threads=threads)
+    rows: list[dict[str, Any]] = []
+    for treebank in _read_any(file, text, raw_words=isinstance(model, ParsingPipeline)):
+        tagged = model.tag(treebank) if isinstance(model, ParsingPipeline) else treebank
+        if as_json:
+            rows += _json_rows(parser, tagged, k_best, marginals)
+        else:
+            sys.stdout.buffer.write(_conllu(parser, tagged, k_best, marginals))
+            sys.stdout.buffer.flush()
+    if as_json:
+        print(json.dumps({"sentences": rows}, ensure_ascii=False))
+
+
+def _read_any(file: str, text: bool, raw_words: bool) -> Iterator[Treebank]:
+    """Sentences from CoNLL-U, or for a pipeline from one token a line or one sentence a line."""
+    name = name_of(file)
+    if text:
+        if not raw_words:
+            raise InputError("--text needs a tag+parse model: a parser alone wants tags, too")
+        lines = [line.split() for line in read_text(file).splitlines() if line.strip()]
+        yield Treebank.from_columns(lines, name=name)
+        return
+    pieces = read_pieces(file)
+    beginning = b""
+    for piece in pieces:  # until there is a whole row to look at
+        beginning += piece
+        if any(row.strip() and row[:1] != b"#" for row in beginning.split(b"\n")[:-1]):
+            break
+    everything = chain([beginning], pieces)
+    if looks_like_conllu(beginning) or not raw_words:
+        yield from treebanks_of(everything, name)
+    else:
+        for block, before in blocks(everything):
+            yield Treebank.from_columns(_first_cells(block, name, before), name=name)
+
+
+def _first_cells(block: bytes, name: str, before: int) -> list[list[str]]:
+    """The words of a column file: the first cell of each line."""
+    sentences: list[list[str]] = [[]]
+    for number, line in enumerate(block.split(b"\n"), before + 1):
+        cells = line.split(b"\t") if b"\t" in line else line.split()
+        try:
+            word = cells[0].strip().decode("utf-8-sig") if cells else ""
+        except UnicodeDecodeError:
+            raise InputError(f"{name}, line {number}: this is not UTF-8 text") from None
+        if word:
+            sentences[-1].append(word)
+        elif line.strip():
+            raise InputError(f"{name}, line {number}: column 1 is empty")
+        else:
+            sentences.append([])
+    return [words for words in sentences if words]
+
+
+def _conllu(
+    parser: DependencyParser, treebank: Treebank, k_best: int | None, marginals: bool
+) -> bytes:
+    if k_best is not None:
+        lines = []
+        for trees in parser.predict_k_best(treebank, k_best):
+            for rank, (score, sentence) in enumerate(trees, 1):
+                sentence.comments.append(f"# rank = {rank}")
+                sentence.comments.append(f"# score = {score:.6f}")
+                lines.append(str(sentence))
+        return "".join(lines).encode()
+    parsed = parser.predict(treebank)
+    if marginals:
+        cells = []
+        for i, probabilities in enumerate(_head_probabilities(parser, treebank, parsed)):
+            old = treebank.misc[i]
+            new = (f"HeadProbability={p:.4f}" for p in probabilities)
+            cells.append([b if a == "_" else f"{a}|{b}" for a, b in zip(old, new, strict=True)])
+        parsed = parsed.replace(misc=cells)
+    return bytes(parsed)
+
+
+def _head_probabilities(
+    parser: DependencyParser, treebank: Treebank, parsed: Treebank
+) -> list[list[float]]:
+    """How probable each predicted head is."""
+    found = []
+    for sentence, table in zip(parsed, parser.predict_marginals(treebank), strict=True):
+        found.append(
+            [round(float(row[h]), 6) for row, h in zip(table, sentence.heads, strict=True)]
+        )
+    return found
+
+
+def _json_rows(
+    parser: DependencyParser, treebank: Treebank, k_best: int | None, marginals: bool
+) -> list[dict[str, Any]]:
+    parsed = parser.predict(treebank)
+    rows = [
+        {
+            "tokens": sentence.forms,
+            "upos": sentence.upos,
+            "heads": sentence.heads,
+            "relations": sentence.relations,
+        }
+        for sentence in parsed
+    ]
+    if marginals:
+        for row, numbers in zip(rows, _head_probabilities(parser, treebank, parsed), strict=True):
+            row["marginals"] = numbers
+    if k_best is not None:
+        for row, trees in zip(rows, parser.predict_k_best(treebank, k_best), strict=True):
+            row["k_best"] = [
+                {"score": score, "heads": tree.heads, "relations": tree.relations}
+                for score, tree in trees
+            ]
+    return rows
+
+
+def evaluate(model: Parser, test: str, threads: int, as_json: bool) -> str:
+    """The scores of a model on a file with trees."""
+    treebank = read_conllu(test)
+    parser = model if isinstance(model, DependencyParser) else model.parser_
+    parser.set_params(threads=threads)
+    started = time.perf_counter()
+    model.predict(treebank)
+    seconds = time.perf_counter() - started
+    scores = model.evaluate(treebank)
+    speed = len(treebank.heads) / seconds
+    if not as_json:
+        return f"{scores.table()}\n\n{speed:,.0f} tokens a second, features included"
+    trees = scores.trees if isinstance(scores, PipelineScores) else scores
+    report = {**_scores_as_json(trees), "tokens_per_second": speed, "seconds": seconds}
+    if isinstance(scores, PipelineScores):
+        report["tags"] = scores.tags
+    return json.dumps(report)
+
+
+def compare_files(gold: str | Path, predicted: str | Path, as_json: bool) -> str:
     """The scores of the trees in one file against those in another one."""
-    return evaluate_trees(read_conllu(gold), read_conllu(predicted))
+    scores = evaluate_trees(read_conllu(gold), read_conllu(predicted))
+    return json.dumps(_scores_as_json(scores)) if as_json else scores.table()
 
 
-def scores_as_json(scores: TreeScores) -> dict[str, Any]:
+def _scores_as_json(scores: TreeScores) -> dict[str, Any]:
     return {**asdict(scores), "without_punctuation": scores.without_punctuation._asdict()}
+
+
+def inspect(model: Parser, as_json: bool) -> str:
+    """What a parser or pipeline is made of and how its training ended."""
+    parser = model if isinstance(model, DependencyParser) else model.parser_
+    facts = {
+        "relations": parser.classes_.tolist(),
+        "projective": parser.projective_,
+        "single_root": parser.single_root_,
+        "looks_at": list(parser.sources_),
+        "training": {k: v for k, v in parser.result_.summary().items() if k != "trace"},
+    }
+    taggers = model.taggers_ if isinstance(model, ParsingPipeline) else {}
+    if taggers:
+        facts["taggers"] = {name: tagger.classes_.tolist() for name, tagger in taggers.items()}
+    if as_json:
+        return json.dumps(facts, ensure_ascii=False)
+    lines = [
+        f"{name.upper()} tagger: {len(tagger.classes_):,} labels, {tagger.n_features_:,} features; "
+        f"{tagger.result_}"
+        for name, tagger in taggers.items()
+    ]
+    lines += [
+        f"parser: {len(parser.classes_):,} relations, {_describe(parser)}; {parser.result_}",
+        f"it looks at {', '.join(parser.sources_)}",
+        f"relations: {', '.join(parser.classes_)}",
+    ]
+    return "\n".join(lines)
 
 
 def draw_file(
@@ -53,14 +326,11 @@ def draw_file(
     for i in chosen:
         _check_heads(treebank, i)
         one = treebank[i]
-        lines += [f"# {one.sent_id or i + 1}", "", drawing(one, columns), ""]
+        drawing = draw_tree(one.forms, one.heads, _labels(one), width=columns)
+        lines += [f"# {one.sent_id or i + 1}", "", drawing, ""]
     if len(chosen) < len(treebank) and sentence is None:
         lines.append(f"… {len(treebank) - len(chosen):,} more; --sentence or --most shows them")
     return lines
-
-
-def drawing(sentence: ConlluSentence, width: int) -> str:
-    return draw_tree(sentence.forms, sentence.heads, _labels(sentence), width=width)
 
 
 def _labels(sentence: ConlluSentence) -> list[str]:

@@ -14,7 +14,7 @@ from dualstruct.errors import InputError, NotFittedError
 from dualstruct.estimators.params import Parameters, pack_solver, unpack_solver
 from dualstruct.files.arrays import read_arrays, write_arrays
 from dualstruct.fit import Callback, FitResult, Stopping, fit
-from dualstruct.losses import Loss, SoftmaxMargin, find_loss
+from dualstruct.losses import Loss, find_loss
 from dualstruct.problem import Problem
 from dualstruct.progress import ProgressLine
 from dualstruct.solvers import Averaged, Solver, find_solver
@@ -45,11 +45,11 @@ class Estimator(Parameters, Generic[ModelT]):
     model_format: ClassVar[str]
     #: Parameters that belong to a run, not to the model.
     of_the_run: ClassVar[tuple[str, ...]] = ("checkpoint", "resume", "verbose")
-    #: What ``solver="auto"`` takes for a loss where it is not the choice of docs/solvers.md.
-    auto_solvers: ClassVar[dict[str, Solver]] = {}
     #: The gap and the passes that training ends at when it is told nothing about stopping.
     default_gap: ClassVar[float | None] = None
     default_passes: ClassVar[int] = 10
+    #: What ``solver="auto"`` takes for a loss where it is not the choice of docs/solvers.md.
+    auto_solvers: ClassVar[dict[str, Solver]] = {}
 
     loss: str | Loss
     beta: float | None
@@ -75,10 +75,9 @@ class Estimator(Parameters, Generic[ModelT]):
         stopping = Stopping(self.gap, self.passes, self.seconds, self.patience)
         return self._find_solver(self.solver), stopping
 
-    def _find_solver(self, wanted: str | Solver) -> Solver:
+    def _find_solver(self, name: str | Solver) -> Solver:
         loss = find_loss(self.loss, self.beta, self.gamma).name
-        if wanted == "auto":
-            wanted = self.auto_solvers.get(loss, "auto")
+        wanted = self.auto_solvers.get(loss, "auto") if name == "auto" else name
         solver = find_solver(wanted, loss)
         return Averaged(solver) if self.averaged else solver
 
@@ -94,8 +93,8 @@ class Estimator(Parameters, Generic[ModelT]):
         """Train as the parameters say; ``rescue`` gets what was learned if an exception ends it."""
         solver, stopping = self._settings()
         loss = find_loss(self.loss, self.beta, self.gamma)
-        if self.solver == "auto" and isinstance(loss, SoftmaxMargin) and not structure.has_parts:
-            solver = self._find_solver("lbfgs")  # the quickest needs parts
+        if solver.name == "eg" and self.solver == "auto" and not structure.has_parts:
+            solver = self._find_solver("lbfgs")
         problem = Problem(structure, loss, self.C, center=center, threads=self.threads)
         if judge is None and stopping.gap is stopping.passes is stopping.seconds is None:
             stopping = Stopping(self.default_gap, self.default_passes, patience=self.patience)

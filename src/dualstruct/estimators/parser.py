@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,6 +17,7 @@ from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator
 from dualstruct.estimators.labels import Labels
 from dualstruct.estimators.tree_model import (
+    SecondOrder,
     TreeModel,
     TreeShape,
     check_sources,
@@ -25,10 +26,13 @@ from dualstruct.estimators.tree_model import (
 )
 from dualstruct.features.clusters import read_clusters
 from dualstruct.files.conllu import ConlluSentence, Treebank
-from dualstruct.fit import Callback, Stopping
+from dualstruct.fit import Callback, Stopping, fit
 from dualstruct.metrics import TreeScores, attachment, evaluate_trees
+from dualstruct.problem import Problem
 from dualstruct.solvers import DCA, DCD, Solver
 from dualstruct.structures import Tree
+from dualstruct.structures.base import check_beta
+from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree
 from dualstruct.structures.tree import MAX_WORDS
 
 if TYPE_CHECKING:
@@ -36,6 +40,10 @@ if TYPE_CHECKING:
 
 #: The share of crossing arcs from which on trees count as non-projective.
 CROSSING = 0.01
+#: The first-order models that prune for order 2: how they are trained, by what their scores are
+#: multiplied (those of margin losses are small), and how probable an arc must be beside the best.
+PRUNER_C, PRUNER_PASSES, PRUNER_FOLDS = 0.01, 3, 2
+SHARPNESS, THRESHOLD = 3.0, 0.005
 
 Sentences = Treebank | Sequence[ConlluSentence] | Sequence[Sequence[str]]
 
@@ -54,6 +62,15 @@ class DependencyParser(Estimator[TreeModel]):
         Training arcs that cross are then lifted until they no longer do.
     single_root : bool or "auto"
         Whether exactly one word hangs from the root; "auto" if it is so in all training trees.
+    order : {1, 2}
+        1 scores every arc by itself; 2 also looks at neighbouring modifiers of a head, and at the
+        head's head. It is better and takes several times as long. A first-order model then
+        leaves out improbable arcs first.
+    grandparents : bool
+        Whether order 2 looks at the head's head. Without, projective trees are found exactly;
+        with it, most are, and proven to be.
+    most_heads : int
+        How many heads order 2 leaves a word to choose from.
     lemma, morphology : bool
         Whether features look at LEMMA and FEATS, where the treebank has them. They always look
         at FORM, UPOS and XPOS.
@@ -80,9 +97,10 @@ class DependencyParser(Estimator[TreeModel]):
         ``dev`` until the score has not improved for ``patience`` passes.
     patience : int
         Passes without a better development score.
-    hash_bits : int
+    hash_bits : int, optional
         Features are hashed into 2**hash_bits rows of 16 weights, and a sixteenth as many rows
-        with a weight for each relation: 20 takes 64 MB and some more.
+        with a weight for each relation: 20 takes 64 MB and some more. By default it grows with
+        the training data, from 16 to 20.
     label_cost : float
         The cost of a wrong relation at the right head; a wrong head costs 1.
     bad_trees : {"error", "skip"}
@@ -112,7 +130,9 @@ class DependencyParser(Estimator[TreeModel]):
     projective_, single_root_ : bool
         What "auto" came to.
     lifted_, skipped_ : int
-        How many training arcs were lifted, and how many sentences left out.
+        How many training arcs were lifted, and how many sentences left out, by the last fit.
+    pruning_recall_ : float
+        The share of true training arcs that the first-order model kept for order 2.
 
     Examples
     --------
@@ -139,6 +159,9 @@ class DependencyParser(Estimator[TreeModel]):
         self,
         projective: bool | str = "auto",
         single_root: bool | str = "auto",
+        order: int = 1,
+        grandparents: bool = True,
+        most_heads: int = 10,
         lemma: bool = True,
         morphology: bool = True,
         clusters: str | Path | None = None,
@@ -152,7 +175,7 @@ class DependencyParser(Estimator[TreeModel]):
         passes: int | None = None,
         seconds: float | None = None,
         patience: int = 5,
-        hash_bits: int = 20,
+        hash_bits: int | None = None,
         label_cost: float = 0.5,
         bad_trees: str = "error",
         minimum_risk: float | None = None,
@@ -164,6 +187,9 @@ class DependencyParser(Estimator[TreeModel]):
     ) -> None:
         self.projective = projective
         self.single_root = single_root
+        self.order = order
+        self.grandparents = grandparents
+        self.most_heads = most_heads
         self.lemma = lemma
         self.morphology = morphology
         self.clusters = clusters
@@ -240,9 +266,13 @@ class DependencyParser(Estimator[TreeModel]):
         for name in ("projective", "single_root"):
             if getattr(self, name) not in (True, False, "auto"):
                 raise InputError(f"{name} is {getattr(self, name)!r}, not True, False or 'auto'")
+        if self.order not in (1, 2):
+            raise InputError(f"order is {self.order}; it is 1 or 2")
+        if self.most_heads < 1:
+            raise InputError(f"most_heads is {self.most_heads}; it must be at least 1")
         if self.bad_trees not in ("error", "skip"):
             raise InputError(f"bad_trees is {self.bad_trees!r}, not error or skip")
-        if not 8 <= self.hash_bits <= 28:
+        if self.hash_bits is not None and not 8 <= self.hash_bits <= 28:
             raise InputError(f"hash_bits is {self.hash_bits}; it must be 8 to 28")
         return super()._settings()
 
@@ -263,14 +293,16 @@ class DependencyParser(Estimator[TreeModel]):
         return treebank
 
     def _shape(self, treebank: Treebank) -> TreeShape:
-        crossing = int(treebank.crossing_arcs().sum()) / len(treebank.heads)
+        words = len(treebank.heads)
+        crossing = int(treebank.crossing_arcs().sum()) / words
+        bits = self.hash_bits or min(max(words.bit_length() + 4, 16), 20)
         return TreeShape(
             projective=crossing < CROSSING if self.projective == "auto" else bool(self.projective),
             single_root=not treebank.faults(single_root=True)
             if self.single_root == "auto"
             else bool(self.single_root),
-            line_bits=self.hash_bits,
-            label_bits=max(self.hash_bits - 4, 4),
+            line_bits=bits,
+            label_bits=bits - 4,
             label_cost=self.label_cost,
         )
 
@@ -286,40 +318,94 @@ class DependencyParser(Estimator[TreeModel]):
     ) -> Self:
         started = time.perf_counter()
         shape = self._shape(treebank) if old is None else old.shape
-        tree = make_tree(
-            _short_enough(treebank),
-            sources,
-            clusters,
-            len(labels),
-            shape,
-            None if old is None else old.between,
-            treebank.heads,
-            labels.encode(treebank.relations, treebank.sentences),
-        )
-        center = None if old is None else old.grown_weights(tree)
+        relations = labels.encode(treebank.relations, treebank.sentences)
+
+        def first_order(chosen: NDArray[np.int64] | None, between: list[str] | None) -> Tree:
+            """Some of the sentences, arc by arc."""
+            part = treebank if chosen is None else treebank.select(chosen)
+            numbers = relations
+            if chosen is not None:
+                numbers = labels.encode(part.relations, part.sentences)
+            return make_tree(
+                part, sources, clusters, len(labels), shape, between, part.heads, numbers
+            )
+
+        _short_enough(treebank)
+        tree = first_order(None, None if old is None else old.between)
         self.lifted_ = tree.lifted
+        structure: Tree | SecondOrderTree = tree
+        second = old.second if old is not None else self._second_order(shape)
+        center = pruner = None
+        if old is not None:
+            values, pruner = old.grown_weights(tree)
+        if second is not None:
+            if pruner is None:
+                pruner = second.sharpened(tree, self._quick_weights(tree))
+                arcs = self._jackknifed_arcs(second, tree, first_order)
+            else:
+                arcs = second.prune(tree, pruner, keep_truth=True)
+            self.pruning_recall_ = arcs.recall
+            structure = second.structure(tree, arcs)
+        if old is not None:
+            center = structure.new_weights(values)
 
         def model(w: _core.Weights) -> TreeModel:
-            return TreeModel(labels, sources, clusters, tree.between, shape, w)
+            return TreeModel(labels, sources, clusters, tree.between, shape, second, pruner, w)
 
         judge = None
         if dev is not None:
-            judge = self._judge(model(tree.new_weights()), as_treebank(dev))
+            judge = self._judge(model(structure.new_weights()), as_treebank(dev))
         self.feature_seconds_ = time.perf_counter() - started
-        result = self._optimise(tree, center, judge, "LAS", callbacks)
+        result = self._optimise(structure, center, judge, "LAS", callbacks)
         self._model = model(result.w)
         self.result_ = result
         return self
+
+    def _second_order(self, shape: TreeShape) -> SecondOrder | None:
+        if self.order == 1:
+            return None
+        return SecondOrder(
+            self.grandparents, shape.line_bits - 2, self.most_heads, THRESHOLD, SHARPNESS
+        )
+
+    def _quick_weights(self, tree: Tree) -> _core.Weights:
+        """A first-order model that is good enough to prune."""
+        problem = Problem(tree, "squared_hinge", PRUNER_C, threads=self.threads)
+        solver = self.auto_solvers["squared_hinge"]
+        result = fit(problem, solver, Stopping(passes=PRUNER_PASSES), seed=self.seed)
+        if result.stopped_by == "interrupt":  # there is nothing yet that could be kept
+            raise KeyboardInterrupt
+        return result.w
+
+    def _jackknifed_arcs(
+        self,
+        second: SecondOrder,
+        tree: Tree,
+        first_order: Callable[[NDArray[np.int64], list[str]], Tree],
+    ) -> PrunedArcs:
+        """Arcs pruned by models that have not seen the sentence, as they will be in new text."""
+        everything = np.arange(len(tree))
+        folds = min(PRUNER_FOLDS, len(tree))
+        if folds < 2:
+            w = second.sharpened(tree, self._quick_weights(tree))
+            return second.prune(tree, w, keep_truth=True)
+        parts = []
+        for fold in range(folds):
+            others = first_order(everything[everything % folds != fold], tree.between)
+            w = second.sharpened(others, self._quick_weights(others))
+            mine = first_order(everything[everything % folds == fold], tree.between)
+            parts.append(second.prune(mine, w, keep_truth=True))
+        return interleaved(parts)
 
     def _judge(self, model: TreeModel, dev: Treebank) -> Callable[[_core.Weights], float]:
         """LAS of some weights on development data."""
         dev.check_trees()
         check_sources(dev, model.sources)
-        tree = model.tree(_short_enough(dev))
+        structure = model.structure(_short_enough(dev))
         relations, _ = model.labels.encode_any(dev.relations, dev.sentences)
 
         def judge(w: _core.Weights) -> float:
-            heads, labels = tree.split(tree.decode_all(w, threads=self.threads))
+            heads, labels = structure.split(structure.decode_all(w, threads=self.threads))
             return attachment(dev.heads, relations, heads, labels).las
 
         return judge
@@ -332,6 +418,11 @@ class DependencyParser(Estimator[TreeModel]):
     def classes_(self) -> NDArray[np.str_]:
         """The relations."""
         return np.array(self._trained().labels.names)
+
+    @property
+    def sources_(self) -> tuple[str, ...]:
+        """What the features look at, besides clusters."""
+        return self._trained().sources
 
     @property
     def projective_(self) -> bool:
@@ -351,16 +442,19 @@ class DependencyParser(Estimator[TreeModel]):
         X : Treebank, list of sentences, or lists of words
             With the columns that the parser was trained with.
         """
-        treebank, model, tree = self._structure(X)
+        treebank, model, structure = self._structure(X)
         if self.minimum_risk is not None:
-            heads, labels = _minimum_risk(tree, model, self.minimum_risk)
+            heads, labels = _minimum_risk(structure, model, self.minimum_risk)
         else:
-            heads, labels = tree.split(tree.decode_all(model.w, threads=self.threads))
+            outputs = structure.decode_all(model.w, threads=self.threads)
+            heads, labels = structure.split(outputs)
         return _with_arcs(treebank, model.labels, heads, labels)
 
     def predict_k_best(self, X: Sentences, k: int = 5) -> list[list[tuple[float, ConlluSentence]]]:
-        """The k best trees of each sentence with their scores, best first."""
+        """The k best trees of each sentence with their scores, best first; for order 1."""
         treebank, model, tree = self._structure(X)
+        if isinstance(tree, SecondOrderTree):
+            raise InputError("the k best trees need a parser of order 1; this one has order 2")
         names = model.labels.names
         found = []
         for i, sentence in enumerate(treebank):
@@ -376,16 +470,17 @@ class DependencyParser(Estimator[TreeModel]):
     def predict_marginals(self, X: Sentences, beta: float = 1.0) -> list[NDArray[np.float32]]:
         """The probability of each head: for each sentence [words, words + 1], column 0 the root.
 
-        They are those of p(tree) ∝ exp β·score; margin losses do not calibrate them.
+        They are those of p(tree) ∝ exp β·score, for order 2 as loopy belief propagation estimates
+        them; margin losses do not calibrate them.
         """
-        _, model, tree = self._structure(X)
-        return [tree.expectation(model.w, i, beta).arcs[:, 1:].T for i in range(len(tree))]
+        _, model, structure = self._structure(X)
+        return [arcs[:, 1:].T for arcs in _arc_marginals(structure, model.w, beta)]
 
-    def _structure(self, X: Sentences) -> tuple[Treebank, TreeModel, Tree]:
+    def _structure(self, X: Sentences) -> tuple[Treebank, TreeModel, Tree | SecondOrderTree]:
         model = self._trained()
         treebank = as_treebank(X)
         check_sources(treebank, model.sources)
-        return treebank, model, model.tree(_short_enough(treebank))
+        return treebank, model, model.structure(_short_enough(treebank))
 
     def evaluate(self, X: Treebank | Sequence[ConlluSentence]) -> TreeScores:
         """UAS, LAS and their kin of the predictions, against the trees that X has."""
@@ -426,17 +521,55 @@ def _with_arcs(
     return treebank.replace(heads=heads, relations=(numbers, labels.names))
 
 
+def _arc_marginals(
+    structure: Tree | SecondOrderTree, w: _core.Weights, beta: float
+) -> Iterator[NDArray[np.float32]]:
+    """p(head → modifier) of each sentence: [words + 1, words + 1]."""
+    if isinstance(structure, Tree):
+        for i in range(len(structure)):
+            yield structure.expectation(w, i, beta).arcs
+    else:
+        check_beta(beta)
+        sharp = structure.new_weights(w.array * np.float32(beta))
+        for i in range(len(structure)):
+            yield structure.marginals(sharp, i).arcs
+
+
 def _minimum_risk(
-    tree: Tree, model: TreeModel, beta: float
+    structure: Tree | SecondOrderTree, model: TreeModel, beta: float
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Trees of the most probable arcs, and the most probable relation of each of them."""
+    tree = structure if isinstance(structure, Tree) else structure.first
+    # A relation depends on its arc alone, whatever the order.
+    w = model.arc_weights()[1]
     heads = np.zeros(int(tree.sentences[-1]), dtype=np.int32)
     labels = np.zeros_like(heads)
     shape = model.shape
-    for i in range(len(tree)):
-        found = tree.expectation(model.w, i, beta)
-        best = _core.tree_minimum_risk(found.arcs, shape.projective, shape.single_root)[1:]
+    for i, arcs in enumerate(_arc_marginals(structure, model.w, beta)):
+        best = _core.tree_minimum_risk(arcs, shape.projective, shape.single_root)[1:]
         here = slice(int(tree.sentences[i]), int(tree.sentences[i + 1]))
         heads[here] = best
-        labels[here] = found.labels[best, np.arange(1, len(best) + 1)].argmax(axis=1)
+        relations = tree.expectation(w, i, beta).labels[best, np.arange(1, len(best) + 1)]
+        labels[here] = relations.argmax(axis=1)
     return heads, labels
+
+
+def interleaved(parts: Sequence[PrunedArcs]) -> PrunedArcs:
+    """The arcs of all sentences, where part k holds sentences k, k + n, k + 2n … of n parts."""
+    sentences = sum(len(part.offsets) - 1 for part in parts)
+    heads, modifiers, counts = [], [], []
+    for i in range(sentences):
+        part = parts[i % len(parts)]
+        begin, end = part.offsets[i // len(parts) : i // len(parts) + 2]
+        heads.append(part.heads[begin:end])
+        modifiers.append(part.modifiers[begin:end])
+        counts.append(end - begin)
+    words = sum(part.words for part in parts)
+    found = sum((part.recall or 0.0) * part.words for part in parts)
+    return PrunedArcs(
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        np.concatenate(heads),
+        np.concatenate(modifiers),
+        words,
+        found / max(words, 1),
+    )

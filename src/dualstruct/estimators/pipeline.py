@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,8 +130,9 @@ class ParsingPipeline(Parameters):
         taggers = {name: self._tagger() for name in columns}
         for name, tagger in taggers.items():
             judged = None if held_out is None else (held_out.forms, getattr(held_out, name))
-            tagger.fit(treebank.forms, getattr(treebank, name), dev=judged)
+            self._learn(tagger, treebank, name, judged, f"a tagger for {name.upper()}")
         jackknifed = treebank.replace(**{name: self._jackknife(treebank, name) for name in columns})
+        self._say("the parser")
         parser.set_params(verbose=self.verbose)
         tagged_dev = None if held_out is None else _tag(taggers, held_out)
         parser.fit(jackknifed, dev=tagged_dev, callbacks=callbacks)
@@ -156,6 +158,19 @@ class ParsingPipeline(Parameters):
         given = (self.tagger or SequenceTagger(unseen_labels="count")).get_params()
         return SequenceTagger(**given).set_params(verbose=self.verbose)
 
+    def _learn(
+        self, tagger: SequenceTagger, treebank: Treebank, name: str, dev: Any, what: str
+    ) -> SequenceTagger:
+        self._say(what)
+        tagger.fit(treebank.forms, getattr(treebank, name), dev=dev)
+        if tagger.result_.stopped_by == "interrupt":  # there is no parser yet that could be kept
+            raise KeyboardInterrupt
+        return tagger
+
+    def _say(self, what: str) -> None:
+        if self.verbose:
+            print(f"training {what} …", file=sys.stderr)
+
     def _jackknife(self, treebank: Treebank, name: str) -> list[list[str]]:
         """The tags that taggers trained on the other folds give each sentence."""
         tags: list[list[str]] = [[] for _ in range(len(treebank))]
@@ -163,7 +178,8 @@ class ParsingPipeline(Parameters):
         for fold in range(self.folds):
             mine = everything[everything % self.folds == fold]
             others = treebank.select(everything[everything % self.folds != fold])
-            tagger = self._tagger().fit(others.forms, getattr(others, name))
+            what = f"a tagger for {name.upper()} on fold {fold + 1} of {self.folds}"
+            tagger = self._learn(self._tagger(), others, name, None, what)
             for i, found in zip(mine, tagger.predict(treebank.select(mine).forms), strict=True):
                 tags[i] = found
         return tags

@@ -15,6 +15,7 @@ from dualstruct.estimators.labels import Labels
 from dualstruct.features.template_extractor import CLUSTER_ARRAYS, clusters_from
 from dualstruct.files.conllu import TABLE_COLUMN, Treebank
 from dualstruct.structures import Tree, TreeColumns
+from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree, prune_arcs
 
 #: What the features look at, and the column of a treebank that holds it.
 SOURCES = {
@@ -24,6 +25,8 @@ SOURCES = {
     "fine": "xpos",
     "morphology": "feats",
 }
+#: And what it is called in messages.
+NAMES = {"lemma": "lemmas", "coarse": "UPOS tags", "fine": "XPOS tags", "morphology": "FEATS"}
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,34 @@ class TreeShape:
     label_cost: float
 
 
+@dataclass(frozen=True)
+class SecondOrder:
+    """How pairs of arcs are looked at, and which arcs a first-order model leaves for it."""
+
+    grandparents: bool
+    bits: int
+    most_heads: int
+    threshold: float
+    sharpness: float  #: what the scores of the first-order model are multiplied by
+
+    def sharpened(self, tree: Tree, w: _core.Weights) -> _core.Weights:
+        """Weights of a first-order model as the pruner's."""
+        return tree.new_weights(w.array * np.float32(self.sharpness))
+
+    def prune(self, tree: Tree, pruner: _core.Weights, keep_truth: bool = False) -> PrunedArcs:
+        """The arcs worth a second look; in training the true ones among them."""
+        return prune_arcs(
+            tree,
+            pruner,
+            most_heads=self.most_heads,
+            threshold=self.threshold,
+            keep_truth=keep_truth,
+        )
+
+    def structure(self, tree: Tree, arcs: PrunedArcs) -> SecondOrderTree:
+        return SecondOrderTree(tree, arcs, grandparents=self.grandparents, bits=self.bits)
+
+
 @dataclass(frozen=True, eq=False)
 class TreeModel:
     """Weights with what they mean."""
@@ -46,25 +77,44 @@ class TreeModel:
     clusters: _core.Clusters | None
     between: list[str]
     shape: TreeShape
+    second: SecondOrder | None
+    pruner: _core.Weights | None  #: of the first-order model that prunes, for second order
     w: _core.Weights
 
     def tree(self, treebank: Treebank) -> Tree:
-        """The sentences as a structure without truth."""
+        """The sentences as a structure without truth, arc by arc."""
         return make_tree(
             treebank, self.sources, self.clusters, len(self.labels), self.shape, self.between
         )
 
-    def grown_weights(self, structure: Tree) -> _core.Weights:
-        """The weights with room for the relations that the structure has in addition."""
-        old = self.w.array
-        layout = self.tree(Treebank(b""))
-        label_weights = layout.core.stride << self.shape.label_bits
-        shared = len(old) - label_weights
-        grown = np.zeros(structure.core.dimension, dtype=np.float32)
-        grown[:shared] = old[:shared]
-        rows = grown[shared:].reshape(-1, structure.core.stride)
-        rows[:, : layout.core.stride] = old[shared:].reshape(-1, layout.core.stride)
-        return structure.new_weights(grown)
+    def structure(self, treebank: Treebank) -> Tree | SecondOrderTree:
+        """The sentences as a structure without truth that the weights belong to."""
+        tree = self.tree(treebank)
+        if self.second is None or self.pruner is None:
+            return tree
+        return self.second.structure(tree, self.second.prune(tree, self.pruner))
+
+    def arc_weights(self) -> tuple[Tree, _core.Weights]:
+        """The weights of single arcs and their labels, with a structure of no sentences."""
+        empty = self.tree(Treebank(b""))
+        return empty, empty.new_weights(self.w.array[: empty.core.dimension].copy())
+
+    def grown_weights(self, tree: Tree) -> tuple[NDArray[np.float32], _core.Weights | None]:
+        """The weights, and the pruner, with room for the relations that came in addition."""
+        old = self.tree(Treebank(b""))
+
+        def grown(w: NDArray[np.float32]) -> NDArray[np.float32]:
+            shared = old.core.dimension - (old.core.stride << self.shape.label_bits)
+            wider = np.zeros(tree.core.dimension, dtype=np.float32)
+            wider[:shared] = w[:shared]
+            rows = wider[shared:].reshape(-1, tree.core.stride)
+            rows[:, : old.core.stride] = w[shared:].reshape(-1, old.core.stride)
+            return wider
+
+        w = np.array(self.w.array)
+        arcs, pairs = w[: old.core.dimension], w[old.core.dimension :]
+        pruner = None if self.pruner is None else tree.new_weights(grown(self.pruner.array))
+        return np.concatenate([grown(arcs), pairs]), pruner
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """JSON and arrays; weights that are 0 are left out where that saves room."""
@@ -73,12 +123,11 @@ class TreeModel:
             "sources": list(self.sources),
             "between": self.between,
             "shape": asdict(self.shape),
+            "second_order": None if self.second is None else asdict(self.second),
         }
-        w = np.array(self.w.array)
-        places = np.flatnonzero(w)
-        tensors: dict[str, NDArray[Any]] = {"weights": w}
-        if 2 * len(places) < len(w):
-            tensors = {"weights": w[places], "places": places.astype(np.uint32)}
+        tensors = _packed("weights", self.w)
+        if self.pruner is not None:
+            tensors |= _packed("pruner", self.pruner)
         if self.clusters is not None:
             tensors |= zip(CLUSTER_ARRAYS, self.clusters.arrays(), strict=True)
         return facts, tensors
@@ -91,12 +140,38 @@ class TreeModel:
         sources = tuple(facts["sources"])
         clusters = clusters_from(arrays) if "cluster_words" in arrays else None
         between = [str(name) for name in facts["between"]]
-        empty = make_tree(Treebank(b""), sources, clusters, len(labels), shape, between)
-        w = np.asarray(arrays["weights"])
-        if "places" in arrays:
-            w = np.zeros(empty.core.dimension, dtype=np.float32)
-            w[arrays["places"]] = arrays["weights"]
-        return cls(labels, sources, clusters, between, shape, empty.new_weights(w))
+        tree = make_tree(Treebank(b""), sources, clusters, len(labels), shape, between)
+        second: SecondOrder | None = None
+        pruner: _core.Weights | None = None
+        structure: Tree | SecondOrderTree = tree
+        if facts["second_order"] is not None:
+            second = SecondOrder(**facts["second_order"])
+            pruner = _unpacked("pruner", arrays, tree)
+            structure = second.structure(tree, second.prune(tree, pruner))
+        w = _unpacked("weights", arrays, structure)
+        return cls(labels, sources, clusters, between, shape, second, pruner, w)
+
+
+def _packed(name: str, w: _core.Weights) -> dict[str, NDArray[Any]]:
+    values = np.array(w.array)
+    places = np.flatnonzero(values)
+    if 2 * len(places) >= len(values):
+        return {name: values}
+    return {name: values[places], f"{name}_places": places.astype(np.uint32)}
+
+
+def _unpacked(
+    name: str, arrays: Mapping[str, NDArray[Any]], structure: Tree | SecondOrderTree
+) -> _core.Weights:
+    values = np.asarray(arrays[name])
+    if f"{name}_places" in arrays:
+        places = arrays[f"{name}_places"]
+        size = structure.core.dimension
+        if len(places) and int(places.max()) >= size:
+            raise InputError("there are weights for more relations or features than it has")
+        values = np.zeros(size, dtype=np.float32)
+        values[places] = arrays[name]
+    return structure.new_weights(values)
 
 
 def make_tree(
@@ -142,8 +217,8 @@ def check_sources(treebank: Treebank, sources: tuple[str, ...]) -> None:
     """Refuse sentences without something that the model was trained to look at."""
     for name in sources:
         strings = treebank.table.strings(TABLE_COLUMN[SOURCES[name]])
-        if name != "form" and len(treebank) and not set(strings) - {"_"}:
+        if name in NAMES and len(treebank) and not set(strings) - {"_"}:
             raise InputError(
-                f"{treebank.name}: the column {SOURCES[name].upper()} is empty, but the parser was "
-                "trained with it; fill it (a tag+parse model does), or train without it"
+                f"{treebank.name}: there are no {NAMES[name]}, but the parser was trained with "
+                "them; train without them, or a model for tag+parse, which starts from words"
             )

@@ -485,10 +485,14 @@ def iter_conllu(path: PathOrFile, *, piece: int = 1 << 20) -> Iterator[Treebank]
     >>> sum(len(treebank) for treebank in iter_conllu(english_path(), piece=10_000))
     578
     """
-    name = name_of(path)
+    return treebanks_of(read_pieces(path, piece), name_of(path))
+
+
+def treebanks_of(pieces: Iterable[bytes], name: str) -> Iterator[Treebank]:
+    """The sentences of a file that comes piece by piece."""
     empty = True
     held, held_lines = b"", 0
-    for block, before in blocks(read_pieces(path, piece)):
+    for block, before in blocks(pieces):
         treebank = Treebank(held + block, name, lines=before - held_lines)
         if len(treebank):
             empty = False
