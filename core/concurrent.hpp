@@ -1,19 +1,18 @@
-// A visit on several cores: inference threads decode and hand what they find to the learner, which
-// alone moves (α, w) and revisits cuts while it waits, `revisits` times in all. After Chang,
-// Srikumar & Roth 2013, "Multi-core Structural SVM Training" (DEMI-DCD).
+// The passes on several cores. Each thread has a range of the examples, with their cuts and α, to
+// itself; w is shared, and every thread moves it without waiting for the others (after Hsieh, Yu &
+// Dhillon 2015, "PASSCoDe"). Inference needs a w that stands still, so a visit goes by blocks: all
+// threads decode a block's examples, then all learn from what they found.
 //
-// The inference threads read w while the learner writes it. A float is seen before or after a
-// change, never half, and what they find is judged anew at the learner's w, so the duals are those
-// of a run that met the same outputs in the same order. That order depends on timing: the model
-// does, too, but not what it converges to.
+// Single weights are read and written as a whole (core/shared.hpp), but when two threads add to one
+// at the same time, one of the additions may be lost: w drifts from center + Σ α δ a little faster
+// than by rounding, and is rebuilt from the duals, which are exact, more often. What a run meets
+// depends on timing: so does the model, but not what it converges to.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <exception>
-#include <mutex>
-#include <thread>
-#include <utility>
+#include <memory>
 #include <vector>
 
 #include "passes.hpp"
@@ -44,93 +43,104 @@ PassReport gather(DualState& state, const Rule& rule, double delta, std::uint64_
     return report;
 }
 
-template <class Rule>
-PassReport visit_while_decoding(DualState& state, const Rule& rule, double delta, std::uint64_t seed, int threads,
-                                int revisits, const Interrupt& interrupt) {
-    using Found = std::pair<std::int64_t, Difference>;
-    const Structure& structure = state.structure;
-    const auto order = shuffled_order(structure.size(), seed);
-    const auto n = static_cast<std::int64_t>(order.size());
-    const int helpers = std::max(threads - 1, 1);
-
-    std::mutex mutex;  // guards what is ready and the failure
-    std::vector<Found> ready;
-    std::exception_ptr failure;
-    std::atomic<std::int64_t> next{0};
-    std::atomic<int> working{helpers};
-    std::atomic<bool> stop{false};
-    auto infer = [&] {
-        try {
-            const auto scratch = structure.make_scratch();
-            constexpr std::int64_t batch = 16;
-            std::vector<Found> found;
-            while (!stop) {
-                const std::int64_t begin = next.fetch_add(batch);
-                if (begin >= n) break;
-                for (std::int64_t q = begin; q < std::min(begin + batch, n); ++q) {
-                    const std::int64_t i = order[static_cast<std::size_t>(q)];
-                    if (q + 1 < n) structure.prefetch_decode(state.w.data(), order[static_cast<std::size_t>(q + 1)]);
-                    structure.decode(state.w.data(), i, 1, *scratch);
-                    found.emplace_back(i, Difference{});
-                    structure.difference(i, scratch->output, found.back().second);
-                }
-                const std::lock_guard lock(mutex);
-                std::move(found.begin(), found.end(), std::back_inserter(ready));
-                found.clear();
-            }
-        } catch (...) {
-            const std::lock_guard lock(mutex);
-            failure = std::current_exception();
-            stop = true;
-        }
-        --working;
-    };
-    std::vector<std::thread> pool;
-    try {
-        for (int k = 0; k < helpers; ++k) pool.emplace_back(infer);
-    } catch (const std::system_error&) {  // no more threads: those there are do the work
-        working -= helpers - static_cast<int>(pool.size());
-        if (pool.empty()) return visit(state, rule, delta, seed, interrupt);
+// One thread's examples in random order, and what it needs to work on them.
+struct Part {
+    Part(const Structure& structure, int number, int parts, std::uint64_t seed)
+        : scratch(structure, seed + static_cast<std::uint64_t>(number)) {
+        const std::int64_t n = structure.size(), begin = n * number / parts, end = n * (number + 1) / parts;
+        order = shuffled_order(end - begin, seed + static_cast<std::uint64_t>(number));
+        for (auto& i : order) i += static_cast<std::int32_t>(begin);
     }
-
+    std::vector<std::int32_t> order;
+    PassScratch scratch;
     PassReport report;
-    PassScratch scratch(structure, seed);
-    std::vector<Found> found;
-    std::int64_t revisited = 0;
-    const std::int64_t enough = revisits * n;  // updates of held cuts that make a pass
-    while (true) {
-        const bool last = working == 0;  // read before taking: nothing is handed over after it
-        {
-            const std::lock_guard lock(mutex);
-            found.swap(ready);
-        }
-        for (const auto& [i, difference] : found) {
-            learn_from(state, rule, i, difference, delta, false, scratch, report);
-            if (state.average) state.average->end_step();
-        }
-        if (found.empty() && last && (revisited >= enough || state.cuts.size() == 0 || stop)) break;
-        if (found.empty()) {
-            for (int k = 0; k < 64; ++k, ++revisited) {
-                const auto ahead = [&](std::int64_t q) { return order[static_cast<std::size_t>((revisited + q) % n)]; };
-                state.cuts.prefetch_block(ahead(6));
-                state.cuts.prefetch_cuts(ahead(4));
-                structure.prefetch_example(ahead(4));
-                state.cuts.for_each(ahead(1), [&](const Cut& cut) {
-                    structure.prefetch_cut(state.w.data(), ahead(1), cut.words());
-                });
-                const std::int64_t i = ahead(0);
-                if (state.cuts.empty(i)) continue;
-                Example example(state, i, scratch);
-                rule.update(example);
-                if (state.average) state.average->end_step();
-            }
-        }
-        found.clear();
-        if (interrupt()) stop = true;
+    std::vector<Difference> found;  // of the examples of a block
+};
+
+class Parts {
+public:
+    Parts(const Structure& structure, int threads, std::uint64_t seed, const Interrupt& interrupt)
+        : interrupt_(interrupt) {
+        for (int k = 0; k < threads; ++k) parts_.push_back(std::make_unique<Part>(structure, k, threads, seed));
     }
-    for (auto& thread : pool) thread.join();
-    if (failure) std::rethrow_exception(failure);
-    state.cuts.compact_if_worth_it();
+    std::int64_t largest() const {
+        std::size_t most = 0;
+        for (const auto& part : parts_) most = std::max(most, part->order.size());
+        return static_cast<std::int64_t>(most);
+    }
+    // work(part, phase, stop) of every part in every phase. Where `alone(phase)`, one thread does them all.
+    template <class Alone, class Work>
+    PassReport run(std::int64_t phases, Alone alone, Work work) {
+        std::atomic<bool> stopped{false};
+        for_each_phase(phases, static_cast<int>(parts_.size()), [&](std::int64_t phase, int member, int members) {
+            // Only the calling thread may ask: signals are its business.
+            const Interrupt stop = [&] {
+                if (member == 0 && interrupt_()) stopped = true;
+                return stopped.load(std::memory_order_relaxed);
+            };
+            const bool one = alone(phase);
+            if (one && member > 0) return;
+            for (std::size_t k = static_cast<std::size_t>(member); k < parts_.size();
+                 k += static_cast<std::size_t>(one ? 1 : members)) {
+                work(*parts_[k], phase, stop);
+            }
+        });
+        PassReport total;
+        for (const auto& part : parts_) total += part->report;
+        return total;
+    }
+
+private:
+    std::vector<std::unique_ptr<Part>> parts_;
+    const Interrupt& interrupt_;
+};
+
+// Whether several threads may learn; if not, something that they would share is not made for it.
+inline bool can_share(const DualState& state) { return state.structure.shares_weights() && !state.average; }
+
+template <class Rule>
+PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, int threads, const Interrupt& interrupt) {
+    if (threads == 1 || !can_share(state)) return revisit(state, rule, seed, interrupt);
+    return Parts(state.structure, threads, seed, interrupt)
+        .run(1, [](std::int64_t) { return false; }, [&](Part& part, std::int64_t, const Interrupt& stop) {
+            part.report = revisit(state, rule, part.order, part.scratch, stop);
+        });
+}
+
+// Examples of a block, for each thread: with more of them outputs are found at a w that has moved on when
+// they are learned from, with fewer the threads mostly wait for each other.
+constexpr std::int64_t block_size = 32;
+
+template <class Rule>
+PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t seed, int threads,
+                 const Interrupt& interrupt) {
+    // At first every step changes what is found next.
+    if (threads == 1 || state.cuts.size() == 0) return visit(state, rule, delta, seed, interrupt);
+    const Structure& structure = state.structure;
+    Parts parts(structure, threads, seed, interrupt);
+    const std::int64_t blocks = (parts.largest() + block_size - 1) / block_size;
+    const auto report = parts.run(
+        2 * blocks, [&](std::int64_t phase) { return phase % 2 == 1 && !can_share(state); },
+        [&](Part& part, std::int64_t phase, const Interrupt& stop) {
+            const auto n = static_cast<std::int64_t>(part.order.size()), block = phase / 2;
+            const std::int64_t end = std::min((block + 1) * block_size, n);
+            part.found.resize(static_cast<std::size_t>(block_size));
+            const auto at = [&](std::int64_t q) { return part.order[static_cast<std::size_t>(q)]; };
+            for (std::int64_t q = block * block_size; q < end; ++q) {
+                if (stop()) return;
+                Difference& found = part.found[static_cast<std::size_t>(q % block_size)];
+                if (phase % 2 == 0) {
+                    if (q + 2 < n) structure.prefetch_example(at(q + 2));
+                    if (q + 1 < end) structure.prefetch_decode(state.w.data(), at(q + 1));
+                    structure.decode(state.w.data(), at(q), 1, *part.scratch.structure);
+                    structure.difference(at(q), part.scratch.structure->output, found);
+                } else {
+                    learn_from(state, rule, at(q), found, delta, false, part.scratch, part.report);
+                    if (state.average) state.average->end_step();
+                }
+            }
+        });
+    if (can_share(state)) state.rebuild(threads);
     return report;
 }
 

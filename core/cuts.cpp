@@ -8,6 +8,14 @@ namespace dualstruct {
 
 static_assert(sizeof(Cut) % (2 * sizeof(Word)) == 0);
 
+void CutStore::Block::resize(std::size_t size) {
+    if (size > UINT32_MAX) throw std::length_error("the cuts of one example need more than 16 GB");
+    auto moved = std::make_unique_for_overwrite<Word[]>(size);
+    std::copy_n(words.get(), used, moved.get());
+    words = std::move(moved);
+    capacity = static_cast<std::uint32_t>(size);
+}
+
 Cut* CutStore::find(std::int64_t i, std::span<const Word> words) {
     Cut* found = nullptr;
     for_each(i, [&](Cut& cut) {
@@ -24,24 +32,12 @@ Cut& CutStore::add(std::int64_t i, const Difference& difference, double norm2) {
                    .unused = 0};
     Block& b = block(i);
     const std::size_t needed = b.used + head.extent();
-    if (needed > b.capacity) {
-        const std::size_t capacity = (needed * 3 / 2 + 8) / 2 * 2;
-        if (capacity > UINT32_MAX) throw std::length_error("the cuts of one example need more than 16 GB");
-        const std::size_t offset = arena_.size();
-        // Growing by a quarter keeps the peak memory of a copy low; vectors would double.
-        if (arena_.capacity() < offset + capacity) arena_.reserve(std::max(offset + capacity, offset + offset / 4));
-        arena_.resize(offset + capacity);
-        std::copy_n(arena_.begin() + static_cast<std::ptrdiff_t>(b.offset), b.used,
-                    arena_.begin() + static_cast<std::ptrdiff_t>(offset));
-        b.offset = offset;
-        b.capacity = static_cast<std::uint32_t>(capacity);
-    }
+    if (needed > b.capacity) b.resize((needed * 3 / 2 + 8) / 2 * 2);
     Word* at = begin(i) + b.used;
     std::memcpy(at, &head, sizeof head);
     std::copy(difference.words.begin(), difference.words.end(), at + sizeof head / sizeof(Word));
     b.used += static_cast<std::uint32_t>(head.extent());
-    used_ += head.extent();
-    ++cuts_;
+    cuts_.fetch_add(1, std::memory_order_relaxed);
     return *reinterpret_cast<Cut*>(at);
 }
 
@@ -49,6 +45,7 @@ void CutStore::remove_zeros(std::int64_t i) {
     Block& b = block(i);
     Word* write = begin(i);
     const Word* end = write + b.used;
+    std::int64_t removed = 0;
     for (const Word* read = write; read < end;) {
         const Cut& cut = *reinterpret_cast<const Cut*>(read);
         const std::size_t extent = cut.extent();
@@ -56,35 +53,20 @@ void CutStore::remove_zeros(std::int64_t i) {
             if (write != read) std::memmove(write, read, extent * sizeof(Word));
             write += extent;
         } else {
-            --cuts_;
-            used_ -= extent;
+            ++removed;
         }
         read += extent;
     }
+    cuts_.fetch_sub(removed, std::memory_order_relaxed);
     b.used = static_cast<std::uint32_t>(write - begin(i));
-}
-
-void CutStore::compact_if_worth_it() {
-    if (arena_.size() < 2 * used_ + 1024) return;
-    std::vector<Word> tight;
-    tight.reserve(used_ + used_ / 4 + 1024);
-    for (Block& b : blocks_) {
-        const std::size_t offset = tight.size();
-        const auto from = arena_.begin() + static_cast<std::ptrdiff_t>(b.offset);
-        tight.insert(tight.end(), from, from + b.used);
-        b.offset = offset;
-        b.capacity = b.used;
-    }
-    arena_.swap(tight);
+    if (b.used < b.capacity / 4) b.resize(b.used);
 }
 
 std::vector<Word> CutStore::save(std::vector<std::int64_t>& words_of_example) const {
     std::vector<Word> words;
-    words.reserve(used_);
     words_of_example.clear();
     for (const Block& b : blocks_) {
-        const auto from = arena_.begin() + static_cast<std::ptrdiff_t>(b.offset);
-        words.insert(words.end(), from, from + b.used);
+        words.insert(words.end(), b.words.get(), b.words.get() + b.used);
         words_of_example.push_back(b.used);
     }
     return words;
@@ -117,14 +99,14 @@ void CutStore::load(std::span<const Word> words, std::span<const std::int64_t> w
             at += head.extent();
             ++cuts;
         }
-        blocks[i] = {offset, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(count)};
+        blocks[i].resize(static_cast<std::size_t>(count));
+        blocks[i].used = static_cast<std::uint32_t>(count);
+        std::copy_n(words.data() + offset, count, blocks[i].words.get());
         offset = end;
     }
     check(offset == words.size());
-    arena_.assign(words.begin(), words.end());
     blocks_ = std::move(blocks);
     cuts_ = cuts;
-    used_ = words.size();
 }
 
 }  // namespace dualstruct

@@ -1,10 +1,13 @@
 // The cuts of every example: outputs that compete with the truth, with their dual variables.
-// One contiguous block an example, newest cut last, so that an update reads memory in order.
+// One contiguous block an example, newest cut last, so that an update reads memory in order; and no
+// memory that two examples share, so that threads may work on different ones.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -23,7 +26,7 @@ struct Cut {
     std::span<const Word> words() const {
         return {reinterpret_cast<const Word*>(this + 1), count};
     }
-    // Words of the arena that the head and its payload take, an even number.
+    // Words of the block that the head and its payload take, an even number.
     std::size_t extent() const { return sizeof(Cut) / sizeof(Word) + (std::size_t{count} + 1) / 2 * 2; }
 };
 
@@ -52,8 +55,6 @@ public:
     Cut* find(std::int64_t i, std::span<const Word> words);
     Cut& add(std::int64_t i, const Difference& difference, double norm2);
     void remove_zeros(std::int64_t i);
-    // Gives back the memory of removed cuts once half of the arena is garbage.
-    void compact_if_worth_it();
 
     void prefetch_block(std::int64_t i) const { __builtin_prefetch(&block(i)); }
     void prefetch_cuts(std::int64_t i) const {
@@ -69,18 +70,17 @@ public:
 
 private:
     struct Block {
-        std::uint64_t offset = 0;
+        std::unique_ptr<Word[]> words;  // memory from new is aligned to 16 bytes, extents are even: so are heads, to 8
         std::uint32_t used = 0, capacity = 0;
+        void resize(std::size_t size);
     };
     const Block& block(std::int64_t i) const { return blocks_[static_cast<std::size_t>(i)]; }
     Block& block(std::int64_t i) { return blocks_[static_cast<std::size_t>(i)]; }
-    Word* begin(std::int64_t i) { return arena_.data() + block(i).offset; }
-    const Word* begin(std::int64_t i) const { return arena_.data() + block(i).offset; }
+    Word* begin(std::int64_t i) { return block(i).words.get(); }
+    const Word* begin(std::int64_t i) const { return block(i).words.get(); }
 
     std::vector<Block> blocks_;
-    std::vector<Word> arena_;  // offsets are even, and malloc aligns to 16: heads are aligned to 8
-    std::int64_t cuts_ = 0;
-    std::size_t used_ = 0;  // words in use, of all blocks
+    std::atomic<std::int64_t> cuts_ = 0;
 };
 
 }  // namespace dualstruct

@@ -1,17 +1,20 @@
-// Splits 0 … n−1 into contiguous ranges, one a thread, and waits for all of them.
+// Work on several threads: ranges of 0 … n−1, one a thread, and phases that all threads enter together.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <barrier>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 namespace dualstruct {
 
-// work(begin, end, thread); the first exception of any range is thrown again here. Where the
-// system gives no more threads, the caller does the work.
+// Splits 0 … n−1 into contiguous ranges and waits for all of them: work(begin, end, thread). The first exception of any range is thrown again here. Where the system gives no more threads, the caller
+// does the work.
 template <class Work>
 void for_each_range(std::int64_t n, int threads, Work work) {
     threads = static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(n, 1)));
@@ -32,6 +35,44 @@ void for_each_range(std::int64_t n, int threads, Work work) {
     }
     guarded(0);
     for (int thread = started; thread < threads; ++thread) guarded(thread);
+    for (auto& other : others) other.join();
+    for (auto& failure : failures) {
+        if (failure) std::rethrow_exception(failure);
+    }
+}
+
+// work(phase, member, members) by every member of a team of up to `threads`; nobody enters a phase before
+// all have left the one before. After an exception the phases that follow are empty, and it is thrown
+// again here. Where the system gives no more threads, the team is smaller.
+template <class Work>
+void for_each_phase(std::int64_t phases, int threads, Work work) {
+    std::atomic<int> members{0};  // not known before all are there
+    std::optional<std::barrier<>> phase_end;
+    std::vector<std::exception_ptr> failures(static_cast<std::size_t>(threads));
+    std::atomic<bool> failed{false};
+    auto take_part = [&](int member) {
+        members.wait(0);
+        for (std::int64_t phase = 0; phase < phases; ++phase) {
+            try {
+                if (!failed) work(phase, member, members.load());
+            } catch (...) {
+                failures[static_cast<std::size_t>(member)] = std::current_exception();
+                failed = true;
+            }
+            phase_end->arrive_and_wait();
+        }
+    };
+    std::vector<std::thread> others;
+    others.reserve(static_cast<std::size_t>(threads));
+    try {
+        for (int member = 1; member < threads; ++member) others.emplace_back(take_part, member);
+    } catch (const std::system_error&) {
+    }
+    const int started = static_cast<int>(others.size()) + 1;
+    phase_end.emplace(started);
+    members = started;
+    members.notify_all();
+    take_part(0);
     for (auto& other : others) other.join();
     for (auto& failure : failures) {
         if (failure) std::rethrow_exception(failure);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "cuts.hpp"
@@ -28,15 +29,15 @@ public:
     DualState(const Structure& structure, Weights& w, const Weights* center)
         : structure(structure), w(w), cuts(structure.size()),
           sum_alpha(static_cast<std::size_t>(structure.size())), center_(center) {
-        if (center) start(w);
+        if (center) start(w, 1);
     }
 
     // Where w goes from now on is averaged there; null: nowhere.
     Average* average = nullptr;
 
     // Recomputes w and the sums from the duals: float32 drifts.
-    void rebuild() {
-        write(w);
+    void rebuild(int threads) {
+        write(w, threads);
         for (std::int64_t i = 0; i < cuts.examples(); ++i) {
             double total = 0;
             cuts.for_each(i, [&](const Cut& cut) { total += cut.alpha; });
@@ -44,14 +45,25 @@ public:
         }
     }
 
-    // out = center + Σ_iy α_iy δ_i(y).
-    void write(Weights& out) const {
-        start(out);
-        for (std::int64_t i = 0; i < cuts.examples(); ++i) {
-            cuts.for_each(i, [&](const Cut& cut) {
-                structure.axpy(out.data(), i, cut.words(), static_cast<float>(cut.alpha));
-            });
-        }
+    // out = center + Σ_iy α_iy δ_i(y), the same on any number of threads.
+    void write(Weights& out, int threads) const {
+        start(out, threads);
+        const std::int64_t n = cuts.examples();
+        for_each_range(threads, threads, [&](std::int64_t first, std::int64_t last, int) {
+            for (auto part = static_cast<int>(first); part < last; ++part) {
+                for (std::int64_t i = 0; i < n; ++i) {
+                    if (i + 2 < n) cuts.prefetch_cuts(i + 2);
+                    if (i + 1 < n && threads == 1) {  // of several threads each would fetch the others' weights, too
+                        cuts.for_each(i + 1, [&](const Cut& cut) {
+                            structure.prefetch_cut(out.data(), i + 1, cut.words());
+                        });
+                    }
+                    cuts.for_each(i, [&](const Cut& cut) {
+                        structure.axpy_share(out.data(), i, cut.words(), static_cast<float>(cut.alpha), part, threads);
+                    });
+                }
+            }
+        });
     }
 
     // Σ_iy α_iy Δ_i(y): the linear part of every dual.
@@ -69,8 +81,10 @@ public:
     std::vector<double> sum_alpha;  // Σ_y α_iy of each example
 
 private:
-    void start(Weights& out) const {
-        out.start_from(center_);
+    void start(Weights& out, int threads) const {
+        for_each_range(out.dimension(), threads, [&](std::int64_t begin, std::int64_t end, int) {
+            out.start_from(center_, begin, end);
+        });
         structure.derive(out.data());
     }
 
@@ -166,6 +180,15 @@ struct PassReport {
     double largest_violation = 0;  // of what the rule returned: how far from optimal duals were
     double loss = 0;               // visit: Σ of the rule's loss as each example was met
     std::int64_t beaten = 0;       // inferences whose output a cut held by then violates more than
+
+    PassReport& operator+=(const PassReport& other) {
+        inferences += other.inferences;
+        added += other.added;
+        largest_violation = std::max(largest_violation, other.largest_violation);
+        loss += other.loss;
+        beaten += other.beaten;
+        return *this;
+    }
 };
 
 // Asked before every example; true stops the pass there, with (α, w) consistent.
@@ -176,12 +199,11 @@ using Interrupt = std::function<bool()>;
 //   admits(example, violation, δ) whether the output with this violation is worth a cut
 //   update(example)               moves the example's duals; returns how far from optimal they were
 template <class Rule>
-PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const Interrupt& interrupt) {
+PassReport revisit(DualState& state, const Rule& rule, std::span<const std::int32_t> order, PassScratch& scratch,
+                   const Interrupt& interrupt) {
     PassReport report;
-    const auto order = shuffled_order(state.structure.size(), seed);
-    const auto n = static_cast<std::int64_t>(order.size());
-    PassScratch scratch(state.structure, seed);
-    for (std::int64_t q = 0; q < n; ++q) {
+    const std::size_t n = order.size();
+    for (std::size_t q = 0; q < n; ++q) {
         if (interrupt()) break;
         if (q + 6 < n) state.cuts.prefetch_block(order[q + 6]);
         if (q + 4 < n) {
@@ -201,6 +223,12 @@ PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const
         if (state.average) state.average->end_step();
     }
     return report;
+}
+
+template <class Rule>
+PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const Interrupt& interrupt) {
+    PassScratch scratch(state.structure, seed);
+    return revisit(state, rule, shuffled_order(state.structure.size(), seed), scratch, interrupt);
 }
 
 // What follows the inference of a visit: perhaps a new cut, then the rule. An approximate decoder may
@@ -255,7 +283,6 @@ PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t
         learn_from(state, rule, i, found, delta, true, scratch, report);
         if (state.average) state.average->end_step();
     }
-    state.cuts.compact_if_worth_it();
     return report;
 }
 

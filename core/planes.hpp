@@ -6,9 +6,15 @@
 //
 // For the hinge c = 1 and the offset is Σ Δ (Joachims et al. 2009); for the squared hinge the
 // tangent at H has c = 2H and offset 2HΔ − H². With a center the offsets fall by center·g.
+//
+// Every plane is held twice: as the outputs it is made of, which is small and goes into checkpoints,
+// and as the sparse vector g, which sums and products read in order, a part of the weights a thread.
+// The order of additions does not depend on the number of threads: nor do the results.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 #include <vector>
 
 #include "parallel.hpp"
@@ -21,7 +27,7 @@ class PlaneStore {
 public:
     PlaneStore(const Structure& structure, Weights& w, const Weights* center)
         : structure_(structure), w_(w), center_(center), dense_(structure) {
-        rebuild();
+        rebuild(1);
     }
 
     // The plane that touches the risk at w. Returns Σ_i ℓ_i(w).
@@ -49,18 +55,12 @@ public:
             plane.ends.push_back(plane.words.size());
         }
         if (plane.examples.empty()) return risk;
-        if (center_) plane.offset -= dot(plane, *center_);
-        // The new row of the Gram matrix, from the plane laid out densely.
-        std::fill_n(dense_.data(), dense_.dimension(), 0.0f);
-        axpy(plane, dense_, 1);
+        lay_out(plane, threads);
+        if (center_) plane.offset -= plane.dot(center_->data(), 0, plane.places.size());
         const std::size_t size = planes_.size();
         planes_.push_back(std::move(plane));
-        std::vector<double> row(planes_.size());
-        for_each_range(static_cast<std::int64_t>(row.size()), threads, [&](std::int64_t begin, std::int64_t end, int) {
-            for (auto p = static_cast<std::size_t>(begin); p < static_cast<std::size_t>(end); ++p) {
-                row[p] = dot(planes_[p], dense_);
-            }
-        });
+        std::vector<double> row = products(planes_.size(), threads);
+        clear(planes_.back(), threads);
         for (std::size_t p = 0; p < size; ++p) gram_[p].push_back(row[p]);
         gram_.push_back(std::move(row));
         return risk;
@@ -68,16 +68,16 @@ public:
 
     // Solves the dual over the planes to a tolerance, drops planes idle for `patience` rounds, and
     // brings w up to date.
-    void solve(double C, double tolerance, int patience) {
-        std::vector<double> before;
-        for (const Plane& plane : planes_) before.push_back(plane.alpha);
+    void solve(double C, double tolerance, int patience, int threads) {
+        std::vector<double> steps;
+        for (const Plane& plane : planes_) steps.push_back(-plane.alpha);
         Block block(*this, C);
         smo(block, tolerance, 1000000);
         for (std::size_t p = 0; p < planes_.size(); ++p) {
-            const double step = planes_[p].alpha - before[p];
-            if (step != 0) axpy(planes_[p], w_, static_cast<float>(step));
+            steps[p] += planes_[p].alpha;
             planes_[p].idle = planes_[p].alpha > 0 ? 0 : planes_[p].idle + 1;
         }
+        add_planes(steps, threads);
         for (std::size_t p = planes_.size(); p-- > 0;) {
             if (planes_[p].idle >= patience) remove(p);
         }
@@ -95,12 +95,21 @@ public:
         return linear - 0.5 * quadratic;
     }
 
+    // The risk at w as the planes know it: max_p offset_p − w·g_p, or 0.
+    double slack() {
+        double most = 0;
+        const Block block(*this, 0);
+        for (int p = 0; p < block.size(); ++p) most = std::max(most, block.violation(p));
+        return most;
+    }
+
     std::int64_t size() const { return static_cast<std::int64_t>(planes_.size()); }
 
-    void rebuild() {
+    void rebuild(int threads) {
         w_.start_from(center_);
-        structure_.derive(w_.data());
-        for (const Plane& plane : planes_) axpy(plane, w_, static_cast<float>(plane.alpha));
+        std::vector<double> alpha;
+        for (const Plane& plane : planes_) alpha.push_back(plane.alpha);
+        add_planes(alpha, threads);
     }
 
     struct Plane {
@@ -110,6 +119,40 @@ public:
         std::vector<std::size_t> ends;
         double offset = 0, alpha = 0;
         int idle = 0;
+        std::vector<std::uint32_t> places;  // where g is not 0, in order
+        std::vector<float> values;          // g there
+
+        std::int64_t example(std::int64_t k) const { return examples[static_cast<std::size_t>(k)]; }
+        std::span<const Word> words_of(std::int64_t k) const {
+            const std::size_t begin = k ? ends[static_cast<std::size_t>(k) - 1] : 0;
+            return {words.data() + begin, ends[static_cast<std::size_t>(k)] - begin};
+        }
+        std::size_t find(std::int64_t place) const {
+            return static_cast<std::size_t>(std::ranges::lower_bound(places, place) - places.begin());
+        }
+        // Takes the entries that are not 0 of the piece of g from `first` on.
+        void take(std::span<const float> g, std::int64_t first) {
+            constexpr std::size_t width = 16;
+            for (std::size_t k = 0; k < g.size(); k += width) {
+                const std::size_t stop = std::min(k + width, g.size());
+                bool any = false;
+                for (std::size_t place = k; place < stop; ++place) any |= g[place] != 0;
+                if (!any) continue;
+                for (std::size_t place = k; place < stop; ++place) {
+                    if (g[place] == 0) continue;
+                    places.push_back(static_cast<std::uint32_t>(first + static_cast<std::int64_t>(place)));
+                    values.push_back(g[place]);
+                }
+            }
+        }
+        double dot(const float* w, std::size_t begin, std::size_t end) const {
+            double total = 0;
+            for (std::size_t k = begin; k < end; ++k) total += double{values[k]} * w[places[k]];
+            return total;
+        }
+        void axpy(float* w, std::size_t begin, std::size_t end, float step) const {
+            for (std::size_t k = begin; k < end; ++k) w[places[k]] += step * values[k];
+        }
     };
 
     const std::vector<Plane>& planes() const { return planes_; }
@@ -119,9 +162,10 @@ public:
         planes_ = std::move(planes);
         gram_.assign(planes_.size(), std::vector<double>(planes_.size()));
         for (std::size_t p = 0; p < planes_.size(); ++p) {
-            std::fill_n(dense_.data(), dense_.dimension(), 0.0f);
-            axpy(planes_[p], dense_, 1);
-            for (std::size_t q = 0; q <= p; ++q) gram_[p][q] = gram_[q][p] = dot(planes_[q], dense_);
+            lay_out(planes_[p], 1);
+            const std::vector<double> row = products(p + 1, 1);
+            for (std::size_t q = 0; q <= p; ++q) gram_[p][q] = gram_[q][p] = row[q];
+            clear(planes_[p], 1);
         }
     }
 
@@ -163,27 +207,96 @@ private:
         std::vector<double> F_;
     };
 
-    template <class Visit>
-    void for_each(const Plane& plane, Visit visit) const {
-        std::size_t begin = 0;
-        for (std::size_t k = 0; k < plane.examples.size(); ++k) {
-            visit(plane.examples[k], plane.coefficients[k],
-                  std::span<const Word>(plane.words.data() + begin, plane.ends[k] - begin));
-            begin = plane.ends[k];
+    // Writes g into dense_, and what is not 0 there into the plane.
+    void lay_out(Plane& plane, int threads) {
+        if (dense_.dimension() > std::int64_t{UINT32_MAX}) throw std::length_error("too many weights for planes");
+        const auto count = static_cast<std::int64_t>(plane.examples.size());
+        for_each_range(threads, threads, [&](std::int64_t first, std::int64_t last, int) {
+            for (auto part = static_cast<int>(first); part < last; ++part) {
+                for (std::int64_t k = 0; k < count; ++k) {
+                    if (k + 1 < count && threads == 1) {
+                        structure_.prefetch_cut(dense_.data(), plane.example(k + 1), plane.words_of(k + 1));
+                    }
+                    structure_.axpy_share(dense_.data(), plane.example(k), plane.words_of(k),
+                                          plane.coefficients[static_cast<std::size_t>(k)], part, threads);
+                }
+            }
+        });
+        std::vector<Plane> pieces(static_cast<std::size_t>(threads));
+        for_each_range(dense_.dimension(), threads, [&](std::int64_t begin, std::int64_t end, int thread) {
+            Plane& piece = pieces[static_cast<std::size_t>(thread)];
+            for (std::int64_t k = begin; k < end; k += chunk) {
+                piece.take({dense_.data() + k, static_cast<std::size_t>(std::min(chunk, end - k))}, k);
+            }
+        });
+        for (const Plane& piece : pieces) {
+            plane.places.insert(plane.places.end(), piece.places.begin(), piece.places.end());
+            plane.values.insert(plane.values.end(), piece.values.begin(), piece.values.end());
         }
     }
-    double dot(const Plane& plane, const Weights& w) const {
-        double total = 0;
-        for_each(plane, [&](std::int64_t i, float c, std::span<const Word> words) {
-            total += c * structure_.dot(w.data(), i, words);
-        });
-        return total;
-    }
-    void axpy(const Plane& plane, Weights& w, float step) const {
-        for_each(plane, [&](std::int64_t i, float c, std::span<const Word> words) {
-            structure_.axpy(w.data(), i, words, step * c);
+    // Makes dense_ 0 again after lay_out.
+    void clear(const Plane& plane, int threads) {
+        const auto count = static_cast<std::int64_t>(plane.places.size());
+        for_each_range(count, threads, [&](std::int64_t begin, std::int64_t end, int) {
+            for (std::int64_t k = begin; k < end; ++k) dense_.data()[plane.places[static_cast<std::size_t>(k)]] = 0;
         });
     }
+    // The products of the first planes with the one laid out.
+    std::vector<double> products(std::size_t count, int threads) const {
+        std::vector<double> row(count);
+        for_each_range(threads, threads, [&](std::int64_t first, std::int64_t last, int) {
+            for (std::int64_t part = first; part < last; ++part) {
+                // Later planes are smaller: every thread takes some of all ages.
+                std::vector<std::size_t> some;
+                for (auto p = static_cast<std::size_t>(part); p < count; p += static_cast<std::size_t>(threads)) {
+                    some.push_back(p);
+                }
+                by_chunks(some, 0, dense_.dimension(), [&](std::size_t p, std::size_t begin, std::size_t end) {
+                    row[p] += planes_[p].dot(dense_.data(), begin, end);
+                });
+            }
+        });
+        return row;
+    }
+    // w += Σ_p steps_p g_p.
+    void add_planes(const std::vector<double>& steps, int threads) {
+        std::vector<std::size_t> moved;
+        for (std::size_t p = 0; p < planes_.size(); ++p) {
+            if (static_cast<float>(steps[p]) != 0) moved.push_back(p);
+        }
+        for_each_range(threads, threads, [&](std::int64_t first, std::int64_t last, int) {
+            by_chunks(moved, boundary(first, threads), boundary(last, threads),
+                      [&](std::size_t p, std::size_t begin, std::size_t end) {
+                          planes_[p].axpy(w_.data(), begin, end, static_cast<float>(steps[p]));
+                      });
+        });
+        structure_.derive(w_.data());
+    }
+    // Where the weights of a thread begin, so that all have as many of the newest plane's.
+    std::int64_t boundary(std::int64_t part, int threads) const {
+        if (part == 0) return 0;
+        if (part == threads || planes_.empty() || planes_.back().places.empty()) return w_.dimension();
+        const auto& places = planes_.back().places;
+        const std::int64_t line = 16;  // no two threads write to one cache line
+        return places[places.size() * static_cast<std::size_t>(part) / static_cast<std::size_t>(threads)] / line * line;
+    }
+    // visit(p, begin, end) of these planes' entries begin … end − 1 in a piece of the weights that the cache
+    // holds, then in the next piece.
+    template <class Visit>
+    void by_chunks(const std::vector<std::size_t>& some, std::int64_t first, std::int64_t last, Visit visit) const {
+        std::vector<std::size_t> at(planes_.size());
+        for (std::size_t p : some) at[p] = planes_[p].find(first);
+        for (std::int64_t k = first; k < last; k += chunk) {
+            const std::int64_t stop = std::min(k + chunk, last);
+            for (std::size_t p : some) {
+                const std::size_t begin = at[p];
+                while (at[p] < planes_[p].places.size() && planes_[p].places[at[p]] < stop) ++at[p];
+                visit(p, begin, at[p]);
+            }
+        }
+    }
+    static constexpr std::int64_t chunk = 1 << 16;
+
     void remove(std::size_t p) {
         planes_.erase(planes_.begin() + static_cast<std::ptrdiff_t>(p));
         gram_.erase(gram_.begin() + static_cast<std::ptrdiff_t>(p));
@@ -193,7 +306,7 @@ private:
     const Structure& structure_;
     Weights& w_;
     const Weights* center_;
-    Weights dense_;
+    Weights dense_;  // the newest plane; 0 between calls
     std::vector<Plane> planes_;
     std::vector<std::vector<double>> gram_;
 };

@@ -85,6 +85,11 @@ public:
     // With δ = φ_i(y_i) − φ_i(y) of a difference's words: w·δ, w += step·δ, δ·δ'.
     virtual double dot(const float* w, std::int64_t i, std::span<const Word> words) const = 0;
     virtual void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const = 0;
+    // Of what axpy does, the share of one of `parts` threads, each of which has weights to itself.
+    virtual void axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part,
+                            int parts) const;
+    // Whether threads may call dot and axpy on the same w at the same time (core/shared.hpp).
+    virtual bool shares_weights() const { return false; }
     virtual double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
                          Scratch& scratch) const = 0;
 
@@ -146,6 +151,11 @@ public:
     virtual void prefetch_decode(const float*, std::int64_t) const {}
     virtual void prefetch_cut(const float*, std::int64_t, std::span<const Word>) const {}
 };
+
+inline void Structure::axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part,
+                                  int) const {
+    if (part == 0) axpy(w, i, words, step);
+}
 
 inline std::vector<ScoredOutput> Structure::k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                                    Scratch& scratch) const {

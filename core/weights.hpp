@@ -22,11 +22,12 @@ public:
     const float* data() const { return data_.get(); }
     std::int64_t dimension() const { return dimension_; }
     // The center's weights, or 0 without one; what is derived from them is left to the caller.
-    void start_from(const Weights* center) {
+    void start_from(const Weights* center) { start_from(center, 0, dimension_); }
+    void start_from(const Weights* center, std::int64_t begin, std::int64_t end) {
         if (center) {
-            std::copy_n(center->data(), dimension_, data());
+            std::copy(center->data() + begin, center->data() + end, data() + begin);
         } else {
-            std::fill_n(data(), dimension_, 0.0f);
+            std::fill(data() + begin, data() + end, 0.0f);
         }
     }
     double squared_norm() const {

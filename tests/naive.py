@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
+from hypothesis import strategies as st
 from scipy.optimize import minimize, nnls
 from scipy.special import logsumexp
 
@@ -192,6 +193,20 @@ def random_chain(
                 choices.append(None if rng.random() < 0.5 else sorted([k, *others]))
             chain.allowed.append(choices)
     return chain
+
+
+#: Chains small enough for a general solver.
+problems = st.builds(
+    lambda seed, **shape: random_chain(
+        np.random.default_rng(seed), sentences=4, features=3, **shape
+    ),
+    seed=st.integers(0, 2**32 - 1),
+    tokens=st.integers(1, 3),
+    labels=st.integers(2, 3),
+    real=st.booleans(),
+    weighted=st.booleans(),
+    constrained=st.booleans(),
+)
 
 
 def viterbi(emission: np.ndarray, transition: np.ndarray) -> tuple[float, np.ndarray]:

@@ -182,9 +182,9 @@ class NaiveFactorGraph:
                     factors.append((block.kinds[k % len(block.kinds)], tuple(over), x, block.tie))
             graphs.append(naive)
             soft.append(factors)
-            labels = 2  # the last label of a state is what costs
-            costs.append([np.arange(n) % labels != y % labels
-                          for n, y in zip(naive.states, structure.truth[i], strict=True)])  # fmt: skip
+            # The last label of a state is what costs; there are two of them.
+            states = zip(naive.states, structure.truth[i], strict=True)
+            costs.append([np.arange(n) % 2 != y % 2 for n, y in states])
         truth = [tuple(y.tolist()) for y in structure.truth]
         return cls(graphs, soft, truth, costs, structure.kinds)
 

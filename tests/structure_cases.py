@@ -190,8 +190,11 @@ def multiclass_case(rng: np.random.Generator, sparse: bool) -> Case:
     structure = MulticlassExamples(given, labels, truth, cost=cost)
 
     def features(i: int, y: np.ndarray) -> np.ndarray:
-        W = np.zeros((X.shape[1], structure.core.stride))
-        W[:, y[0]] = X[i]
+        W = np.zeros(structure.core.dimension).reshape(-1, structure.core.stride)
+        if sparse:
+            W[:, y[0]] = X[i]
+        else:
+            W[y[0], : X.shape[1]] = X[i]
         return W.ravel()
 
     return Case(
@@ -257,9 +260,9 @@ CASES: dict[str, Callable[[np.random.Generator], Case]] = {
     "custom with all methods": lambda rng: custom_case(rng, k_best=True, expectation=True),
     "multiclass": lambda rng: multiclass_case(rng, sparse=False),
     "sparse multiclass": lambda rng: multiclass_case(rng, sparse=True),
-    "forests": lambda rng: random_graph_case(rng, forest=True, weighted=True),
-    "tied sparse forests": lambda rng: random_graph_case(rng, forest=True, tied=True, sparse=True),
-    "loops": lambda rng: random_graph_case(rng, forest=False),
+    "graphs without loops": lambda rng: random_graph_case(rng, forest=True, weighted=True),
+    "tied sparse graphs": lambda rng: random_graph_case(rng, forest=True, tied=True, sparse=True),
+    "graphs with loops": lambda rng: random_graph_case(rng, forest=False),
     "label sets": multilabel_case,
     "3-gram chain": k_gram_case,
 }

@@ -10,10 +10,10 @@ from scipy.optimize import linear_sum_assignment
 
 from dualstruct import CompiledDecoder, CustomStructure, InputError, check_structure
 from dualstruct.datasets import make_chains
-from dualstruct.structures import StructureError
+from dualstruct.structures import Grid, Multiclass, MultiLabel, StructureError
 from naive_custom import Orders
 from structure_cases import CASES
-from test_custom import SIGNATURE, Compiled, Hasty, Multiclass, make_orders
+from test_custom import SIGNATURE, Colours, Compiled, Hasty, make_orders
 
 
 class Matching(CustomStructure):
@@ -213,7 +213,7 @@ def test_correct_structures_pass():
     check_structure(Orders(k_best=True, expectation=True), X, Y)
     check_structure(Orders(form="names"), X, Y)
     check_structure(Compiled(), X, Y)
-    check_structure(Multiclass(), ["red round", "yellow long"], ["a", "b"])
+    check_structure(Colours(), ["red round", "yellow long"], ["a", "b"])
 
 
 def test_a_decoder_that_misses_some_outputs_is_found_by_those_given():
@@ -276,6 +276,17 @@ def test_ready_structures_pass(kind):
     for seed in range(5):
         report = check_structure(CASES[kind](np.random.default_rng(seed)).structure, seed=seed)
         assert report.decodings
+
+
+@pytest.mark.parametrize("template", [Multiclass(), MultiLabel(pairs="none"), Grid(branch=True)])
+def test_ready_templates_pass(template):
+    rng = np.random.default_rng(0)
+    shape = (2, 3, 2) if isinstance(template, Grid) else (4,)
+    X = [rng.normal(size=shape) for _ in range(5)]
+    Y = [rng.integers(0, 2, shape[:-1] if isinstance(template, Grid) else 3) for _ in X]
+    if isinstance(template, Multiclass):
+        Y = [int(y.sum()) for y in Y]
+    assert check_structure(template, X, Y).examples == 5
 
 
 def test_larger_chains_pass():

@@ -42,7 +42,7 @@ def make_orders(n=30, items=3, features=5, noise=0.0, seed=0):
     return X, Y
 
 
-class Multiclass(CustomStructure):
+class Colours(CustomStructure):
     """Words and a class; features by name."""
 
     classes = ("a", "b", "c")
@@ -181,7 +181,7 @@ def test_outputs_that_cannot_be_compared_are_learned_all_the_same():
 
 
 def test_names_are_numbered_as_they_are_met_and_unknown_ones_count_for_nothing():
-    svm = StructuredSVM(Multiclass(), C=10.0).fit(WORDS, CLASSES)
+    svm = StructuredSVM(Colours(), C=10.0).fit(WORDS, CLASSES)
     assert svm.predict(WORDS) == CLASSES
     assert svm.predict(["unheard red thing"]) == ["a"]
     weights = svm.weights_
@@ -192,10 +192,10 @@ def test_names_are_numbered_as_they_are_met_and_unknown_ones_count_for_nothing()
 
 
 def test_hashed_names_learn_the_same_unless_they_collide():
-    class Hashed(Multiclass):
+    class Hashed(Colours):
         hash_bits = 16
 
-    exact = StructuredSVM(Multiclass(), C=1.0, passes=8).fit(WORDS, CLASSES)
+    exact = StructuredSVM(Colours(), C=1.0, passes=8).fit(WORDS, CLASSES)
     hashed = StructuredSVM(Hashed(), C=1.0, passes=8).fit(WORDS, CLASSES)
     assert len(hashed.w_) == 2**16
     for name, weight in exact.weights_.items():
@@ -203,7 +203,7 @@ def test_hashed_names_learn_the_same_unless_they_collide():
 
 
 def test_too_many_names_and_numbers_without_dimension_are_refused():
-    class Few(Multiclass):
+    class Few(Colours):
         max_features = 3
 
     with pytest.raises(InputError, match="example 2: features brings more than 3 feature names"):
@@ -212,7 +212,7 @@ def test_too_many_names_and_numbers_without_dimension_are_refused():
     with pytest.raises(InputError, match="set dimension"):
         StructuredSVM(Orders(form="numbers")).fit(X, Y)
 
-    class Mixed(Multiclass):
+    class Mixed(Colours):
         def features(self, x, y):
             return {"bias": 1.0} if x == WORDS[0] else {3: 1.0}
 
@@ -319,7 +319,7 @@ def test_bad_answers_are_skipped_and_counted_if_asked(wrong):
 
 
 def test_the_id_of_an_example_is_in_the_message():
-    class Dicts(Multiclass):
+    class Dicts(Colours):
         def features(self, x, y):
             if x["id"] == "fruit-3":
                 raise RuntimeError("unripe")
@@ -360,6 +360,16 @@ def test_what_was_learned_is_kept_when_decoding_fails(solver, tmp_path):
     svm = StructuredSVM(Orders(), loss, solver, passes=10, checkpoint=path, resume=True).fit(X, Y)
     assert svm.result_.passes == 10
     assert svm.score(X, Y) > 0.6
+
+
+def test_a_run_that_learned_nothing_leaves_the_old_checkpoint(tmp_path):
+    X, Y = make_orders(n=20)
+    path = tmp_path / "state"
+    StructuredSVM(Orders(), passes=3, checkpoint=path).fit(X, Y)
+    before = path.read_bytes()
+    with pytest.raises(ConnectionError):
+        StructuredSVM(FailsLater(0), passes=3, checkpoint=path).fit(X, Y)
+    assert path.read_bytes() == before
 
 
 def test_ctrl_c_inside_a_decoder_keeps_what_was_learned():
@@ -409,7 +419,7 @@ def test_bad_data_are_refused():
     with pytest.raises(NotFittedError):
         StructuredSVM(Orders()).predict(X)
     with pytest.raises(InputError, match="no example has any feature"):
-        StructuredSVM(Multiclass()).fit(["", ""], ["a", "b"])
+        StructuredSVM(Colours()).fit(["", ""], ["a", "b"])
 
 
 # Threads and memory.
@@ -467,16 +477,16 @@ def test_examples_are_freed_after_training():
 def test_same_seed_same_weights_and_resumes_bit_for_bit_with_names(tmp_path):
     X, Y = WORDS * 3, CLASSES * 3
     Y[4] = "a"
-    whole = StructuredSVM(Multiclass(), C=0.5, passes=9, seed=3).fit(X, Y)
+    whole = StructuredSVM(Colours(), C=0.5, passes=9, seed=3).fit(X, Y)
     path = tmp_path / "state"
     for passes in (4, 9):
         part = StructuredSVM(
-            Multiclass(), C=0.5, passes=passes, seed=3, checkpoint=path, resume=True
+            Colours(), C=0.5, passes=passes, seed=3, checkpoint=path, resume=True
         ).fit(X, Y)
     assert part.w_.tobytes() == whole.w_.tobytes()
     assert part.weights_ == whole.weights_
     with pytest.raises(InputError, match="other data"):
-        StructuredSVM(Multiclass(), C=0.5, passes=9, seed=3, checkpoint=path, resume=True).fit(
+        StructuredSVM(Colours(), C=0.5, passes=9, seed=3, checkpoint=path, resume=True).fit(
             X[1:], Y[1:]
         )
 
@@ -652,10 +662,10 @@ def test_numba_decoders_run_without_the_gil():
 
 
 def test_models_are_saved_without_code_and_loaded_with_the_structure(tmp_path):
-    svm = StructuredSVM(Multiclass(), "squared_hinge", DCD(delta=0.001), C=3.0, averaged=True)
+    svm = StructuredSVM(Colours(), "squared_hinge", DCD(delta=0.001), C=3.0, averaged=True)
     svm.fit(WORDS, CLASSES)
     svm.save(tmp_path / "model")
-    loaded = StructuredSVM.load(tmp_path / "model", Multiclass())
+    loaded = StructuredSVM.load(tmp_path / "model", Colours())
     assert loaded.predict(WORDS) == svm.predict(WORDS)
     assert loaded.weights_ == svm.weights_
     assert loaded.C == 3.0
@@ -666,7 +676,7 @@ def test_models_are_saved_without_code_and_loaded_with_the_structure(tmp_path):
     vector.save(tmp_path / "vector")
     loaded = StructuredSVM.load(tmp_path / "vector", Orders())
     np.testing.assert_array_equal(loaded.w_, vector.w_)
-    with pytest.raises(InputError, match="does not fit this structure"):
+    with pytest.raises(InputError, match="5 weights, and dimension of the structure is 4"):
         StructuredSVM.load(tmp_path / "vector", Orders(dimension=4))
     smooth = StructuredSVM(
         Orders(expectation=True), SoftmaxMargin(2.0, 0.5), passes=2, averaged=False
@@ -727,7 +737,7 @@ def test_clones_pickles_and_searches():
     from sklearn.base import clone
     from sklearn.model_selection import GridSearchCV
 
-    svm = StructuredSVM(Multiclass(), C=0.5, gap=0.01)
+    svm = StructuredSVM(Colours(), C=0.5, gap=0.01)
     fresh = clone(svm)
     assert fresh.C == 0.5
     assert isinstance(fresh, Parameters)
@@ -736,14 +746,14 @@ def test_clones_pickles_and_searches():
     for other in (copy.deepcopy(svm), pickle.loads(pickle.dumps(svm))):
         assert other.predict(WORDS) == svm.predict(WORDS)
         assert other.weights_ == svm.weights_
-    search = GridSearchCV(StructuredSVM(Multiclass()), {"C": [0.1, 10.0]}, cv=2)
+    search = GridSearchCV(StructuredSVM(Colours()), {"C": [0.1, 10.0]}, cv=2)
     search.fit(WORDS * 3, CLASSES * 3)
     assert search.best_score_ == 1.0
     assert search.predict(WORDS) == CLASSES
 
 
 def test_one_structure_serves_several_models():
-    structure = Multiclass()
+    structure = Colours()
     first = StructuredSVM(structure, C=10.0).fit(WORDS, CLASSES)
     second = StructuredSVM(structure, C=10.0).fit(WORDS[::-1], CLASSES)
     assert first.predict(WORDS) == CLASSES

@@ -10,20 +10,9 @@ from hypothesis import strategies as st
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
 from dualstruct.solvers import CPD, DCD, DCDLight, find_solver
-from naive import NaiveChain, NaiveDCD, random_chain
+from naive import NaiveChain, NaiveDCD, problems, random_chain
 
 exact = [DCD(delta=1e-9), DCDLight(delta=1e-9), CPD(delta=1e-9, tolerance=0.1)]
-problems = st.builds(
-    lambda seed, constrained, **shape: random_chain(
-        np.random.default_rng(seed), sentences=4, features=3, constrained=constrained, **shape
-    ),
-    seed=st.integers(0, 2**32 - 1),
-    tokens=st.integers(1, 3),
-    labels=st.integers(2, 3),
-    real=st.booleans(),
-    weighted=st.booleans(),
-    constrained=st.booleans(),
-)
 
 
 def flat(naive: NaiveChain, chain, w) -> np.ndarray:

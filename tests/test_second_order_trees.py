@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 import naive_trees
-from dualstruct import _core
+from dualstruct import DCD, Problem, Stopping, _core, fit
 from dualstruct.errors import InputError
+from dualstruct.structures import SecondOrderTree, Tree, TreeColumns, prune_arcs
 
 
 class Sentence:
@@ -79,10 +80,10 @@ with_grandparents = st.builds(
 
 
 @settings(max_examples=300, deadline=None)
-@given(sentences, st.booleans())
-def test_sibling_decoder_finds_the_best_of_all_projective_trees(sentence, single_root):
+@given(sentences, st.booleans(), st.booleans())
+def test_exact_decoders_find_the_best_of_all_projective_trees(sentence, single_root, grandparents):
     trees = sentence.scored(True, single_root)
-    arguments = (sentence.arc_scores, sentence.extra_scores, True, single_root, False)
+    arguments = (sentence.arc_scores, sentence.extra_scores, True, single_root, grandparents)
     if not trees:
         with pytest.raises(InputError, match="no tree"):
             sentence.parts.decode(*arguments)
@@ -90,6 +91,23 @@ def test_sibling_decoder_finds_the_best_of_all_projective_trees(sentence, single
     heads, score, bound, exact, _ = sentence.parts.decode(*arguments)
     assert exact
     assert score == bound == pytest.approx(trees[0][0], abs=1e-9)
+    assert sentence.score(tuple(heads[1:].tolist())) == pytest.approx(score, abs=1e-9)
+
+
+@settings(max_examples=300, deadline=None)
+@given(with_grandparents, st.booleans())
+def test_exact_decoder_of_grandparents_finds_the_best_of_all_projective_trees(
+    sentence, single_root
+):
+    trees = sentence.scored(True, single_root)
+    arguments = (sentence.arc_scores, sentence.extra_scores, True, single_root)
+    if not trees:
+        with pytest.raises(InputError, match="no tree"):
+            sentence.parts.decode(*arguments)
+        return
+    heads, score, _, exact, _ = sentence.parts.decode(*arguments)
+    assert exact
+    assert score == pytest.approx(trees[0][0], abs=1e-9)
     assert sentence.score(tuple(heads[1:].tolist())) == pytest.approx(score, abs=1e-9)
 
 
@@ -102,9 +120,9 @@ def test_relaxation_bounds_all_trees_and_its_certificates_are_true(
     arguments = (sentence.arc_scores, sentence.extra_scores, projective, single_root)
     if not trees:
         with pytest.raises(InputError, match="no tree"):
-            sentence.parts.decode(*arguments)
+            sentence.parts.decode(*arguments, relax=True)
         return
-    heads, score, bound, exact, _ = sentence.parts.decode(*arguments)
+    heads, score, bound, exact, _ = sentence.parts.decode(*arguments, relax=True)
     found = tuple(heads[1:].tolist())
     assert found in {t for _, t in trees}
     assert sentence.score(found) == pytest.approx(score, abs=1e-6)
@@ -119,7 +137,7 @@ def test_most_relaxations_are_certified_where_the_second_order_is_weak():
     for seed in range(60):
         sentence = Sentence(seed, words=4, kept=1.0, siblings=0.1, grandparents=0.1)
         *_, certified, _ = sentence.parts.decode(
-            sentence.arc_scores, sentence.extra_scores, seed % 2 == 0, True
+            sentence.arc_scores, sentence.extra_scores, seed % 2 == 0, True, relax=True
         )
         exact += certified
     assert exact >= 40
@@ -191,3 +209,71 @@ def test_pruning_keeps_probable_heads_the_tree_and_the_truth():
     kept, recall = _core.tree_prune(p, 2, 0.2, tree)
     assert np.flatnonzero(kept[:, 1]).tolist() == [0, 2]
     assert recall == 0
+
+
+def distant_cause(sentences: int, seed: int) -> Tree:
+    """A language that first order cannot parse: what the last word hangs from depends on a word
+    that is neither of the two, nor beside one of them."""
+    rng = np.random.default_rng(seed)
+    words, heads = [], []
+    for _ in range(sentences):
+        cause = int(rng.integers(2))
+        words.append([(word,) for word in ("r", "f", "st"[cause], "g", "a", "q")])
+        heads += [0, 3, 1, 3, 3, (1, 5)[cause]]
+    table = _core.TokenTable.from_sentences(words)
+    return Tree(
+        table,
+        TreeColumns(form=0),
+        1,
+        heads=np.array(heads, dtype=np.int32),
+        labels=np.zeros(len(heads), dtype=np.int32),
+        between=[],
+        line_bits=10,
+        label_bits=8,
+    )
+
+
+def trained(structure) -> _core.Weights:
+    return fit(Problem(structure, "squared_hinge", 1.0), DCD(), Stopping(passes=20)).w
+
+
+@pytest.mark.parametrize("parts", [{"siblings": False}, {"grandparents": False}, {}])
+def test_second_order_learns_what_first_order_cannot(parts):
+    tree = distant_cause(20, seed=0)
+    first_heads, _ = tree.split(tree.decode_all(trained(tree)))
+    assert (first_heads != tree.heads).any()
+    arcs = prune_arcs(tree, trained(tree), threshold=0.0)
+    second = SecondOrderTree(tree, arcs, bits=10, **parts)
+    heads, _ = second.split(second.decode_all(trained(second)))
+    np.testing.assert_array_equal(heads, tree.heads)
+    effort = second.take_effort()
+    assert effort.exact == effort.decoded > 0
+
+
+def test_beliefs_of_a_learned_model_favour_the_true_arcs():
+    tree = distant_cause(20, seed=0)
+    arcs = prune_arcs(tree, trained(tree), threshold=0.0)
+    second = SecondOrderTree(tree, arcs, bits=10)
+    w = trained(second)
+    w = second.new_weights(4 * np.array(w.array))
+    for i in range(4):
+        found = second.marginals(w, i)
+        assert found.converged
+        np.testing.assert_allclose(found.arcs[:, 1:].sum(axis=0), 1, atol=1e-3)
+        truth = tree.heads[tree.sentences[i] : tree.sentences[i + 1]]
+        np.testing.assert_array_equal(found.arcs[:, 1:].argmax(axis=0), truth)
+
+
+def test_wrong_settings_and_foreign_arcs_are_refused():
+    tree, other = distant_cause(3, seed=0), distant_cause(4, seed=0)
+    w = tree.new_weights()
+    for settings_given in ({"most_heads": 0}, {"threshold": 2.0}, {"beta": 0.0}):
+        with pytest.raises(InputError, match=next(iter(settings_given))):
+            prune_arcs(tree, w, **settings_given)
+    arcs = prune_arcs(tree, w)
+    with pytest.raises(InputError, match="bits is 3"):
+        SecondOrderTree(tree, arcs, bits=3)
+    with pytest.raises(InputError, match="max_iterations is 0"):
+        SecondOrderTree(tree, arcs, max_iterations=0)
+    with pytest.raises(ValueError, match="other sentences"):
+        SecondOrderTree(other, arcs)

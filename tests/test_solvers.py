@@ -8,23 +8,27 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import logsumexp
 
-from dualstruct import InputError, Problem, Stopping, fit
+from dualstruct import InputError, Problem, Stopping, _core, fit
 from dualstruct.datasets import make_chains
 from dualstruct.losses import LOSSES, Hinge, Ramp, SquaredHinge, find_loss
 from dualstruct.solvers import (
     CPD,
     DCD,
+    LBFGS,
     SDM,
     SOLVERS,
     Averaged,
     CuttingPlane,
     DCDLight,
+    ExponentiatedGradient,
     FrankWolfe,
     RampSDM,
     find_solver,
 )
-from naive import random_chain, solve_hinge
+from naive import problems, random_chain, solve_hinge
+from structure_cases import CASES, Case
 
 #: Solvers that reach the optimum of a convex loss as exactly as wanted, with the loss.
 EXACT = [
@@ -40,17 +44,6 @@ EXACT = [
     (CuttingPlane(slack="n", tolerance=1e-8), "hinge"),
 ]
 names = [f"{solver.name}-{loss}-{k}" for k, (solver, loss) in enumerate(EXACT)]
-problems = st.builds(
-    lambda seed, constrained, **shape: random_chain(
-        np.random.default_rng(seed), sentences=4, features=3, constrained=constrained, **shape
-    ),
-    seed=st.integers(0, 2**32 - 1),
-    tokens=st.integers(1, 3),
-    labels=st.integers(2, 3),
-    real=st.booleans(),
-    weighted=st.booleans(),
-    constrained=st.booleans(),
-)
 
 
 def optimum(naive, loss: str, C: float) -> float:
@@ -108,6 +101,62 @@ def test_all_exact_solvers_agree_on_a_larger_problem(loss):
             primals[repr(solver)] = result.primal
     values = np.array(list(primals.values()))
     assert np.ptp(values) <= 2e-4 * values.min(), primals
+
+
+def primal_by_enumeration(case: Case, w: np.ndarray, loss: str, C: float) -> float:
+    """½‖w‖² + C Σ_i ℓ_i(w) with every output written out."""
+    total = 0.5 * w @ w
+    for i in range(len(case.structure)):
+        outputs = case.outputs(i)
+        scores = np.array([-w @ case.delta(i, y) for y in outputs])
+        if loss == "crf":
+            total += C * logsumexp(scores)
+            continue
+        worst = (scores + [case.cost(i, y) for y in outputs]).max()
+        total += C * (worst**2 if loss == "squared_hinge" else worst)
+    return float(total)
+
+
+@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "crf"])
+@settings(max_examples=3, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_solvers_agree_on_the_optimum_of_every_structure(kind, loss, seed):
+    case = CASES[kind](np.random.default_rng(seed))
+    solvers = [solver for solver, takes in EXACT if takes == loss]
+    if loss == "crf":
+        if not (case.has_expectations and case.exact_expectations):
+            return
+        solvers = [LBFGS(), *([ExponentiatedGradient()] if case.has_parts else [])]
+    C, primals = 0.5, {}
+    for solver in solvers:
+        result = fit(Problem(case.structure, loss, C), solver, Stopping(gap=1e-4, passes=3000))
+        found = primal_by_enumeration(case, np.array(result.w.array, dtype=float), loss, C)
+        assert found == pytest.approx(result.primal, rel=1e-4, abs=1e-4)
+        if result.gap is not None:
+            assert result.stopped_by == "gap", solver
+        primals[repr(solver)] = found
+    values = np.array(list(primals.values()))
+    assert np.ptp(values) <= 3e-4 * max(1, values.min()), primals
+
+
+@pytest.mark.parametrize("kind", ["multiclass", "graphs without loops", "projective tree"])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_every_structure_resumes_bit_for_bit(name, kind, tmp_path):
+    solver = SOLVERS[name]()
+    problem = Problem(CASES[kind](np.random.default_rng(7)).structure, solver.losses[0], 0.5)
+    whole = fit(problem, solver, Stopping(passes=5), seed=3)
+    for passes in (2, 5):
+        part = fit(
+            problem,
+            SOLVERS[name](),
+            Stopping(passes=passes),
+            seed=3,
+            checkpoint=tmp_path / "run",
+            checkpoint_every=2,
+            resume=True,
+        )
+    assert part.w.array.tobytes() == whole.w.array.tobytes()
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -242,8 +291,8 @@ def test_losses_that_do_not_fit_are_refused_with_those_that_do():
     [
         (CPD(), "squared_hinge"),
         (CuttingPlane(), "hinge"),
-        (CuttingPlane(), "squared_hinge"),
         (CuttingPlane(slack="n"), "hinge"),
+        (CuttingPlane(), "squared_hinge"),
     ],
 )
 def test_batch_solvers_give_the_same_weights_on_any_number_of_threads(solver, loss):
@@ -274,7 +323,10 @@ def test_warm_starts_from_foreign_or_broken_weights_are_refused():
         structure.new_weights(broken)
 
 
-@pytest.mark.parametrize(("solver", "loss"), [(DCD(), "squared_hinge"), (SDM(), "hinge")])
+CONCURRENT = [(DCD(), "squared_hinge"), (SDM(), "hinge"), (FrankWolfe(), "hinge")]
+
+
+@pytest.mark.parametrize(("solver", "loss"), CONCURRENT)
 def test_several_threads_reach_the_same_certified_objective(solver, loss):
     data = make_chains(sentences=300, tokens=8, labels=5, features=80, noise=0.5, seed=2)
     one = fit(Problem(data.structure(), loss, 0.2), solver, Stopping(gap=1e-3, passes=3000))
@@ -284,3 +336,59 @@ def test_several_threads_reach_the_same_certified_objective(solver, loss):
         assert several.stopped_by == "gap"
         assert several.primal == pytest.approx(one.primal, rel=2e-3)
         assert several.inference_calls == 300 * several.passes
+
+
+@pytest.mark.parametrize(("solver", "loss"), CONCURRENT)
+@settings(max_examples=15, deadline=None)
+@given(naive=problems, threads=st.integers(2, 6))
+def test_duals_of_several_threads_are_feasible(solver, loss, naive, threads):
+    problem = Problem(naive.fast(), loss, 0.7, threads=threads)
+    iterate = solver.start(problem, 1)
+    for _ in range(5):
+        solver.run_pass(iterate)
+        for i in range(len(naive.X)):
+            alpha = np.array([cut[0] for cut in iterate.duals.cuts_of(i)])
+            assert np.all(alpha >= 0)
+            assert loss != "hinge" or alpha.sum() <= 0.7 + 1e-9
+            assert iterate.duals.sum_alpha()[i] == pytest.approx(alpha.sum(), abs=1e-9)
+        assert problem.certify(*iterate.settled()).gap >= -1e-5
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_a_visit_on_several_threads_leaves_w_as_the_duals_say(threads):
+    data = make_chains(sentences=200, tokens=6, labels=4, features=50, noise=0.5, seed=3)
+    problem = Problem(data.structure(), "squared_hinge", 0.5, threads=threads)
+    iterate = DCD().start(problem, 1)
+    rule = _core.DCDRule(0.5)
+    iterate.visit(rule, 0.01)
+    for _ in range(5):
+        iterate.revisit(rule)
+        iterate.visit(rule, 0.01)
+        exact = problem.structure.new_weights()
+        iterate.duals.write(exact, threads=1)
+        np.testing.assert_array_equal(iterate.w.array, exact.array)
+
+
+def test_averages_are_the_same_kind_on_several_threads():
+    data = make_chains(sentences=100, tokens=6, labels=4, features=50, noise=0.5, seed=2)
+    primals = [
+        fit(
+            Problem(data.structure(), "hinge", 0.2, threads=threads),
+            Averaged(SDM()),
+            Stopping(passes=100),
+        ).primal
+        for threads in (1, 3)
+    ]
+    assert primals[1] == pytest.approx(primals[0], rel=0.02)
+
+
+def test_cutting_planes_stop_where_the_risk_is_within_epsilon_of_the_planes():
+    data = make_chains(sentences=60, tokens=6, labels=4, features=40, noise=0.5, seed=2)
+    problem = Problem(data.structure(), "hinge", 0.2)
+    result = fit(problem, CuttingPlane(epsilon=0.1), Stopping(passes=2000))
+    assert result.stopped_by == "converged"
+    # R(w) ≤ ξ + ε n, and ½‖w‖² + C ξ ≤ P*: the gap is at most C ε n.
+    assert result.primal - result.dual <= 0.2 * 0.1 * 60 + 1e-3
+    assert fit(problem, CuttingPlane(), Stopping(passes=result.passes)).dual <= result.dual + 1e-6
+    with pytest.raises(InputError, match="epsilon is 0"):
+        CuttingPlane(epsilon=0)

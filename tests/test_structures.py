@@ -160,6 +160,8 @@ def test_parts_carry_the_same_distribution(kind, seed, gamma):
         core.add_parts(total, i, marginals, 1.0)
         core.add_part_difference(difference, i, marginals, 1.0)
         np.testing.assert_allclose(total.array, p @ features, atol=1e-3)
+        core.add_parts(total, i, -marginals, 1.0)  # solvers move w by differences of marginals
+        np.testing.assert_allclose(total.array, 0, atol=1e-3)
         expected = case.features(i, case.truth(i)) - p @ features
         np.testing.assert_allclose(difference.array, expected, atol=1e-3)
 

@@ -118,9 +118,9 @@ def test_every_solver_learns_trees(name):
     words = [["the", "cat", "sleeps"], ["the", "dog", "sees", "the", "cat"], ["it", "sleeps"]]
     heads = [2, 3, 0, 2, 3, 0, 5, 3, 2, 0]
     labels = [0, 1, 1, 0, 1, 1, 0, 1, 1, 1]
-    structure = tree(words, heads, labels)
+    structure = tree(words, heads, labels, label_cost=1.0)
     solver = SOLVERS[name]()
-    result = fit(Problem(structure, solver.losses[0], 1.0), solver, Stopping(passes=30))
+    result = fit(Problem(structure, solver.losses[0], 1.0), solver, Stopping(passes=100))
     found_heads, found_labels = structure.split(structure.decode_all(result.w))
     assert found_heads.tolist() == heads
     assert found_labels.tolist() == labels

@@ -77,6 +77,8 @@ public:
         return own_score(configuration);
     }
 
+    bool has_hidden_scores() const override { return has_score_; }
+
     void add_counts(std::span<const std::int32_t> configuration, double weight,
                     std::span<double> slots) const override {
         for (std::size_t k = 0; k < slots.size(); ++k) slots[k] += configuration[k] ? weight : 0;
@@ -272,7 +274,7 @@ void bind_multiclass(nb::module_& m) {
                 nb::gil_scoped_release no_gil;
                 for (std::int64_t i = 0; i < s.size(); ++i) {
                     s.label_scores(checked(w, s).data(), i, 0, row);
-                    all.insert(all.end(), row.begin(), row.begin() + s.labels());
+                    all.insert(all.end(), row.begin(), row.end());
                 }
             }
             return shaped(nb::cast(to_numpy(std::move(all))), nb::make_tuple(s.size(), s.labels()));
@@ -331,7 +333,7 @@ void bind_graphs(nb::module_& m) {
             return graphs::score(g, scores_of(g, variables, factors), view(assignment));
         }, "variables"_a, "factors"_a, "assignment"_a)
         .def("best", [](const Graph& g, Input<double> variables, Input<double> factors, bool branch, int max_nodes,
-                        int max_iterations, double tolerance) {
+                        int max_iterations, double residual, double tolerance) {
             const auto scores = scores_of(g, variables, factors);
             graphs::Inference inference;
             graphs::Best best;
@@ -341,13 +343,18 @@ void bind_graphs(nb::module_& m) {
                 options.branch = branch;
                 options.max_nodes = max_nodes;
                 options.max_iterations = max_iterations;
+                options.residual = residual;
                 options.tolerance = tolerance;
+                bool signalled = false;
+                options.interrupted = [&, check = SignalCheck()]() mutable { return signalled = check(); };
                 best = inference.best(g, scores, options);
-                check_status(g, scores, best.status);
+                if (!signalled) check_status(g, scores, best.status);
             }
+            raise_if_signalled();
             return nb::make_tuple(to_numpy(std::move(best.assignment)), best.score, best.bound, best.exact,
                                   best.iterations, best.nodes);
-        }, "variables"_a, "factors"_a, "branch"_a, "max_nodes"_a, "max_iterations"_a, "tolerance"_a)
+        }, "variables"_a, "factors"_a, "branch"_a, "max_nodes"_a, "max_iterations"_a, "residual"_a,
+           "tolerance"_a)
         .def("k_best", [](const Graph& g, Input<double> variables, Input<double> factors, int k) {
             const auto scores = scores_of(g, variables, factors);
             if (!g.is_forest()) throw Unsupported("the k best assignments are found on graphs without loops only");

@@ -60,18 +60,12 @@ Array<double> for_every_example(Measure measure) {
 // A rule's class for Python and the passes that take it: one row a rule.
 template <class Rule>
 nb::class_<Rule> bind_rule(nb::module_& m, nb::class_<DualState>& state, const char* name) {
-    state.def("visit", [](DualState& s, const Rule& rule, double delta, std::uint64_t seed) {
-        return run([&](const Interrupt& interrupt) { return visit(s, rule, delta, seed, interrupt); });
-    }, "rule"_a, "delta"_a, "seed"_a);
-    state.def("visit_while_decoding", [](DualState& s, const Rule& rule, double delta, std::uint64_t seed, int threads,
-                                         int revisits) {
-        return run([&](const Interrupt& interrupt) {
-            return visit_while_decoding(s, rule, delta, seed, threads, revisits, interrupt);
-        });
-    }, "rule"_a, "delta"_a, "seed"_a, "threads"_a, "revisits"_a);
-    state.def("revisit", [](DualState& s, const Rule& rule, std::uint64_t seed) {
-        return run([&](const Interrupt& interrupt) { return revisit(s, rule, seed, interrupt); });
-    }, "rule"_a, "seed"_a);
+    state.def("visit", [](DualState& s, const Rule& rule, double delta, std::uint64_t seed, int threads) {
+        return run([&](const Interrupt& interrupt) { return visit(s, rule, delta, seed, threads, interrupt); });
+    }, "rule"_a, "delta"_a, "seed"_a, "threads"_a);
+    state.def("revisit", [](DualState& s, const Rule& rule, std::uint64_t seed, int threads) {
+        return run([&](const Interrupt& interrupt) { return revisit(s, rule, seed, threads, interrupt); });
+    }, "rule"_a, "seed"_a, "threads"_a);
     return nb::class_<Rule>(m, name);
 }
 
@@ -297,12 +291,12 @@ void bind_learning(nb::module_& m) {
         .def_prop_ro("cuts", [](const DualState& s) { return s.cuts.size(); })
         .def("average_into", [](DualState& s, Average* average) { s.average = average; }, "average"_a.none(),
              nb::keep_alive<1, 2>())
-        .def("rebuild", &DualState::rebuild, nb::call_guard<nb::gil_scoped_release>())
-        .def("write", [](const DualState& s, Weights& out) {
+        .def("rebuild", &DualState::rebuild, "threads"_a = 1, nb::call_guard<nb::gil_scoped_release>())
+        .def("write", [](const DualState& s, Weights& out, int threads) {
             checked(out, s.structure);
             nb::gil_scoped_release no_gil;
-            s.write(out);
-        }, "out"_a)
+            s.write(out, threads);
+        }, "out"_a, "threads"_a = 1)
         .def("sum_alpha_cost", &DualState::sum_alpha_cost, nb::call_guard<nb::gil_scoped_release>())
         .def("sum_alpha", [](const DualState& s) { return to_numpy(std::vector<double>(s.sum_alpha)); })
         .def("cuts_of", [](const DualState& s, std::int64_t i) {
@@ -348,9 +342,11 @@ void bind_learning(nb::module_& m) {
                 return report;
             });
         }, "squared"_a, "threads"_a)
-        .def("solve", &PlaneStore::solve, "C"_a, "tolerance"_a, "patience"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def("solve", &PlaneStore::solve, "C"_a, "tolerance"_a, "patience"_a, "threads"_a,
+             nb::call_guard<nb::gil_scoped_release>())
         .def("dual", &PlaneStore::dual)
-        .def("rebuild", &PlaneStore::rebuild, nb::call_guard<nb::gil_scoped_release>())
+        .def("slack", &PlaneStore::slack)
+        .def("rebuild", &PlaneStore::rebuild, "threads"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("save", &save_planes)
         .def("load", &load_planes);
 

@@ -39,14 +39,15 @@ std::vector<std::int32_t> copied(const std::optional<Input<std::int32_t>>& array
 }
 
 // Kept arcs, words, arcs, and true arcs that were kept by their probability.
-nb::tuple prune_arcs(const Tree& tree, const Weights& w, int most_heads, float threshold, bool keep_truth) {
+nb::tuple prune_arcs(const Tree& tree, const Weights& w, int most_heads, float threshold, double beta,
+                     bool keep_truth) {
     checked(w, tree);
     if (keep_truth) with_truth(tree);
     trees::PruningReport report;
     KeptArcs kept;
     {
         nb::gil_scoped_release no_gil;
-        kept = prune(tree, w.data(), {most_heads, threshold}, keep_truth, report, SignalCheck());
+        kept = prune(tree, w.data(), {most_heads, threshold}, beta, keep_truth, report, SignalCheck());
     }
     raise_if_signalled();
     return nb::make_tuple(to_numpy(std::move(kept.offsets)), to_numpy(std::move(kept.heads)),
@@ -104,7 +105,7 @@ void bind_tree_structure(nb::module_& m) {
                 shaped(nb::cast(to_numpy(std::move(e.arcs))), nb::make_tuple(nodes, nodes)),
                 shaped(nb::cast(to_numpy(std::move(e.labels))), nb::make_tuple(nodes, nodes, t.features().labels())));
         }, "w"_a, "i"_a, "beta"_a, "gamma"_a);
-    m.def("prune_arcs", prune_arcs, "tree"_a, "w"_a, "most_heads"_a, "threshold"_a, "keep_truth"_a);
+    m.def("prune_arcs", prune_arcs, "tree"_a, "w"_a, "most_heads"_a, "threshold"_a, "beta"_a, "keep_truth"_a);
     nb::class_<SecondOrderTree, Structure>(m, "SecondOrderTree")
         .def("__init__", [](SecondOrderTree* self, std::shared_ptr<Tree> first, Input<std::int64_t> offsets,
                             Input<std::uint16_t> heads, Input<std::uint16_t> modifiers, int bits, bool siblings,

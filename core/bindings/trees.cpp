@@ -93,16 +93,16 @@ void check_scores(const trees::SecondOrderParts& parts, const Input<double>& arc
 }
 
 nb::tuple second_order_decode(const trees::SecondOrderParts& parts, Input<double> arcs, Input<double> extras,
-                              bool projective, bool single_root, bool grandparents, int max_iterations) {
+                              bool projective, bool single_root, bool grandparents, int max_iterations, bool relax) {
     check_scores(parts, arcs, extras);
     std::vector<std::int32_t> heads(static_cast<std::size_t>(parts.words()) + 1);
-    graphs::RelaxationOptions relaxation;
+    graphs::RelaxationOptions relaxation = trees::SecondOrderDecoder::relaxation();
     relaxation.max_iterations = max_iterations;
     trees::SecondOrderBest best;
     {
         nb::gil_scoped_release no_gil;
         best = trees::SecondOrderDecoder().decode(parts, view(arcs), view(extras),
-                                                  {projective, single_root, grandparents}, relaxation, heads.data());
+                                                  {projective, single_root, grandparents, relax}, relaxation, heads.data());
     }
     if (!best.found) no_tree();
     return nb::make_tuple(to_numpy(std::move(heads)), best.score, best.bound, best.exact, best.iterations);
@@ -117,7 +117,7 @@ nb::tuple second_order_beliefs(const trees::SecondOrderParts& parts, Input<doubl
         graphs::PropagationOptions propagation;
         propagation.max_iterations = max_iterations;
         propagation.damping = damping;
-        found = trees::second_order_marginals(parts, view(arcs), view(extras), {projective, single_root, true},
+        found = trees::second_order_marginals(parts, view(arcs), view(extras), {projective, single_root},
                                               propagation);
     }
     if (!found.found) no_tree();
@@ -171,7 +171,7 @@ void bind_trees(nb::module_& m) {
         .def("arcs", list_arcs)
         .def("parts", list_parts)
         .def("decode", second_order_decode, "arcs"_a, "extras"_a, "projective"_a = true, "single_root"_a = true,
-             "grandparents"_a = true, "max_iterations"_a = 1000)
+             "grandparents"_a = true, "max_iterations"_a = 1000, "relax"_a = false)
         .def("marginals", second_order_beliefs, "arcs"_a, "extras"_a, "projective"_a = true, "single_root"_a = true,
              "max_iterations"_a = 200, "damping"_a = 0.3);
     m.def("tree_prune", prune, "marginals"_a, "most_heads"_a, "threshold"_a, "tree"_a, "truth"_a.none() = nb::none());

@@ -33,6 +33,10 @@ public:
     virtual double slot_score(std::span<const std::int32_t> configuration, std::span<const double> slots) const = 0;
     virtual double extra_score(std::span<const std::int32_t>, std::span<const double>) const { return 0; }
 
+    // Whether extra_score knows of more than the extra scores that it is given: then nothing is concluded from
+    // their size.
+    virtual bool has_hidden_scores() const { return false; }
+
     // slots[k] += weight where the configuration switches k on.
     virtual void add_counts(std::span<const std::int32_t> configuration, double weight,
                             std::span<double> slots) const = 0;

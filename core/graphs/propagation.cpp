@@ -299,6 +299,7 @@ double Propagation::other_maximum(int f, std::span<std::uint8_t> on) {
         odds_[k] = odds(literal.on, literal.off);
         if (std::isfinite(odds_[k])) limit += std::abs(odds_[k]);
     }
+    if (factor.has_hidden_scores()) limit *= 1e6;
     for (std::size_t k = 0; k < n; ++k) odds_[k] = std::clamp(odds_[k], -limit, limit);
     configuration_.resize(at(factor.configuration_size()));
     if (factor.maximise({odds_.data(), n}, scores_of(f), configuration_) == minus_infinity) return minus_infinity;

@@ -106,6 +106,9 @@ void Relaxation::prepare() {
     for (double score : theta_) see(score);
     for (const Entry& a : entries_) see(a.score);
     for (double score : extra_) see(score);
+    for (const Other& other : others_) {
+        if (other.factor->has_hidden_scores()) least_score_ = -infinity;
+    }
     scale_ = count > 0 ? size / count : 1;
 }
 
@@ -319,7 +322,11 @@ void Relaxation::try_rounding() {
 
 // Whether nothing below this bound can beat what was found.
 bool Relaxation::closed(double bound) const {
-    if (bound < least_score_ - options_.tolerance * std::max(1.0, std::abs(least_score_))) return true;
+    if (bound == -infinity) return true;
+    if (std::isfinite(least_score_) &&
+        bound < least_score_ - options_.tolerance * std::max(1.0, std::abs(least_score_))) {
+        return true;
+    }
     return result_.status == Status::solved &&
            bound <= result_.score + options_.tolerance * std::max(1.0, std::abs(result_.score));
 }
@@ -347,6 +354,10 @@ Relaxation::Node Relaxation::relax(const RelaxationOptions& options, double& bou
             bound = std::min(bound, upper_bound());
             try_rounding();
             if (closed(bound)) return Node::pruned;
+            if (options.interrupted && options.interrupted()) {
+                stopped_ = true;
+                return Node::fractional;
+            }
         }
         if (converged) return fractional < 1e-4 ? Node::integral : Node::fractional;
         if (t % 10 == 0) {  // keeps the two residuals of one size
@@ -411,7 +422,7 @@ void Relaxation::search(const RelaxationOptions& options) {
             bound = std::min(bound, path.back().bound);
         }
         if (!options.branch && result_.status == Status::solved) break;
-        if (result_.nodes >= options.max_nodes) {
+        if (stopped_ || result_.nodes >= options.max_nodes) {
             left_open = node == Node::pruned ? -infinity : bound;
             exhausted = true;
             break;
@@ -451,6 +462,7 @@ const RelaxationResult& Relaxation::solve(const RelaxationOptions& options) {
     result_.slots.assign(theta_.size(), 0);
     result_.score = -infinity;
     result_.iterations = result_.nodes = 0;
+    stopped_ = false;
     prepare();
     for (std::size_t f = 0; f < entries_.size(); ++f) {
         if (entries_[f].kind == Kind::count && entries_[f].least > entries_[f].most) {

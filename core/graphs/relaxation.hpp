@@ -28,13 +28,14 @@ namespace dualstruct::graphs {
 
 struct RelaxationOptions {
     int max_iterations = 1000;   // of AD3, for each node of the search
-    double rho = 0.1;            // first ρ, relative to the mean size of the scores
-    double residual = 1e-6;      // AD3 ends when both residuals are below it
+    double rho = 1.0;            // first ρ, relative to the mean size of the scores
+    double residual = 1e-4;      // AD3 ends when both residuals are below it
     double tolerance = 1e-6;     // bound and score count as equal within tolerance·max(1, |score|)
     int bound_every = 10;        // iterations between two bounds
     int active_set_steps = 10;   // of one quadratic problem; the next iteration goes on from there
     bool branch = false;         // branch and bound until the assignment is proven the best
     int max_nodes = 10000;
+    std::function<bool()> interrupted;  // asked now and then; true ends the search
 };
 
 enum class Status : std::uint8_t {
@@ -137,6 +138,7 @@ private:
     std::vector<double> scores_, work_;
     std::vector<std::int32_t> configuration_;
     std::vector<std::uint8_t> rounded_, local_;
+    bool stopped_ = false;
     Rounding rounding_;
     RelaxationOptions options_;
     RelaxationResult result_;

@@ -4,6 +4,7 @@
 
 #include "trees/chu_liu_edmonds.hpp"
 #include "trees/eisner.hpp"
+#include "trees/factors.hpp"
 #include "trees/inside_outside.hpp"
 #include "trees/matrix_tree.hpp"
 
@@ -14,7 +15,6 @@ namespace {
 // Algorithms keep their buffers: one set a thread.
 struct Buffers {
     std::vector<float> scores, marginals;
-    std::vector<std::int32_t> heads;
     trees::Eisner eisner;
     trees::ChuLiuEdmonds chu_liu_edmonds;
     trees::InsideOutside inside_outside;
@@ -49,18 +49,16 @@ double TreeFactor::maximise(std::span<const double> slots, std::span<const doubl
                             std::span<std::int32_t> configuration) const {
     auto& here = buffers();
     const float* scores = fill(slots);
-    here.heads.resize(static_cast<std::size_t>(words_) + 1);
     trees::TreeDecoder* decoder = &here.chu_liu_edmonds;
     if (projective_) decoder = &here.eisner;
-    if (!decoder->decode(scores, words_, single_root_, here.heads.data())) return minus_infinity;
-    std::copy_n(here.heads.begin() + 1, words_, configuration.begin());
+    if (!decoder->decode(scores, words_, single_root_, configuration.data())) return minus_infinity;
     return slot_score(configuration, slots);
 }
 
 double TreeFactor::slot_score(std::span<const std::int32_t> configuration, std::span<const double> slots) const {
     double total = 0;
     for (int m = 1; m <= words_; ++m) {
-        total += slots[static_cast<std::size_t>(slot(configuration[static_cast<std::size_t>(m - 1)], m))];
+        total += slots[static_cast<std::size_t>(slot(configuration[static_cast<std::size_t>(m)], m))];
     }
     return total;
 }
@@ -68,44 +66,25 @@ double TreeFactor::slot_score(std::span<const std::int32_t> configuration, std::
 void TreeFactor::add_counts(std::span<const std::int32_t> configuration, double weight,
                             std::span<double> slots) const {
     for (int m = 1; m <= words_; ++m) {
-        slots[static_cast<std::size_t>(slot(configuration[static_cast<std::size_t>(m - 1)], m))] += weight;
+        slots[static_cast<std::size_t>(slot(configuration[static_cast<std::size_t>(m)], m))] += weight;
     }
 }
 
 int TreeFactor::common(std::span<const std::int32_t> a, std::span<const std::int32_t> b) const {
     int same = 0;
-    for (std::size_t m = 0; m < a.size(); ++m) same += a[m] == b[m];
+    for (std::size_t m = 1; m < a.size(); ++m) same += a[m] == b[m];
     return same;
 }
 
 bool TreeFactor::read(std::span<const std::uint8_t> on, std::span<std::int32_t> configuration) const {
     std::ranges::fill(configuration, -1);
-    int roots = 0;
     for (std::size_t k = 0; k < arcs_.size(); ++k) {
         if (!on[k]) continue;
-        std::int32_t& head = configuration[static_cast<std::size_t>(arcs_[k].modifier - 1)];
+        std::int32_t& head = configuration[static_cast<std::size_t>(arcs_[k].modifier)];
         if (head >= 0) return false;
         head = arcs_[k].head;
-        roots += head == 0;
     }
-    if (single_root_ && roots != 1) return false;
-    for (int m = 1; m <= words_; ++m) {
-        // Every word reaches the root within as many steps as there are words.
-        int at = m;
-        for (int steps = 0; at > 0 && steps <= words_; ++steps) at = configuration[static_cast<std::size_t>(at - 1)];
-        if (at != 0) return false;
-    }
-    if (!projective_) return true;
-    for (int m = 1; m <= words_; ++m) {
-        const int head = configuration[static_cast<std::size_t>(m - 1)];
-        for (int between = std::min(head, m) + 1; between < std::max(head, m); ++between) {
-            // No arc leaves the span: each word inside descends from the head.
-            int at = between;
-            while (at != head && at != 0) at = configuration[static_cast<std::size_t>(at - 1)];
-            if (at != head) return false;
-        }
-    }
-    return true;
+    return trees::is_tree(configuration, projective_, single_root_);
 }
 
 double TreeFactor::marginals(std::span<const double> slots, std::span<const double>, std::span<double> result,

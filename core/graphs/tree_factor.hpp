@@ -14,12 +14,12 @@ struct Arc {
     std::int32_t head, modifier;  // head 0 is the root; words are 1 … n
 };
 
-// A configuration is the head of every word.
+// A configuration is the heads of the root (−1) and of every word.
 class TreeFactor final : public Factor {
 public:
     TreeFactor(int words, std::span<const Arc> arcs, bool projective, bool single_root);
 
-    int configuration_size() const override { return words_; }
+    int configuration_size() const override { return words_ + 1; }
     double maximise(std::span<const double> slots, std::span<const double> extra,
                     std::span<std::int32_t> configuration) const override;
     double slot_score(std::span<const std::int32_t> configuration, std::span<const double> slots) const override;

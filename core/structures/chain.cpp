@@ -6,6 +6,7 @@
 #include <queue>
 
 #include "random.hpp"
+#include "shared.hpp"
 #include "simd/dispatch.hpp"
 #include "structures/chain_scratch.hpp"
 
@@ -177,14 +178,14 @@ double Chain::dot(const float* w, std::int64_t i, std::span<const Word> words) c
             for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
                 const float* row = w + std::int64_t{data_.features[f]} * stride_;
                 const float value = data_.values.empty() ? 1 : data_.values[f];
-                for_truth += value * row[truth];
-                for_label += value * row[label];
+                for_truth += value * shared_load(row[truth]);
+                for_label += value * shared_load(row[label]);
             }
             total += double{for_truth} - for_label;
         },
         [&](int from, int to, int sign) {
             const std::int64_t row = to == end ? end + 1 : from, column = to == end ? from : to;
-            total += sign * transition[row * stride_ + column];
+            total += sign * shared_load(transition[row * stride_ + column]);
         });
     return total;
 }
@@ -192,10 +193,10 @@ double Chain::dot(const float* w, std::int64_t i, std::span<const Word> words) c
 void Chain::move_transition(float* w, int from, int to, float step) const {
     const int K = data_.labels;
     const std::int64_t at = to == K ? std::int64_t{K + 1} * stride_ + from : std::int64_t{from} * stride_ + to;
-    w[transition_row(0) * stride_ + at] += step;
+    shared_add(w[transition_row(0) * stride_ + at], step);
     float* masked = w + dimension();
-    masked[at] += step;
-    if (from < K && to < K) masked[(std::int64_t{K + 2} + to) * stride_ + from] += step;
+    shared_add(masked[at], step);
+    if (from < K && to < K) shared_add(masked[(std::int64_t{K + 2} + to) * stride_ + from], step);
 }
 
 void Chain::axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const {
@@ -205,11 +206,35 @@ void Chain::axpy(float* w, std::int64_t i, std::span<const Word> words, float st
             for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
                 float* row = w + std::int64_t{data_.features[f]} * stride_;
                 const float change = data_.values.empty() ? step : step * data_.values[f];
+                shared_add(row[truth], change);
+                shared_add(row[label], -change);
+            }
+        },
+        [&](int from, int to, int sign) { move_transition(w, from, to, sign * step); });
+}
+
+void Chain::axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part, int parts) const {
+    if (parts == 1) return axpy(w, i, words, step);
+    const auto mine = [&](std::int32_t feature) {
+        // Rows that share a cache line go together; a hash spreads them, as frequent features may have
+        // numbers of any kind.
+        const std::uint32_t hash = static_cast<std::uint32_t>(feature / 8) * 0x9E3779B1u >> 16;
+        return static_cast<int>(hash * static_cast<std::uint32_t>(parts) >> 16) == part;
+    };
+    walk(
+        i, words,
+        [&](std::int64_t token, int truth, int label) {
+            for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
+                if (!mine(data_.features[f])) continue;
+                float* row = w + std::int64_t{data_.features[f]} * stride_;
+                const float change = data_.values.empty() ? step : step * data_.values[f];
                 row[truth] += change;
                 row[label] -= change;
             }
         },
-        [&](int from, int to, int sign) { move_transition(w, from, to, sign * step); });
+        [&](int from, int to, int sign) {
+            if (part == 0) move_transition(w, from, to, sign * step);
+        });
 }
 
 // How many entries accumulate adds at most.

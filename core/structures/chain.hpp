@@ -72,6 +72,9 @@ public:
     bool is_valid(std::int64_t i, std::span<const Word> words) const override;
     double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
     void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
+    void axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part,
+                    int parts) const override;
+    bool shares_weights() const override { return true; }
     double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
                  Scratch& scratch) const override;
     double distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,

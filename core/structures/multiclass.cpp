@@ -19,6 +19,24 @@ public:
     std::vector<double> sums;       // of coefficients, by label
 };
 
+// Σ x (a − b) and Σ x a, in 16 sums that run side by side.
+template <class Weight>
+double sum_products(const float* x, std::int64_t n, Weight weight) {
+    float sums[16] = {};
+    std::int64_t k = 0;
+    for (; k + 16 <= n; k += 16) {
+        for (int q = 0; q < 16; ++q) sums[q] += x[k + q] * weight(k + q);
+    }
+    double total = 0;
+    for (float sum : sums) total += sum;
+    for (; k < n; ++k) total += x[k] * weight(k);
+    return total;
+}
+
+void add_scaled(float* row, const float* x, std::int64_t n, float step) {
+    for (std::int64_t k = 0; k < n; ++k) row[k] += step * x[k];
+}
+
 // p = softmax(scale·scores) in place; returns log Σ exp.
 double softmax(std::span<float> scores, double scale) {
     double largest = -std::numeric_limits<double>::infinity(), total = 0;
@@ -31,8 +49,9 @@ double softmax(std::span<float> scores, double scale) {
 
 }  // namespace
 
-// Rows of 8 at least: the loops over labels run in whole vectors.
-Multiclass::Multiclass(const MulticlassData& data) : data_(data), stride_((data.labels + 7) / 8 * 8) {
+// Rows are filled up, so that loops over them run in whole vectors.
+Multiclass::Multiclass(const MulticlassData& data)
+    : data_(data), stride_(data.offsets.empty() ? (data.features + 15) / 16 * 16 : (data.labels + 7) / 8 * 8) {
     norms2_.resize(at(data_.examples));
     for (std::int64_t i = 0; i < data_.examples; ++i) {
         double total = 0;
@@ -42,17 +61,17 @@ Multiclass::Multiclass(const MulticlassData& data) : data_(data), stride_((data.
 }
 
 std::uint64_t Multiclass::layout() const {
-    return mix(static_cast<std::uint64_t>(data_.features) << 20 ^ static_cast<std::uint64_t>(data_.labels) ^ 0xC1A55);
+    return mix(static_cast<std::uint64_t>(data_.features) << 20 ^ static_cast<std::uint64_t>(data_.labels) ^
+               (dense() ? 0xDE45Eull << 40 : 0x5BA45Eull << 40));
 }
 
 std::unique_ptr<Scratch> Multiclass::make_scratch() const { return std::make_unique<MulticlassScratch>(); }
 
 template <class Visit>
 void Multiclass::for_features(std::int64_t i, Visit visit) const {
-    if (data_.offsets.empty()) {
-        const float* row = data_.values.data() + i * data_.features;
+    if (dense()) {
         for (std::int64_t f = 0; f < data_.features; ++f) {
-            if (row[f] != 0) visit(f, row[f]);
+            if (row(i)[f] != 0) visit(f, row(i)[f]);
         }
         return;
     }
@@ -62,20 +81,30 @@ void Multiclass::for_features(std::int64_t i, Visit visit) const {
 }
 
 void Multiclass::prefetch_example(std::int64_t i) const {
-    const std::int64_t first = data_.offsets.empty() ? i * data_.features : data_.offsets[at(i)];
+    const std::int64_t first = dense() ? i * data_.features : data_.offsets[at(i)];
     __builtin_prefetch(data_.values.data() + first);
 }
 
 void Multiclass::label_scores(const float* w, std::int64_t i, float cost_weight, std::vector<float>& scores) const {
-    scores.assign(at(stride_), 0.0f);
-    float* out = scores.data();
-    const int stride = stride_;
-    for_features(i, [&](std::int64_t feature, float value) {
-        const float* row = w + feature * stride;
-        for (int k = 0; k < stride; ++k) out[k] += value * row[k];
-    });
+    if (dense()) {
+        scores.resize(at(data_.labels));
+        for (int k = 0; k < data_.labels; ++k) {
+            const float* weights = w + k * stride_;
+            scores[at(k)] = static_cast<float>(
+                sum_products(row(i), data_.features, [&](std::int64_t f) { return weights[f]; }));
+        }
+    } else {
+        scores.assign(at(stride_), 0.0f);
+        float* out = scores.data();
+        const std::int64_t stride = stride_;
+        for_features(i, [&](std::int64_t feature, float value) {
+            const float* weights = w + feature * stride;
+            for (std::int64_t k = 0; k < stride; ++k) out[k] += value * weights[k];
+        });
+        scores.resize(at(data_.labels));
+    }
     if (cost_weight != 0) {
-        for (int k = 0; k < data_.labels; ++k) out[k] += cost_weight * cost(i, k);
+        for (int k = 0; k < data_.labels; ++k) scores[at(k)] += cost_weight * cost(i, k);
     }
 }
 
@@ -83,7 +112,7 @@ void Multiclass::decode(const float* w, std::int64_t i, float cost_weight, Scrat
     auto& scores = static_cast<MulticlassScratch&>(scratch).scores;
     label_scores(w, i, cost_weight, scores);
     scratch.output.assign(1, static_cast<std::int32_t>(
-        std::max_element(scores.begin(), scores.begin() + data_.labels) - scores.begin()));
+        std::max_element(scores.begin(), scores.end()) - scores.begin()));
 }
 
 void Multiclass::difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const {
@@ -101,10 +130,14 @@ bool Multiclass::is_valid(std::int64_t i, std::span<const Word> words) const {
 double Multiclass::dot(const float* w, std::int64_t i, std::span<const Word> words) const {
     if (words.empty()) return 0;
     const int truth = data_.truth[at(i)], label = static_cast<int>(words[0]);
+    if (dense()) {
+        const float *of_truth = w + truth * stride_, *of_label = w + label * stride_;
+        return sum_products(row(i), data_.features, [&](std::int64_t f) { return of_truth[f] - of_label[f]; });
+    }
     double total = 0;
     for_features(i, [&](std::int64_t feature, float value) {
-        const float* row = w + feature * stride_;
-        total += value * (row[truth] - row[label]);
+        const float* weights = w + feature * stride_;
+        total += value * (weights[truth] - weights[label]);
     });
     return total;
 }
@@ -112,10 +145,15 @@ double Multiclass::dot(const float* w, std::int64_t i, std::span<const Word> wor
 void Multiclass::axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const {
     if (words.empty()) return;
     const int truth = data_.truth[at(i)], label = static_cast<int>(words[0]);
+    if (dense()) {
+        add_scaled(w + truth * stride_, row(i), data_.features, step);
+        add_scaled(w + label * stride_, row(i), data_.features, -step);
+        return;
+    }
     for_features(i, [&](std::int64_t feature, float value) {
-        float* row = w + feature * stride_;
-        row[truth] += step * value;
-        row[label] -= step * value;
+        float* weights = w + feature * stride_;
+        weights[truth] += step * value;
+        weights[label] -= step * value;
     });
 }
 
@@ -159,36 +197,41 @@ double Multiclass::log_loss(const float* w, std::int64_t i, double beta, double 
     label_scores(w, i, static_cast<float>(gamma), difference);
     const auto truth = at(data_.truth[at(i)]);
     const double of_truth = difference[truth];
-    const double log_sum = softmax({difference.data(), at(data_.labels)}, beta);
+    const double log_sum = softmax(difference, beta);
     for (float& p : difference) p = -p;
     difference[truth] += 1;
     return log_sum / beta - of_truth;
 }
 
-// w += step·x ⊗ coefficients.
 void Multiclass::add_rows(float* w, std::int64_t i, std::span<const float> coefficients, float step) const {
+    if (dense()) {
+        for (std::size_t k = 0; k < coefficients.size(); ++k) {
+            add_scaled(w + static_cast<std::int64_t>(k) * stride_, row(i), data_.features, step * coefficients[k]);
+        }
+        return;
+    }
     for_features(i, [&](std::int64_t feature, float value) {
-        float* row = w + feature * stride_;
-        for (std::size_t k = 0; k < coefficients.size(); ++k) row[k] += step * value * coefficients[k];
+        float* weights = w + feature * stride_;
+        for (std::size_t k = 0; k < coefficients.size(); ++k) weights[k] += step * value * coefficients[k];
     });
 }
 
 void Multiclass::add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const {
     const auto& difference = static_cast<MulticlassScratch&>(scratch).difference;
-    add_rows(target, i, {difference.data(), at(data_.labels)}, step);
+    add_rows(target, i, difference, step);
 }
 
 double Multiclass::expected_difference_norm2(std::int64_t i, Scratch& scratch) const {
     const auto& difference = static_cast<MulticlassScratch&>(scratch).difference;
     double total = 0;
-    for (int k = 0; k < data_.labels; ++k) total += double{difference[at(k)]} * difference[at(k)];
+    for (float value : difference) total += double{value} * value;
     return norm2(i) * total;
 }
 
 void Multiclass::part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const {
     std::vector<float> found;
     label_scores(w, i, static_cast<float>(gamma), found);
-    std::copy_n(found.begin(), data_.labels, scores.begin());
+    std::ranges::copy(found, scores.begin());
 }
 
 double Multiclass::part_marginals(std::int64_t, std::span<const float> scores, std::span<float> marginals,
@@ -216,24 +259,24 @@ void Multiclass::add_variance(float* target, std::int64_t i) const {
     const auto K = static_cast<float>(data_.labels);
     const float variance = std::max(K - 1, 0.5f) / (K * K);
     for_features(i, [&](std::int64_t feature, float value) {
-        for (int k = 0; k < data_.labels; ++k) target[feature * stride_ + k] += value * value * variance;
+        for (int k = 0; k < data_.labels; ++k) target[weight(feature, k)] += value * value * variance;
     });
 }
 
 void Multiclass::mark_observed(float* marks, std::int64_t i) const {
-    for_features(i, [&](std::int64_t feature, float) { marks[feature * stride_ + data_.truth[at(i)]] = 1; });
+    for_features(i, [&](std::int64_t feature, float) { marks[weight(feature, data_.truth[at(i)])] = 1; });
 }
 
 double Multiclass::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {
     double total = 0;
     for_features(i, [&](std::int64_t feature, float value) {
-        total += double{value} * w[feature * stride_ + output[0]];
+        total += double{value} * w[weight(feature, output[0])];
     });
     return total;
 }
 
 void Multiclass::add_features(float* w, std::int64_t i, std::span<const std::int32_t> output, float step) const {
-    for_features(i, [&](std::int64_t feature, float value) { w[feature * stride_ + output[0]] += step * value; });
+    for_features(i, [&](std::int64_t feature, float value) { w[weight(feature, output[0])] += step * value; });
 }
 
 }  // namespace dualstruct

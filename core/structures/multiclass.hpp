@@ -1,5 +1,8 @@
-// Multiclass classification: one label an example, weights [features, stride] for dense or sparse features.
-// A cut's word is its label; with δ = x ⊗ (truth − label) everything about cuts follows from ‖x‖².
+// Multiclass classification: one label an example. A cut's word is its label; with δ = x ⊗ (truth − label)
+// everything about cuts follows from ‖x‖².
+//
+// Weights lie as the features ask for: [labels, stride] for dense ones, so that a cut reads and writes two rows in
+// order; [features, stride] for sparse ones, so that a feature's weights for all labels share a cache line.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +31,7 @@ public:
 
     std::int64_t size() const override { return data_.examples; }
     bool has_truth() const override { return data_.examples == 0 || !data_.truth.empty(); }
-    std::int64_t dimension() const override { return data_.features * stride_; }
+    std::int64_t dimension() const override { return (dense() ? data_.labels : data_.features) * stride_; }
     std::int64_t storage() const override { return dimension(); }
     void derive(float*) const override {}
     std::uint64_t layout() const override;
@@ -63,14 +66,21 @@ public:
     void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output, float step) const override;
     void prefetch_example(std::int64_t i) const override;
 
-    int stride() const { return stride_; }
+    bool dense() const { return data_.offsets.empty(); }
+    std::int64_t stride() const { return stride_; }
     int labels() const { return data_.labels; }
-    // w·φ for every label, [stride].
+    // w·φ + cost_weight·Δ for every label, [labels].
     void label_scores(const float* w, std::int64_t i, float cost_weight, std::vector<float>& scores) const;
 
 private:
+    // visit(feature, value), of those that are not 0.
     template <class Visit>
     void for_features(std::int64_t i, Visit visit) const;
+    const float* row(std::int64_t i) const { return data_.values.data() + i * data_.features; }
+    std::int64_t weight(std::int64_t feature, std::int64_t label) const {
+        return dense() ? label * stride_ + feature : feature * stride_ + label;
+    }
+    // w += step·x ⊗ coefficients.
     void add_rows(float* w, std::int64_t i, std::span<const float> coefficients, float step) const;
     float cost(std::int64_t i, int label) const {
         return data_.cost[static_cast<std::size_t>(data_.truth[static_cast<std::size_t>(i)] * data_.labels + label)];
@@ -78,7 +88,7 @@ private:
     double norm2(std::int64_t i) const { return norms2_[static_cast<std::size_t>(i)]; }
 
     MulticlassData data_;
-    int stride_;
+    std::int64_t stride_;
     std::vector<float> norms2_;  // [examples]: ‖x‖²
 };
 

@@ -28,7 +28,7 @@ SecondOrderScratch& own(Scratch& scratch) { return static_cast<SecondOrderScratc
 
 }  // namespace
 
-KeptArcs prune(const Tree& tree, const float* w, const trees::Pruning& pruning, bool keep_truth,
+KeptArcs prune(const Tree& tree, const float* w, const trees::Pruning& pruning, double beta, bool keep_truth,
                trees::PruningReport& report, const std::function<bool()>& interrupt) {
     KeptArcs result;
     result.offsets.push_back(0);
@@ -40,7 +40,7 @@ KeptArcs prune(const Tree& tree, const float* w, const trees::Pruning& pruning, 
     for (std::int64_t i = 0; i < tree.size() && !interrupt(); ++i) {
         const int n = tree.words(i);
         if (n > 0) {
-            const TreeExpectation e = tree.expectation(w, i, 1, 0, *scratch);
+            const TreeExpectation e = tree.expectation(w, i, beta, 0, *scratch);
             likely.resize(static_cast<std::size_t>(n) + 1);
             if (!trees::minimum_risk(*decoder, e.arcs.data(), n, tree.options().single_root, scores, likely.data())) {
                 throw Infeasible(i, 0);
@@ -165,11 +165,11 @@ void SecondOrderTree::decode(const float* w, std::int64_t i, float cost_weight, 
             scratch.arcs[static_cast<std::size_t>(scratch.parts.head_of(a)) * nodes + scratch.parts.modifier_of(a)];
     }
     score_parts(w, base);
-    graphs::RelaxationOptions relaxation;
+    graphs::RelaxationOptions relaxation = trees::SecondOrderDecoder::relaxation();
     relaxation.max_iterations = options_.max_iterations;
     relaxation.branch = options_.branch;
     const trees::SecondOrderOptions how{first_->options().projective, first_->options().single_root,
-                                        options_.grandparents};
+                                        options_.grandparents, false};
     const auto best = scratch.decoder.decode(scratch.parts, scratch.arc_scores, scratch.extra_scores, how, relaxation,
                                              scratch.heads.data());
     if (!best.found) throw Infeasible(i, 0);
@@ -353,7 +353,7 @@ trees::SecondOrderMarginals SecondOrderTree::marginals(const float* w, std::int6
             double{score} + largest + std::log(sum);
     }, scratch.kept.data());
     score_parts(w, base);
-    const trees::SecondOrderOptions how{first_->options().projective, first_->options().single_root, true};
+    const trees::SecondOrderOptions how{first_->options().projective, first_->options().single_root};
     auto result = trees::second_order_marginals(scratch.parts, scratch.arc_scores, scratch.extra_scores, how, options);
     if (!result.found) throw Infeasible(i, 0);
     for (int a = 0; a < scratch.parts.arcs(); ++a) {

@@ -24,9 +24,9 @@ struct KeptArcs {
     std::vector<std::uint16_t> heads, modifiers;  // [arcs]
 };
 
-// By the first-order marginals of w. The arcs of the most probable heads' tree stay in any case, and those of the truth
+// By the first-order marginals of β w. The arcs of the most probable heads' tree stay in any case, and those of the truth
 // when asked for.
-KeptArcs prune(const Tree& tree, const float* w, const trees::Pruning& pruning, bool keep_truth,
+KeptArcs prune(const Tree& tree, const float* w, const trees::Pruning& pruning, double beta, bool keep_truth,
                trees::PruningReport& report, const std::function<bool()>& interrupt);
 
 struct SecondOrderTreeOptions {

@@ -268,9 +268,12 @@ void Tree::add_marginals(std::int64_t i, std::span<const float> labelled, Add ad
     for (int m = 1; m <= n; ++m) {
         for (int h = 0; h <= n; ++h) {
             const float* p = labelled.data() + (static_cast<std::size_t>(h) * (n + 1) + m) * L;
-            float arc = 0;
-            for (int k = 0; k < L; ++k) arc += p[k];
-            if (h == m || arc < negligible) continue;
+            float arc = 0, largest = 0;
+            for (int k = 0; k < L; ++k) {
+                arc += p[k];
+                largest = std::max(largest, std::abs(p[k]));  // differences of probabilities come here, too
+            }
+            if (h == m || largest < negligible) continue;
             const auto &head = nodes[static_cast<std::size_t>(h)], &modifier = nodes[static_cast<std::size_t>(m)];
             features_.for_each_arc(i, h, m, head, modifier, [&](std::int64_t index) { add(index, arc); });
             features_.for_each_label_row(h, m, head, modifier, [&](std::int64_t row) {

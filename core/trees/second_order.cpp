@@ -28,8 +28,10 @@ SecondOrderBest SecondOrderDecoder::decode(const SecondOrderParts& parts, std::s
     const int words = parts.words();
     const std::span<std::int32_t> tree(heads, static_cast<std::size_t>(words) + 1);
     SecondOrderBest best;
-    if (options.projective && !options.grandparents) {
-        best.found = best.exact = exact_.decode(parts, arcs, extras, options.single_root, heads);
+    if (options.projective && !options.relax) {
+        best.found = best.exact = options.grandparents
+                                      ? exact_.decode(parts, arcs, extras, options.single_root, heads)
+                                      : siblings_.decode(parts, arcs, extras, options.single_root, heads);
         if (best.found) best.score = best.bound = parts.score(tree, arcs, extras);
         return best;
     }

@@ -1,5 +1,5 @@
-// Inference with siblings and grandparents over pruned arcs: decoding by relaxation (AD3) or, where there are no
-// grandparents and trees are projective, exactly; marginals by loopy belief propagation (Smith and Eisner 2008).
+// Inference with siblings and grandparents over pruned arcs: decoding exactly where trees are projective, by relaxation
+// (AD3) where they are not; marginals by loopy belief propagation (Smith and Eisner 2008).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "graphs/propagation.hpp"
 #include "graphs/relaxation.hpp"
 #include "trees/factors.hpp"
+#include "trees/second_order_eisner.hpp"
 #include "trees/second_order_parts.hpp"
 #include "trees/sibling_eisner.hpp"
 
@@ -19,6 +20,7 @@ struct SecondOrderOptions {
     bool projective = true;
     bool single_root = true;
     bool grandparents = true;  // without them their scores must be 0
+    bool relax = false;        // AD3 for projective trees, too
 };
 
 struct SecondOrderBest {
@@ -39,12 +41,20 @@ struct SecondOrderMarginals {
 // Objects keep their buffers: one a thread. Scores: of arcs and second-order parts as `parts` numbers them.
 class SecondOrderDecoder {
 public:
+    // AD3 as it went fastest on parsers that were learned: large steps from the start.
+    static graphs::RelaxationOptions relaxation() {
+        graphs::RelaxationOptions options;
+        options.rho = 2;
+        options.bound_every = 5;
+        return options;
+    }
     SecondOrderBest decode(const SecondOrderParts& parts, std::span<const double> arcs,
                            std::span<const double> extras, const SecondOrderOptions& options,
                            const graphs::RelaxationOptions& relaxation, std::int32_t* heads);
 
 private:
-    SiblingEisner exact_;
+    SiblingEisner siblings_;
+    SecondOrderEisner exact_;
     graphs::Relaxation relaxation_;
     std::vector<HeadAutomaton> automata_;
     std::vector<graphs::Relaxation::Link> links_;

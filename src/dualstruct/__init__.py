@@ -40,7 +40,19 @@ from dualstruct.solvers import (
     Perceptron,
     RampSDM,
 )
-from dualstruct.structures import Chain, CompiledDecoder, CustomStructure, check_structure
+from dualstruct.structures import (
+    Chain,
+    CompiledDecoder,
+    CustomStructure,
+    FactorGraph,
+    FactorGraphs,
+    GraphCRF,
+    Grid,
+    KGramChain,
+    Multiclass,
+    MultiLabel,
+    check_structure,
+)
 
 __version__ = "0.1.0"
 
@@ -63,9 +75,16 @@ __all__ = [
     "DependencyParser",
     "DualstructError",
     "ExponentiatedGradient",
+    "FactorGraph",
+    "FactorGraphs",
     "FitResult",
     "FrankWolfe",
+    "GraphCRF",
+    "Grid",
     "InputError",
+    "KGramChain",
+    "MultiLabel",
+    "Multiclass",
     "NotFittedError",
     "ParsingPipeline",
     "Pegasos",

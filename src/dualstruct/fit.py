@@ -68,6 +68,8 @@ class FitResult:
     #: losses are underestimated, and so may be the gap.
     beaten: int = 0
     skipped: int = 0  #: inferences that failed and were left out, because the user wanted it
+    #: Inferences whose answer was not proven the best (graphs with loops), certificates included.
+    unproven: int = 0
 
     def summary(self) -> dict[str, Any]:
         """Everything but the weights, for a JSON file."""
@@ -89,6 +91,8 @@ class FitResult:
             parts.append(f"dev {100 * self.dev_score:.2f} (pass {self.best_pass})")
         if self.beaten:
             parts.append(f"{self.beaten} decodings beaten by known outputs")
+        if self.unproven:
+            parts.append(f"{self.unproven} decodings not proven the best")
         if self.skipped:
             parts.append(f"{self.skipped} skipped")
         return ", ".join([*parts, f"stopped by {self.stopped_by}"])
@@ -220,7 +224,9 @@ def fit(
     except Exception as error:
         if rescue is not None:
             rescue(run.finish("error"))
-        if checkpoint is not None and not isinstance(error, OutputError):
+        # An old checkpoint is worth more than a run that learned nothing.
+        learned = bool(run.trace) or bool(run.iterate.w.array.any())
+        if checkpoint is not None and learned and not isinstance(error, OutputError):
             run.save(checkpoint)
         raise
 
@@ -246,6 +252,7 @@ class _Run:
         self.best_score: float | None = None
         self.best_pass = 0
         self._earlier_seconds = self._earlier_cpu = 0.0
+        self._unproven_before = problem.structure.unproven
         self._started, self._cpu_started = time.perf_counter(), time.process_time()
 
     @property
@@ -360,6 +367,7 @@ class _Run:
             trace=self.trace,
             beaten=self.iterate.beaten,
             skipped=sum(self.problem.structure.skipped.values()),
+            unproven=self.problem.structure.unproven - self._unproven_before,
         )
 
     def _fingerprint(self) -> dict[str, Any]:
@@ -390,6 +398,7 @@ class _Run:
             "best_score": self.best_score,
             "best_pass": self.best_pass,
             "cpu_seconds": self.cpu_seconds,
+            "unproven": self.problem.structure.unproven - self._unproven_before,
         }
         write_arrays(path, CHECKPOINT_FORMAT, facts, arrays)
 
@@ -416,4 +425,5 @@ class _Run:
         self.best_w = arrays.get("best_w")
         self.best_score, self.best_pass = facts["best_score"], facts["best_pass"]
         self._earlier_seconds = self.trace[-1].seconds if self.trace else 0.0
+        self._unproven_before -= int(facts.get("unproven", 0))
         self._earlier_cpu = facts["cpu_seconds"]

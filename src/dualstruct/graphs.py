@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.sparse import is_sparse
 
 #: Tables beyond this size are refused: they would be scanned entry by entry.
 MAX_TABLE = 1_000_000
@@ -82,7 +82,7 @@ class Tables:
     shape: tuple[int, ...]  # states of the variables
     scores: NDArray[np.float64] | None  # [factors, entries]
     kinds: tuple[str, ...] = ()  # one, or one a factor; empty: the scores are given
-    features: NDArray[np.float32] | sp.csr_matrix | None = None  # [factors or 1, features]
+    features: NDArray[np.float32] | Any | None = None  # [factors or 1, features]
     tie: NDArray[np.int32] | None = None  # in the shape of the table: configurations
 
 
@@ -190,11 +190,11 @@ class Graph:
         kinds = (kind,) if isinstance(kind, str) else tuple(kind)
         if len(kinds) not in (1, len(rows)):
             raise InputError(f"{self._next()}: {len(kinds)} kinds for {len(rows)} factors")
-        values: NDArray[np.float32] | sp.csr_matrix
+        values: NDArray[np.float32] | Any
         if features is None:
             values = np.ones((1, 1), dtype=np.float32)
-        elif sp.issparse(features):
-            values = sp.csr_matrix(features, dtype=np.float32)
+        elif is_sparse(features):
+            values = features.tocsr().astype(np.float32)
         else:
             values = np.ascontiguousarray(np.atleast_2d(np.asarray(features, dtype=np.float32)))
         if values.ndim != 2 or values.shape[0] not in (1, len(rows)):
@@ -202,7 +202,7 @@ class Graph:
                 f"{self._next()} ({kinds[0]}): features of shape {np.shape(features)} "
                 f"for {len(rows)} factors"
             )
-        numbers = values.data if sp.issparse(values) else values
+        numbers = values.data if is_sparse(values) else values
         # Larger ones would overflow sums in single precision; false for NaN.
         if not (np.abs(numbers) <= MAX_VALUE).all():
             raise InputError(f"{self._bad_row(values)} ({kinds[0]}): a feature is NaN or too large")
@@ -281,13 +281,27 @@ class Graph:
         branch: bool = False,
         max_nodes: int = 10_000,
         max_iterations: int = 1000,
+        residual: float = 1e-4,
         tolerance: float = 1e-6,
     ) -> Best:
-        """The best assignment; with ``branch`` loops are searched until it is proven the best."""
+        """The best assignment; with ``branch`` loops are searched until it is proven the best.
+
+        Parameters
+        ----------
+        branch : bool
+            Branch and bound where the relaxation alone is not exact.
+        max_nodes, max_iterations : int
+            Limits: of the search, and of AD3 at each of its nodes.
+        residual : float
+            AD3 ends when the factors agree, and stand still, up to this much.
+        tolerance : float
+            Score and bound count as equal within this share of the score.
+        """
         with self.explained():
-            return Best(
-                *self.core.best(*self._scores(), branch, max_nodes, max_iterations, tolerance)
+            found = self.core.best(
+                *self._scores(), branch, max_nodes, max_iterations, residual, tolerance
             )
+        return Best(*found)
 
     def k_best(self, k: int) -> list[tuple[float, NDArray[np.int32]]]:
         """The k best assignments of a graph without loops, best first."""
@@ -411,7 +425,7 @@ class Graph:
         return f"factor {self._factors + 1}"
 
     def _bad_row(self, values: Any) -> str:
-        dense = values.toarray() if sp.issparse(values) else values
+        dense = values.toarray() if is_sparse(values) else values
         good = (np.abs(dense) <= MAX_VALUE).all(axis=1)
         return f"factor {self._factors + 1 + int(np.flatnonzero(~good)[0])}"
 
@@ -511,8 +525,7 @@ def chain_edges(length: int, order: int = 2) -> NDArray[np.int32]:
     [[0, 1], [1, 2], [2, 3]]
     """
     starts = np.arange(max(length - order + 1, 0), dtype=np.int32)
-    runs: NDArray[np.int32] = starts[:, None] + np.arange(order, dtype=np.int32)
-    return runs
+    return np.stack([starts + k for k in range(order)], axis=1)
 
 
 def grid_edges(height: int, width: int) -> NDArray[np.int32]:

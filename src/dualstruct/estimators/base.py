@@ -14,7 +14,7 @@ from dualstruct.errors import InputError, NotFittedError
 from dualstruct.estimators.params import Parameters, pack_solver, unpack_solver
 from dualstruct.files.arrays import read_arrays, write_arrays
 from dualstruct.fit import Callback, FitResult, Stopping, fit
-from dualstruct.losses import find_loss
+from dualstruct.losses import Loss, find_loss
 from dualstruct.problem import Problem
 from dualstruct.progress import ProgressLine
 from dualstruct.solvers import Averaged, Solver, find_solver
@@ -22,9 +22,6 @@ from dualstruct.structures import Structure
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-#: What training does when it is told nothing about stopping.
-DEFAULT_PASSES = 10
 
 State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
@@ -48,10 +45,13 @@ class Estimator(Parameters, Generic[ModelT]):
     model_format: ClassVar[str]
     #: Parameters that belong to a run, not to the model.
     of_the_run: ClassVar[tuple[str, ...]] = ("checkpoint", "resume", "verbose")
+    #: The gap and the passes that training ends at when it is told nothing about stopping.
+    default_gap: ClassVar[float | None] = None
+    default_passes: ClassVar[int] = 10
     #: What ``solver="auto"`` takes for a loss where it is not the choice of docs/solvers.md.
     auto_solvers: ClassVar[dict[str, Solver]] = {}
 
-    loss: str
+    loss: str | Loss
     beta: float | None
     gamma: float | None
     solver: str | Solver
@@ -72,12 +72,14 @@ class Estimator(Parameters, Generic[ModelT]):
 
     def _settings(self) -> tuple[Solver, Stopping]:
         """The solver and when it stops; bad parameters fail here, before any work is done."""
+        stopping = Stopping(self.gap, self.passes, self.seconds, self.patience)
+        return self._find_solver(self.solver), stopping
+
+    def _find_solver(self, name: str | Solver) -> Solver:
         loss = find_loss(self.loss, self.beta, self.gamma).name
-        wanted = self.auto_solvers.get(loss, "auto") if self.solver == "auto" else self.solver
+        wanted = self.auto_solvers.get(loss, "auto") if name == "auto" else name
         solver = find_solver(wanted, loss)
-        if self.averaged:
-            solver = Averaged(solver)
-        return solver, Stopping(self.gap, self.passes, self.seconds, self.patience)
+        return Averaged(solver) if self.averaged else solver
 
     def _optimise(
         self,
@@ -86,13 +88,16 @@ class Estimator(Parameters, Generic[ModelT]):
         judge: Callable[[_core.Weights], float] | None,
         score_name: str,
         callbacks: Iterable[Callback],
+        rescue: Callable[[FitResult], object] | None = None,
     ) -> FitResult:
-        """Train as the parameters say."""
+        """Train as the parameters say; ``rescue`` gets what was learned if an exception ends it."""
         solver, stopping = self._settings()
         loss = find_loss(self.loss, self.beta, self.gamma)
+        if solver.name == "eg" and self.solver == "auto" and not structure.has_parts:
+            solver = self._find_solver("lbfgs")
         problem = Problem(structure, loss, self.C, center=center, threads=self.threads)
         if judge is None and stopping.gap is stopping.passes is stopping.seconds is None:
-            stopping = Stopping(passes=DEFAULT_PASSES, patience=self.patience)
+            stopping = Stopping(self.default_gap, self.default_passes, patience=self.patience)
         callbacks = list(callbacks)
         with ProgressLine(stopping, score_name, show=self.verbose) as line:
             return fit(
@@ -104,11 +109,11 @@ class Estimator(Parameters, Generic[ModelT]):
                 callbacks=[*callbacks, line.update],
                 checkpoint=self.checkpoint,
                 resume=self.resume,
+                rescue=rescue,
             )
 
-    @classmethod
     @abstractmethod
-    def _model_from(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ModelT:
+    def _model_from(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ModelT:
         """The counterpart of the model's ``state``."""
 
     def _trained(self) -> ModelT:
@@ -126,13 +131,15 @@ class Estimator(Parameters, Generic[ModelT]):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a model that :meth:`save` wrote. Loading runs no code from the file."""
-        facts, arrays = read_arrays(path, cls.model_format)
-        estimator = cls()
+        return cls()._read(path)
+
+    def _read(self, path: str | Path) -> Self:
+        facts, arrays = read_arrays(path, self.model_format)
         try:
-            estimator._restore(facts, arrays)
+            self._restore(facts, arrays)
         except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{path} is damaged: {error}") from None
-        return estimator
+        return self
 
     def _state(self) -> State:
         facts, tensors = self._trained().state()
@@ -158,7 +165,7 @@ class Estimator(Parameters, Generic[ModelT]):
         return {"parameters": self.get_params(), "model": self._state() if trained else None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        type(self).__init__(self)
+        type(self).__init__(self, **state["parameters"])
         if state["model"] is not None:
             self._restore(*state["model"])
         self.set_params(**state["parameters"])

@@ -4,33 +4,42 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.errors import InputError, NotFittedError
-from dualstruct.estimators.params import Parameters, as_list, count, pack_solver, unpack_solver
-from dualstruct.files.arrays import read_arrays, write_arrays
-from dualstruct.fit import Callback, FitResult, Stopping, fit
+from dualstruct.errors import InputError
+from dualstruct.estimators.base import Estimator, State
+from dualstruct.estimators.params import as_list, count
+from dualstruct.fit import Callback, FitResult
 from dualstruct.losses import Loss, SoftmaxMargin, find_loss
-from dualstruct.problem import Certificate, Problem
-from dualstruct.progress import ProgressLine
-from dualstruct.solvers import Averaged, Solver, find_solver
+from dualstruct.problem import Certificate
+from dualstruct.solvers import Solver
+from dualstruct.structures.base import Structure
 from dualstruct.structures.custom import CustomExamples, CustomStructure, note
 from dualstruct.structures.template import Template
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-MODEL_FORMAT = "dualstruct structured svm"
-#: What training does when it is told nothing about stopping.
-DEFAULT_GAP, DEFAULT_PASSES = 0.01, 100
+
+@dataclass(frozen=True, eq=False)
+class TrainedStructure:
+    """A structure that knows what training told about it, and its weights."""
+
+    structure: Template
+    w: _core.Weights
+
+    def state(self) -> State:
+        learned, arrays = self.structure.state(self.w)
+        return {"structure": learned}, arrays
 
 
-class StructuredSVM(Parameters):
+class StructuredSVM(Estimator[TrainedStructure]):
     """Learns to map inputs to outputs of any structure that can be decoded.
 
     Parameters
@@ -110,6 +119,13 @@ class StructuredSVM(Parameters):
     True
     """
 
+    model_format: ClassVar[str] = "dualstruct structured svm"
+    of_the_run: ClassVar[tuple[str, ...]] = ("structure", *Estimator.of_the_run)
+    default_gap: ClassVar[float | None] = 0.01
+    default_passes: ClassVar[int] = 100
+
+    skipped_: dict[int, int]
+
     def __init__(
         self,
         structure: Template,
@@ -169,36 +185,23 @@ class StructuredSVM(Parameters):
         callbacks : iterable
             Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
         """
-        loss = find_loss(self.loss, self.beta, self.gamma)
-        template, stopping = self._template(), self._stopping(dev is not None)
-        find_solver(self.solver, loss.name)  # what does not fit fails before features are computed
+        template = self._template()
+        self._settings()  # bad parameters fail before features are computed
         X, Y = as_list(X), as_list(Y)
         check_pairs(X, Y)
         if not count(X):
             raise InputError("there are no examples to train on")
         known = template.learn(X, Y)
         bound = known.bind(X, Y)
-        solver = self._choose_solver(loss, bound)
+        self._check_expectations(bound)
         judge = None if dev is None else self._judge(known, as_list(dev[0]), as_list(dev[1]))
 
         def keep(result: FitResult) -> None:
-            self.structure_ = known
+            self._model = TrainedStructure(known, result.w)
             self.result_ = result
             self.skipped_ = dict(bound.skipped)
 
-        with ProgressLine(stopping, "score", show=self.verbose) as line:
-            result = fit(
-                Problem(bound, loss, self.C, threads=self.threads),
-                solver,
-                stopping,
-                dev=judge,
-                seed=self.seed,
-                callbacks=[*callbacks, line.update],
-                checkpoint=self.checkpoint,
-                resume=self.resume,
-                rescue=keep,
-            )
-        keep(result)
+        keep(self._optimise(bound, None, judge, "score", callbacks, rescue=keep))
         return self
 
     def _template(self) -> Template:
@@ -215,23 +218,15 @@ class StructuredSVM(Parameters):
         template.on_error = self.on_error
         return template
 
-    def _stopping(self, judged: bool) -> Stopping:
-        if not judged and self.gap is self.passes is self.seconds is None:
-            return Stopping(DEFAULT_GAP, DEFAULT_PASSES, patience=self.patience)
-        return Stopping(self.gap, self.passes, self.seconds, self.patience)
-
-    def _choose_solver(self, loss: Loss, bound: Any) -> Solver:
-        name = self.solver
-        if isinstance(loss, SoftmaxMargin):
-            if isinstance(bound, CustomExamples) and bound.template.expectation is None:
-                raise InputError(
-                    f"the loss {loss.name} needs expectations, and {bound.kind} has no method "
-                    "expectation: write one, or take the loss hinge, squared_hinge or ramp"
-                )
-            if name == "auto" and not bound.has_parts:
-                name = "lbfgs"
-        solver = find_solver(name, loss.name)
-        return Averaged(solver) if self.averaged else solver
+    def _check_expectations(self, bound: Structure) -> None:
+        loss = find_loss(self.loss, self.beta, self.gamma)
+        if not isinstance(loss, SoftmaxMargin) or not isinstance(bound, CustomExamples):
+            return
+        if bound.template.expectation is None:
+            raise InputError(
+                f"the loss {loss.name} needs expectations, and {bound.kind} has no method "
+                "expectation: write one, or take the loss hinge, squared_hinge or ramp"
+            )
 
     def _judge(self, known: Template, X: Any, Y: Any) -> Callable[[_core.Weights], float]:
         if not count(X) or count(X) != count(Y):
@@ -247,97 +242,71 @@ class StructuredSVM(Parameters):
 
         return judge
 
-    def _trained(self) -> Template:
-        if not hasattr(self, "structure_"):
-            raise NotFittedError("this StructuredSVM is not trained yet: call fit first")
-        return self.structure_
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "structure_")
+    @property
+    def structure_(self) -> Template:
+        """The structure with what training told about it: feature names, labels."""
+        return self._trained().structure
 
     @property
     def certificate_(self) -> Certificate:
+        """Primal, dual and gap."""
         self._trained()
         return Certificate(self.result_.primal, self.result_.dual, self.result_.gap)
 
     @property
     def w_(self) -> NDArray[np.float32]:
         """The weights as one vector."""
-        self._trained()
-        return self.result_.w.array
+        return self._trained().w.array
 
     @property
     def weights_(self) -> Any:
-        return self._trained().weights(self.result_.w)
+        """The weights as the structure shows them to people."""
+        model = self._trained()
+        return model.structure.weights(model.w)
 
     def predict(self, X: Sequence[Any]) -> list[Any]:
         """The best output of each input."""
-        known = self._trained()
-        return known.predict(known.bind(as_list(X)), self.result_.w, self.threads)
+        model = self._trained()
+        return model.structure.predict(model.structure.bind(as_list(X)), model.w, self.threads)
 
     def predict_k_best(self, X: Sequence[Any], k: int = 5) -> list[list[tuple[float, Any]]]:
         """The k best outputs of each input with their scores, best first."""
-        known = self._trained()
-        return known.predict_k_best(known.bind(as_list(X)), self.result_.w, k)
+        model = self._trained()
+        return model.structure.predict_k_best(model.structure.bind(as_list(X)), model.w, k)
 
     def score(self, X: Sequence[Any], Y: Sequence[Any]) -> float:
         """1 − the mean cost of the predictions: 1 is perfect, and costs up to 1 give a share."""
         X, Y = as_list(X), as_list(Y)
         check_pairs(X, Y)
-        return score(self._trained(), Y, self.predict(X))
-
-    def save(self, path: str | Path) -> None:
-        """Write weights and settings to a file, not the structure: that is your code."""
-        write_arrays(path, MODEL_FORMAT, *self._state())
+        return score(self._trained().structure, Y, self.predict(X))
 
     @classmethod
-    def load(cls, path: str | Path, structure: Template) -> Self:
-        """Read a model that :meth:`save` wrote, for the structure that it was trained with."""
-        facts, arrays = read_arrays(path, MODEL_FORMAT)
+    def load(cls, path: str | Path, structure: Template) -> Self:  # type: ignore[override]
+        """Read a model that :meth:`save` wrote, for the structure that it was trained with.
+
+        The file holds weights and settings, not the structure: that is your code.
+        """
         svm = cls(structure)
         svm._template()
-        try:
-            svm._restore(facts, arrays)
-        except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"{path} does not fit this structure: {error}") from None
-        return svm
+        return svm._read(path)
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        learned, arrays = self._trained().state(self.result_.w)
-        parameters = self.get_params()
-        for name in ("structure", "checkpoint", "resume", "verbose"):  # not of the model
-            parameters.pop(name)
+    def _model_from(
+        self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    ) -> TrainedStructure:
+        return TrainedStructure(*self.structure.restore(facts["structure"], arrays))
+
+    def _state(self) -> State:
+        facts, arrays = super()._state()
         loss = find_loss(self.loss, self.beta, self.gamma)
-        parameters["loss"] = loss.name
+        facts["parameters"]["loss"] = loss.name
         if isinstance(loss, SoftmaxMargin) and loss.name == "softmax_margin":
-            parameters["beta"], parameters["gamma"] = loss.beta, loss.gamma
-        parameters["solver"] = pack_solver(self.solver)
-        facts = {
-            "structure": learned,
-            "parameters": parameters,
-            "result": self.result_.summary(),
-        }
+            facts["parameters"] |= {"beta": loss.beta, "gamma": loss.gamma}
+        facts["skipped"] = list(self.skipped_.items())
         return facts, arrays
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        parameters = dict(facts["parameters"])
-        parameters["solver"] = unpack_solver(parameters["solver"])
-        known, w = self.structure.restore(facts["structure"], arrays)
-        self.set_params(**parameters)
-        self.result_ = FitResult.from_summary(facts["result"], w)
-        self.skipped_ = {}
-        self.structure_ = known
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For pickles and copies: parameters, and the model as JSON and arrays."""
-        trained = hasattr(self, "structure_")
-        return {"parameters": self.get_params(), "model": self._state() if trained else None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        type(self).__init__(self, state["parameters"]["structure"])
-        if state["model"] is not None:
-            self._restore(*state["model"])
-        self.set_params(**state["parameters"])
+        super()._restore(facts, arrays)
+        self.skipped_ = {int(i): int(times) for i, times in facts["skipped"]}
 
 
 def score(template: Template, Y: Sequence[Any], predicted: Sequence[Any]) -> float:

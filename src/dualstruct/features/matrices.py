@@ -5,7 +5,6 @@ scipy is imported where a matrix is at hand, not before: it takes a quarter of a
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct.errors import InputError
+from dualstruct.sparse import is_sparse
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -97,14 +97,8 @@ class CSRSequences:
 def is_matrices(X: Any) -> bool:
     """Whether X is :class:`CSRSequences`, or a list with one sparse matrix a sentence."""
     return isinstance(X, CSRSequences) or (
-        isinstance(X, list | tuple) and len(X) > 0 and _is_sparse(X[0])
+        isinstance(X, list | tuple) and len(X) > 0 and is_sparse(X[0])
     )
-
-
-def _is_sparse(value: Any) -> bool:
-    # There are no sparse matrices where scipy.sparse was never imported.
-    module = sys.modules.get("scipy.sparse")
-    return module is not None and bool(module.issparse(value))
 
 
 def as_sequences(X: Any) -> CSRSequences:
@@ -115,7 +109,7 @@ def as_sequences(X: Any) -> CSRSequences:
 
     width = X[0].shape[1]
     for number, matrix in enumerate(X, 1):
-        if not _is_sparse(matrix):
+        if not is_sparse(matrix):
             raise InputError(
                 f"sentence {number}: a sparse matrix is wanted, not a {type(matrix).__name__}"
             )

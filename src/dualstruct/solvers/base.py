@@ -113,7 +113,8 @@ class DualIterate(Iterate):
 
     def visit(self, rule: _core.Rule, delta: float) -> _core.PassReport:
         """Decode every example in random order; admit cuts that gain δ or more; apply the rule."""
-        return self._counted(self.duals.visit(rule, delta, self.next_seed()))
+        threads = self.problem.threads
+        return self._counted(self.duals.visit(rule, delta, self.next_seed(), threads))
 
     def gather(
         self, rule: _core.GatherRule | _core.SMOGatherRule, delta: float
@@ -122,26 +123,21 @@ class DualIterate(Iterate):
         threads = self.problem.threads
         return self._counted(self.duals.gather(rule, delta, self.next_seed(), threads))
 
-    def visit_while_decoding(
-        self, rule: _core.Rule, delta: float, revisits: int
-    ) -> _core.PassReport:
-        """A visit whose inference runs on the problem's other threads, revisiting meanwhile."""
-        threads = self.problem.threads
-        seed = self.next_seed()
-        return self._counted(self.duals.visit_while_decoding(rule, delta, seed, threads, revisits))
-
     def _counted(self, report: _core.PassReport) -> _core.PassReport:
         self.inference_calls += report.inferences
         self.beaten += report.beaten
         return report
 
-    def revisit(self, rule: _core.Rule) -> _core.PassReport:
-        """Apply the rule to the cuts that every example holds, in random order."""
-        return self.duals.revisit(rule, self.next_seed())
+    def revisit(self, rule: _core.Rule, threads: int | None = None) -> _core.PassReport:
+        """Apply the rule to the cuts that every example holds, in random order.
+
+        On several threads (by default the problem's) what comes of it depends on timing.
+        """
+        return self.duals.revisit(rule, self.next_seed(), threads or self.problem.threads)
 
     def rebuild(self) -> None:
         """w = c + Σ α δ anew: single precision drifts."""
-        self.duals.rebuild()
+        self.duals.rebuild(self.problem.threads)
 
     def cut_dual(self) -> float:
         """The dual objective of the cuts held."""
@@ -152,7 +148,7 @@ class DualIterate(Iterate):
 
     def settled(self) -> tuple[_core.Weights, float | None]:
         exact = self.problem.structure.new_weights()
-        self.duals.write(exact)
+        self.duals.write(exact, self.problem.threads)
         dual = self.problem.dual(self.duals, exact)
         return (exact if self.average is None else self.answer()), dual
 

@@ -49,7 +49,7 @@ class PlaneIterate(Iterate):
         raise InputError("the 1-slack cutting plane method has no steps to average over")
 
     def rebuild(self) -> None:
-        self.planes.rebuild()
+        self.planes.rebuild(self.problem.threads)
 
     def dual(self) -> float:
         return self.planes.dual()
@@ -78,19 +78,32 @@ class CuttingPlane(Solver):
         How exactly the dual over the planes is solved, relative to the optimum's size.
     patience : int
         Planes that were of no use for so many passes are dropped.
+    epsilon : float, optional
+        Stop where the risk is at most this much per example above what the planes say: the rule of
+        Joachims et al., whose default is 0.1. It knows nothing of the size of the objective, so by
+        default the gap and the other rules of training decide. (1-slack only.)
     """
 
     name: ClassVar[str] = "cutting-plane"
     losses: ClassVar[tuple[str, ...]] = ("hinge", "squared_hinge")
 
-    def __init__(self, slack: str = "one", tolerance: float = 1e-5, patience: int = 50) -> None:
+    def __init__(
+        self,
+        slack: str = "one",
+        tolerance: float = 1e-5,
+        patience: int = 50,
+        epsilon: float | None = None,
+    ) -> None:
         if slack not in ("one", "n"):
             raise InputError(f"slack is {slack!r}; it is 'one' or 'n'")
         if not tolerance > 0 or patience < 1:
             raise InputError("tolerance must be positive, patience at least 1")
+        if epsilon is not None and (not epsilon > 0 or slack == "n"):
+            raise InputError(f"epsilon is {epsilon}; it must be positive, and slack must be 'one'")
         self.slack = slack
         self.tolerance = tolerance
         self.patience = patience
+        self.epsilon = epsilon
 
     def start(self, problem: Problem, seed: int) -> Iterate:
         return PlaneIterate(problem, seed) if self.slack == "one" else DualIterate(problem, seed)
@@ -105,9 +118,14 @@ class CuttingPlane(Solver):
     def _one_slack(self, iterate: PlaneIterate) -> _core.PassReport:
         problem = iterate.problem
         squared = problem.loss.name == "squared_hinge"
+        slack = iterate.planes.slack()
         report = iterate.planes.add(squared, problem.threads)
-        iterate.inference_calls += len(problem.structure)
-        iterate.planes.solve(problem.C, self.tolerance * max(report.loss, 1e-3), self.patience)
+        examples = len(problem.structure)
+        iterate.inference_calls += examples
+        if self.epsilon is not None and report.loss - slack <= self.epsilon * examples:
+            iterate.converged = True
+        tolerance = self.tolerance * max(report.loss, 1e-3)
+        iterate.planes.solve(problem.C, tolerance, self.patience, problem.threads)
         return report
 
     def _n_slack(self, iterate: DualIterate) -> _core.PassReport:
@@ -116,6 +134,6 @@ class CuttingPlane(Solver):
         enough = max(0.1 * found.largest_violation, self.tolerance)
         rule = _core.SMORule(C, enough / 2)
         for _ in range(100):
-            if iterate.revisit(rule).largest_violation <= enough:
+            if iterate.revisit(rule, threads=1).largest_violation <= enough:
                 break
         return found

@@ -14,7 +14,6 @@ Structured Prediction". C multiplies the squared loss of one example, as in the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import ClassVar, TypeVar
 
 from dualstruct import _core
@@ -51,9 +50,6 @@ def _visit(
 class DCD(DualSolver):
     """DCD-SSVM (Algorithm 3): r passes over the cuts held, then one with inference.
 
-    With several threads the cuts are revisited while the other threads decode
-    (core/concurrent.hpp).
-
     Parameters
     ----------
     inner_passes : int
@@ -73,11 +69,6 @@ class DCD(DualSolver):
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
         rule = _core.DCDRule(iterate.problem.C)
-        if iterate.problem.threads > 1 and self.inner_passes:
-            # Inference costs the learner nothing: fewer revisits, more often fresh cuts.
-            revisits = min(self.inner_passes, 2)
-            concurrent = partial(iterate.visit_while_decoding, revisits=revisits)
-            return _visit(iterate, rule, self.delta, concurrent)
         if iterate.cuts:
             for _ in range(self.inner_passes):
                 iterate.revisit(rule)
@@ -125,6 +116,6 @@ class CPD(DualSolver):
         rule = _core.DCDRule(iterate.problem.C)
         enough = max(self.tolerance * found.largest_violation, ROUNDING)
         for _ in range(self.max_inner_passes):
-            if iterate.revisit(rule).largest_violation <= enough:
+            if iterate.revisit(rule, threads=1).largest_violation <= enough:
                 break
         return found

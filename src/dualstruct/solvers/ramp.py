@@ -54,7 +54,7 @@ class RampIterate(DualIterate):
 
     def settled(self) -> tuple[_core.Weights, None]:
         exact = self.problem.structure.new_weights()
-        self.duals.write(exact)
+        self.duals.write(exact, self.problem.threads)
         return (exact if self.average is None else self.answer()), None
 
     def start_round(self, loss: Ramp) -> None:
@@ -67,7 +67,7 @@ class RampIterate(DualIterate):
             self.center,
         )
         self.inference_calls += len(self.problem.structure)
-        self.duals.rebuild()
+        self.duals.rebuild(self.problem.threads)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         facts, arrays = super().state()

@@ -22,9 +22,6 @@ from dualstruct.solvers.base import DualIterate, DualSolver
 class SDM(DualSolver):
     """Algorithm 3: type-I loops with inference, type-II loops over the cuts held between them.
 
-    With several threads the type-II loops run while the other threads decode
-    (core/concurrent.hpp).
-
     The paper stops at τ-optimality. Here a certified gap, a time or a score stops training, so
     when τ is reached and training goes on, τ is halved.
 
@@ -80,17 +77,12 @@ class SDM(DualSolver):
         rule = _core.SMORule(iterate.problem.C, self.tau_inner * scale, tau, self.max_steps)
 
         before = iterate.cut_dual()
-        concurrent = self.heuristics and iterate.problem.threads > 1
-        if concurrent:
-            revisits = self.kappa2 if loops >= self.kappa1 else 0
-            found = iterate.visit_while_decoding(rule, tau, revisits)
-        else:
-            found = iterate.visit(rule, tau)  # type I, lines 7–24
+        found = iterate.visit(rule, tau)  # type I, lines 7–24
         memory["loops"] = loops + 1
         change = iterate.cut_dual() - before
         if found.largest_violation <= tau or change <= self.small_change * abs(before):
             memory["scale"] = scale / 2
-        if self.heuristics and not concurrent and loops >= self.kappa1:
+        if self.heuristics and loops >= self.kappa1:
             self._type_two(iterate, rule)
         return found
 

@@ -36,6 +36,8 @@ class Structure(ABC):
     core: _core.Structure
     #: How often each example was left out because decoding it failed and the user wanted to go on.
     skipped: Mapping[int, int] = {}
+    #: How many answers of decode were not proven the best so far; 0 where decoding is exact.
+    unproven: int = 0
 
     def __len__(self) -> int:
         return self.core.size

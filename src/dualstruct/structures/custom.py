@@ -268,7 +268,9 @@ class CustomStructure(Template):
             known._names = {name: at for at, name in enumerate(from_bytes(arrays["names"]))}
             w = w if len(w) else np.zeros(1, dtype=np.float32)
         elif self.dimension is not None and len(w) != self.dimension:
-            raise InputError(f"it has {len(w)} weights, and dimension is {self.dimension}")
+            raise InputError(
+                f"it has {len(w)} weights, and dimension of the structure is {self.dimension}"
+            )
         known._size = len(w)
         return known, known.bind([]).new_weights(w)
 

@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.graphs import Best, Graph, Hard, Marginals, Tables
+from dualstruct.sparse import is_sparse
 from dualstruct.structures.base import Structure, check_beta, digest_of
 from dualstruct.structures.template import Template
 
@@ -113,7 +113,8 @@ class FactorGraph(Structure):
             self._add(i, graph, None if costs is None else costs[i])
 
     @property
-    def has_parts(self) -> bool:  # type: ignore[override]
+    def has_parts(self) -> bool:
+        """Whether no example has loops: then distributions over parts are exact."""
         return self.is_forest
 
     def best(self, w: _core.Weights, i: int, cost_weight: float = 0.0) -> Best:
@@ -144,6 +145,10 @@ class FactorGraph(Structure):
             begin += features * configurations
         features, configurations = self.kinds[kind]
         return w.array[begin : begin + features * configurations].reshape(features, -1)
+
+    @property
+    def unproven(self) -> int:  # type: ignore[override]
+        return self.core.inexact
 
     @property
     def exactness(self) -> Exactness:
@@ -258,8 +263,7 @@ class FactorGraph(Structure):
         return [(k, 1, number, 0) for k, number in enumerate(numbers)]
 
     def _rows(self, block: Tables) -> list[tuple[Any, Any, Any, int]]:
-        features = block.features
-        assert features is not None
+        features: Any = block.features
         step = 1 if features.shape[0] > 1 or len(block.variables) == 1 else 0
         runs = self._runs(block)
         parts = []
@@ -267,7 +271,7 @@ class FactorGraph(Structure):
             rows = features
             if len(runs) > 1 and step and len(block.variables) > 1:
                 rows = features[begin : begin + length]
-            if sp.issparse(rows):
+            if is_sparse(rows):
                 offsets = rows.indptr.astype(np.int64)
                 ids = rows.indices.astype(np.int32)
                 parts.append((np.ascontiguousarray(rows.data), ids, offsets, step))
@@ -338,6 +342,8 @@ class GraphTemplate(Template):
 
     branch: bool = False
     kinds_: Kinds
+    #: How much of the latest predictions is proven.
+    exactness_: Exactness
 
     def learn(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
         known = copy.copy(self)
@@ -386,6 +392,7 @@ class GraphTemplate(Template):
     def predict(self, bound: Structure, w: _core.Weights, threads: int = 1) -> list[Any]:
         assert isinstance(bound, FactorGraph)
         flat = bound.decode_all(w, 0.0, threads)
+        self.exactness_ = bound.exactness
         ends = np.cumsum([len(graph.states) for graph in bound.graphs], dtype=int)
         return (
             [

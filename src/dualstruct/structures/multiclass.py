@@ -13,12 +13,12 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.graphs import MAX_VALUE
+from dualstruct.sparse import is_sparse
 from dualstruct.structures.base import Structure, digest_of
 from dualstruct.structures.chain import cost_matrix
 from dualstruct.structures.template import Template
@@ -52,7 +52,6 @@ class MulticlassExamples(Structure):
     """
 
     core: _core.Multiclass
-    has_parts = True
 
     def __init__(
         self,
@@ -77,7 +76,7 @@ class MulticlassExamples(Structure):
         self.truth = truth
         offsets = ids = None
         values = self.X
-        if sp.issparse(self.X):
+        if is_sparse(self.X):
             values, offsets = self.X.data, self.X.indptr.astype(np.int64)
             ids = self.X.indices.astype(np.int32)
         self.cost_matrix = cost_matrix(cost, labels)
@@ -88,7 +87,8 @@ class MulticlassExamples(Structure):
 
     def weights(self, w: _core.Weights) -> NDArray[np.float32]:
         """A view of W: [features, labels]."""
-        return w.array.reshape(-1, self.core.stride)[:, : self.labels]
+        rows = w.array.reshape(-1, self.core.stride)
+        return rows[:, : self.labels] if is_sparse(self.X) else rows[:, : self.features].T
 
     def scores(self, w: _core.Weights) -> NDArray[np.float32]:
         """The score of every label: [examples, labels]."""
@@ -133,6 +133,7 @@ class Multiclass(Template):
 
     labels_: list[Any]
     features_: int
+    sparse_: bool  # weights lie otherwise for sparse features: predictions take the same form
 
     def __init__(self, cost: ArrayLike | None = None, intercept: bool = True) -> None:
         self.cost_values = cost
@@ -142,13 +143,20 @@ class Multiclass(Template):
         known = copy.copy(self)
         known.labels_ = find_labels(Y)
         known.features_ = feature_matrix(X).shape[1]
+        known.sparse_ = is_sparse(X)
         return known
 
     def bind(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> MulticlassExamples:
         rows = feature_matrix(X, self.features_)
         if self.intercept:
             ones = np.ones((rows.shape[0], 1), dtype=np.float32)
-            rows = sp.hstack([rows, ones]) if sp.issparse(rows) else np.hstack([rows, ones])
+            rows = _with_column(rows, ones)
+        if is_sparse(rows) and not self.sparse_:
+            rows = rows.toarray()
+        elif self.sparse_ and not is_sparse(rows):
+            import scipy.sparse
+
+            rows = scipy.sparse.csr_matrix(rows)
         truth = None if Y is None else number_labels(Y, self.labels_, "example")
         return MulticlassExamples(rows, len(self.labels_), truth, cost=self.cost_values)
 
@@ -180,20 +188,30 @@ class Multiclass(Template):
         return self.bind([]).weights(w)
 
     def state(self, w: _core.Weights) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return {"labels": pack_labels(self.labels_), "features": self.features_}, {"w": w.array}
+        facts = {"features": self.features_, "sparse": self.sparse_}
+        return {"labels": pack_labels(self.labels_), **facts}, {"w": w.array}
 
     def restore(
         self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> tuple[Self, _core.Weights]:
         known = copy.copy(self)
         known.labels_, known.features_ = list(facts["labels"]), int(facts["features"])
+        known.sparse_ = bool(facts["sparse"])
         return known, known.bind([]).new_weights(arrays["w"])
+
+
+def _with_column(rows: Any, column: NDArray[np.float32]) -> Any:
+    if not is_sparse(rows):
+        return np.hstack([rows, column])
+    import scipy.sparse
+
+    return scipy.sparse.hstack([rows, column])
 
 
 def feature_matrix(X: Any, features: int | None = None) -> Any:
     """X as float32 [examples, features], dense or CSR; what is wrong is named by its example."""
-    if sp.issparse(X):
-        matrix = sp.csr_matrix(X, dtype=np.float32)
+    if is_sparse(X):
+        matrix = X.tocsr().astype(np.float32)
         matrix.sum_duplicates()
         bad = np.flatnonzero(~(np.abs(matrix.data) <= MAX_VALUE))
         wrong = np.searchsorted(matrix.indptr, bad[:1], side="right") - 1

@@ -4,8 +4,8 @@
 
 where s and m are consecutive modifiers of h on one side (nothing before the first, the end after
 the last) and g is the head of h. Arcs are pruned by a first-order model; what is left is decoded
-by AD3 over one TREE factor and an automaton for each head, or exactly where trees are projective
-and there are no grandparents (core/structures/second_order_tree.cpp).
+exactly where trees are projective, and elsewhere by AD3 over one TREE factor and an automaton for
+each head (core/structures/second_order_tree.cpp, core/trees/second_order.cpp).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
-from dualstruct.structures.base import Structure, digest_of
+from dualstruct.structures.base import Structure, check_beta, digest_of
 from dualstruct.structures.tree import Tree
 
 
@@ -45,13 +45,16 @@ def prune_arcs(
     *,
     most_heads: int = 10,
     threshold: float = 0.005,
+    beta: float = 1.0,
     keep_truth: bool = False,
 ) -> PrunedArcs:
     """Keeps the arcs that are probable under a first-order model.
 
     A word keeps at most ``most_heads`` heads, those whose probability is at least ``threshold``
-    times that of its best one. The arcs of one whole tree always stay, so that every sentence can
-    be parsed; with ``keep_truth`` the true arcs do, too, which training needs.
+    times that of its best one, where p(tree) ∝ exp β·score: 1 suits models of the loss ``crf``, 3
+    those of a margin loss, whose scores are small. The arcs of one whole tree always stay, so
+    that every sentence can be parsed; with ``keep_truth`` the true arcs do, too, which training
+    needs.
 
     Examples
     --------
@@ -68,11 +71,12 @@ def prune_arcs(
         raise InputError(f"most_heads is {most_heads}; it must be at least 1")
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold is {threshold}; it must be from 0 to 1")
+    check_beta(beta)
     if keep_truth and tree.heads is None:
         raise InputError("true arcs can be kept only where the true trees are known")
     with tree.explained():
         offsets, heads, modifiers, words, _, true_arcs = _core.prune_arcs(
-            tree.core, w, most_heads, threshold, keep_truth
+            tree.core, w, most_heads, threshold, beta, keep_truth
         )
     recall = true_arcs / max(words, 1) if keep_truth else None
     return PrunedArcs(offsets, heads, modifiers, words, recall)
@@ -103,13 +107,14 @@ class SecondOrderTree(Structure):
     first : Tree
         The sentences, their true trees and the features of single arcs.
     arcs : PrunedArcs
-        What :func:`prune_arcs` left; for training with ``keep_truth``.
+        What :func:`prune_arcs` left; for training with ``keep_truth``, and by models that have not
+        seen the sentences: a model is surer of those than of new ones.
     siblings, grandparents : bool
         Which pairs of arcs are looked at.
     bits : int
         Second-order features are hashed into 2**bits cache lines of 16 weights.
     max_iterations : int
-        AD3 stops there, with the best tree it has seen.
+        AD3 stops there, with the best tree it has seen. Projective trees do without AD3.
     branch : bool
         Whether to search on until the tree is proven the best. Slow where the relaxation is loose.
 
