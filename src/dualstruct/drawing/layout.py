@@ -120,9 +120,13 @@ def lay_out(
             left, right, from_left, from_right = ends(head, word)
             room = sizes.label(relations[word]) + 1
             into[right].append((left, from_left, from_right, room))
+            if right > left + 1 and _is_crossed(left, right, pairs):
+                # Lines of other words run through; between two words there are none.
+                into[right].append((right - 1, widths[right - 1], 0, room))
     roots = [word for head, word in pairs if head < 0]
-    for left, right in pairwise(roots):  # their labels stand side by side
-        room = (sizes.label(relations[left]) + sizes.label(relations[right])) // 2 + 1
+    for left, right in pairwise(roots):
+        # Their labels stand side by side, even where the edge pushes them off their words.
+        room = sizes.label(relations[left]) + sizes.label(relations[right])
         into[right].append((left, offset(left, "in"), offset(right, "in"), room))
     starts: list[int] = []
     for word in range(n):
@@ -136,8 +140,8 @@ def lay_out(
     for head, word in by_length:
         if head < 0:
             left = right = starts[word] + offset(word, "in")
-            half = sizes.label(relations[word]) // 2
-            reach = (left - half, left + half)
+            label = sizes.label(relations[word])
+            reach = (left - label, left + label)
         else:
             first, last, from_left, from_right = ends(head, word)
             left, right = starts[first] + from_left, starts[last] + from_right
@@ -146,6 +150,16 @@ def lay_out(
         arcs.append(Arc(word, head, relations[word], left, right, 1 + max(below, default=0)))
     width = max((s + w for s, w in zip(starts, widths, strict=True)), default=0)
     return Layout(list(words), starts, widths, arcs, width)
+
+
+def _is_crossed(left: int, right: int, pairs: Sequence[tuple[int, int]]) -> bool:
+    """Whether an arc leads from inside to outside of this one; that of a root does."""
+    return any(
+        (left < head < right) != (left < word < right)
+        and head not in (left, right)
+        and word not in (left, right)
+        for head, word in pairs
+    )
 
 
 def _meets(arc: Arc, reach: tuple[int, int]) -> bool:

@@ -55,6 +55,8 @@ def draw_tree(
     """
     texts, numbers, labels = check_tree(words, heads, relations)
     columns = width or shutil.get_terminal_size().columns
+    if sum(map(cell_len, texts)) > MOST_PIECES * columns:
+        return _indented(texts, numbers, labels)
     layout = lay_out(texts, numbers, labels, _SIZES)
     pieces = _cut(layout, columns)
     if len(pieces) > MOST_PIECES:
