@@ -121,8 +121,17 @@ def lay_out(
             room = sizes.label(relations[word]) + 1
             into[right].append((left, from_left, from_right, room))
     roots = [word for head, word in pairs if head < 0]
+
+    def root_reach(word: int) -> tuple[int, int]:
+        """How far a root's label reaches to both sides of its port.
+
+        Above the first word of a line there is no room to the left: it moves to the right.
+        """
+        width = sizes.label(relations[word])
+        return width // 2, max(width // 2, width - offset(word, "in"))
+
     for left, right in pairwise(roots):  # their labels stand side by side
-        room = (sizes.label(relations[left]) + sizes.label(relations[right])) // 2 + 1
+        room = root_reach(left)[1] + root_reach(right)[0] + 1
         into[right].append((left, offset(left, "in"), offset(right, "in"), room))
     starts: list[int] = []
     for word in range(n):
@@ -136,8 +145,8 @@ def lay_out(
     for head, word in by_length:
         if head < 0:
             left = right = starts[word] + offset(word, "in")
-            half = sizes.label(relations[word]) // 2
-            reach = (left - half, left + half)
+            to_left, to_right = root_reach(word)
+            reach = (left - to_left, left + to_right)
         else:
             first, last, from_left, from_right = ends(head, word)
             left, right = starts[first] + from_left, starts[last] + from_right
