@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "sparse_sum.hpp"
+
 namespace dualstruct {
 
 using Word = std::uint32_t;
@@ -27,6 +29,7 @@ class Scratch {
 public:
     virtual ~Scratch() = default;
     std::vector<std::int32_t> output;  // what decode found
+    SparseSum sum, other;              // differences under construction
 };
 
 // How an output differs from the truth, in the structure's own compact form.
@@ -90,14 +93,13 @@ public:
                             int parts) const;
     // Whether threads may call dot and axpy on the same w at the same time (core/shared.hpp).
     virtual bool shares_weights() const { return false; }
-    virtual double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
-                         Scratch& scratch) const = 0;
+    // sum += coefficient·δ.
+    virtual void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const = 0;
+    virtual double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const;
 
     // ‖δ − δ'‖² and ‖Σ_p coefficient_p δ_p‖².
-    virtual double distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
-                             Scratch& scratch) const = 0;
-    virtual double combination_norm2(std::int64_t i, std::span<const WeightedWords> terms,
-                                     Scratch& scratch) const = 0;
+    virtual double distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const;
+    virtual double combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const;
 
     // The k best outputs of decode's objective, best first.
     virtual std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
@@ -155,6 +157,31 @@ public:
 inline void Structure::axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part,
                                   int) const {
     if (part == 0) axpy(w, i, words, step);
+}
+
+inline double Structure::inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
+                               Scratch& scratch) const {
+    scratch.sum.reset();
+    accumulate(i, a, 1, scratch.sum);
+    if (a.data() == b.data() && a.size() == b.size()) return scratch.sum.squared_norm();
+    scratch.other.reset();
+    accumulate(i, b, 1, scratch.other);
+    return scratch.sum.inner(scratch.other);
+}
+
+inline double Structure::distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
+                                   Scratch& scratch) const {
+    const WeightedWords terms[] = {{a, 1}, {b, -1}};
+    return combination_norm2(i, terms, scratch);
+}
+
+inline double Structure::combination_norm2(std::int64_t i, std::span<const WeightedWords> terms,
+                                           Scratch& scratch) const {
+    scratch.sum.reset();
+    for (const WeightedWords& term : terms) {
+        accumulate(i, term.words, static_cast<float>(term.coefficient), scratch.sum);
+    }
+    return scratch.sum.squared_norm();
 }
 
 inline std::vector<ScoredOutput> Structure::k_best(const float* w, std::int64_t i, float cost_weight, int k,

@@ -13,9 +13,9 @@
 #include <string>
 
 #include "graphs/inference.hpp"
-#include "graphs/tree_factor.hpp"
 #include "structures/factor_graph.hpp"
 #include "structures/multiclass.hpp"
+#include "trees/factors.hpp"
 
 namespace dualstruct {
 
@@ -315,16 +315,17 @@ void bind_graphs(nb::module_& m) {
         }, "factor"_a, "literals"_a)
         .def("add_tree", [](Graph& g, int words, Input<std::int32_t, nb::shape<-1, 2>> arcs, LiteralRows literals,
                             bool projective, bool single_root) {
-            std::vector<graphs::Arc> list;
+            const auto list = std::make_shared<trees::ArcList>();
+            list->clear(words);
             for (std::size_t k = 0; k < arcs.shape(0); ++k) {
                 const std::int32_t head = arcs.data()[2 * k], modifier = arcs.data()[2 * k + 1];
                 if (head < 0 || head > words || modifier < 1 || modifier > words || head == modifier) {
                     throw std::invalid_argument("an arc between words that are not there");
                 }
-                list.push_back({head, modifier});
+                list->add(head, modifier);
             }
-            if (list.size() != literals.shape(0)) throw std::invalid_argument("a literal for every arc");
-            g.add_factor(std::make_shared<graphs::TreeFactor>(words, list, projective, single_root),
+            if (static_cast<std::size_t>(list->arcs()) != literals.shape(0)) throw std::invalid_argument("a literal for every arc");
+            g.add_factor(std::make_shared<trees::TreeFactor>(list, projective, single_root),
                          literals_of(g, literals), 0);
         }, "words"_a, "arcs"_a, "literals"_a, "projective"_a, "single_root"_a)
         .def("finish", &Graph::finish)

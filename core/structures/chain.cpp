@@ -237,16 +237,6 @@ void Chain::axpy_share(float* w, std::int64_t i, std::span<const Word> words, fl
         });
 }
 
-// How many entries accumulate adds at most.
-std::size_t Chain::entries(std::int64_t i, std::span<const Word> words) const {
-    std::size_t total = 4 * words.size() + 4;
-    for (Word word : words) {
-        const std::int64_t token = data_.sentences[i] + token_of(word);
-        total += static_cast<std::size_t>(2 * (data_.offsets[token + 1] - data_.offsets[token]));
-    }
-    return total;
-}
-
 void Chain::accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const {
     walk(
         i, words,
@@ -263,31 +253,6 @@ void Chain::accumulate(std::int64_t i, std::span<const Word> words, float coeffi
             const std::int64_t row = transition_row(end ? data_.labels + 1 : from);
             sum.add(static_cast<std::uint64_t>(row * stride_ + (end ? from : to)), sign * coefficient);
         });
-}
-
-double Chain::inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
-                    Scratch& scratch) const {
-    auto& buffers = static_cast<ChainScratch&>(scratch);
-    buffers.sum.reset(entries(i, a));
-    accumulate(i, a, 1, buffers.sum);
-    if (std::ranges::equal(a, b)) return buffers.sum.squared_norm();
-    buffers.other.reset(entries(i, b));
-    accumulate(i, b, 1, buffers.other);
-    return buffers.sum.inner(buffers.other);
-}
-
-double Chain::distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const {
-    const WeightedWords terms[] = {{a, 1}, {b, -1}};
-    return combination_norm2(i, terms, scratch);
-}
-
-double Chain::combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const {
-    auto& sum = static_cast<ChainScratch&>(scratch).sum;
-    std::size_t total = 0;
-    for (const auto& term : terms) total += entries(i, term.words);
-    sum.reset(total);
-    for (const auto& term : terms) accumulate(i, term.words, static_cast<float>(term.coefficient), sum);
-    return sum.squared_norm();
 }
 
 double Chain::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {

@@ -75,11 +75,7 @@ public:
     void axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part,
                     int parts) const override;
     bool shares_weights() const override { return true; }
-    double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
-                 Scratch& scratch) const override;
-    double distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
-                     Scratch& scratch) const override;
-    double combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const override;
+    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
@@ -125,8 +121,6 @@ private:
     void exponentiate_transitions(const ChainInput& in, float beta, Scratch& scratch) const;
     void log_marginals(const ChainInput& in, std::int64_t i, float beta, Scratch& scratch) const;
     void move_transition(float* w, int from, int to, float step) const;
-    std::size_t entries(std::int64_t i, std::span<const Word> words) const;
-    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const;
 
     ChainData data_;
     int stride_;

@@ -17,7 +17,6 @@ inline constexpr float infinity = std::numeric_limits<float>::infinity();
 struct ChainScratch final : Scratch {
     FloatScratch maxima, emissions, forward, backward;
     std::vector<double> shifts;
-    SparseSum sum, other;
 
     // What log_loss leaves for the expected differences (see ChainSums).
     FloatScratch marginals, pairs, inverse;

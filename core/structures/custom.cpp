@@ -11,7 +11,6 @@ namespace dualstruct {
 namespace {
 
 struct CustomScratch final : Scratch {
-    SparseSum sum;
     SparseVector expected;  // φ_i(y_i) − E φ_i(y)
 };
 
@@ -116,6 +115,10 @@ void Custom::axpy(float* w, std::int64_t, std::span<const Word> words, float ste
     for_each_entry(words, [&](Word index, float value) { w[index] += step * value; });
 }
 
+void Custom::accumulate(std::int64_t, std::span<const Word> words, float coefficient, SparseSum& sum) const {
+    for_each_entry(words, [&](Word index, float value) { sum.add(index, coefficient * value); });
+}
+
 double Custom::inner(std::int64_t, std::span<const Word> a, std::span<const Word> b, Scratch&) const {
     double total = 0;
     for (std::size_t p = 1, q = 1; p < a.size() && q < b.size();) {
@@ -125,24 +128,6 @@ double Custom::inner(std::int64_t, std::span<const Word> a, std::span<const Word
         if (forward_b) q += 2;
     }
     return total;
-}
-
-double Custom::distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const {
-    const WeightedWords terms[] = {{a, 1}, {b, -1}};
-    return combination_norm2(i, terms, scratch);
-}
-
-double Custom::combination_norm2(std::int64_t, std::span<const WeightedWords> terms, Scratch& scratch) const {
-    auto& sum = static_cast<CustomScratch&>(scratch).sum;
-    std::size_t entries = 0;
-    for (const auto& term : terms) entries += term.words.size() / 2;
-    sum.reset(entries);
-    for (const auto& term : terms) {
-        for_each_entry(term.words, [&](Word index, float value) {
-            sum.add(index, static_cast<float>(term.coefficient * value));
-        });
-    }
-    return sum.squared_norm();
 }
 
 std::vector<ScoredOutput> Custom::k_best(const float* w, std::int64_t i, float cost_weight, int k,

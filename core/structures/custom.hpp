@@ -79,10 +79,8 @@ public:
     bool is_valid(std::int64_t i, std::span<const Word> words) const override;
     double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
     void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
+    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;
     double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const override;
-    double distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
-                     Scratch& scratch) const override;
-    double combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;

@@ -22,7 +22,6 @@ public:
     std::vector<double> variables, factors;  // scores
     std::vector<float> row;                  // of one factor, by configurations
     graphs::Marginals marginals;             // what log_loss found
-    SparseSum sum, other;
 };
 
 // The state of a variable in the output that the words describe.
@@ -301,31 +300,6 @@ void FactorGraph::accumulate(std::int64_t i, std::span<const Word> words, float 
             sum.add(row + static_cast<std::uint64_t>(found), -coefficient * value);
         });
     });
-}
-
-double FactorGraph::inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const {
-    auto& buffers = static_cast<GraphScratch&>(scratch);
-    buffers.sum.reset(entries(i, a));
-    accumulate(i, a, 1, buffers.sum);
-    if (std::ranges::equal(a, b)) return buffers.sum.squared_norm();
-    buffers.other.reset(entries(i, b));
-    accumulate(i, b, 1, buffers.other);
-    return buffers.sum.inner(buffers.other);
-}
-
-double FactorGraph::distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
-                              Scratch& scratch) const {
-    const WeightedWords terms[] = {{a, 1}, {b, -1}};
-    return combination_norm2(i, terms, scratch);
-}
-
-double FactorGraph::combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const {
-    auto& sum = static_cast<GraphScratch&>(scratch).sum;
-    std::size_t total = 0;
-    for (const auto& term : terms) total += entries(i, term.words);
-    sum.reset(total);
-    for (const auto& term : terms) accumulate(i, term.words, static_cast<float>(term.coefficient), sum);
-    return sum.squared_norm();
 }
 
 std::vector<ScoredOutput> FactorGraph::k_best(const float* w, std::int64_t i, float cost_weight, int k,

@@ -73,10 +73,7 @@ public:
     bool is_valid(std::int64_t i, std::span<const Word> words) const override;
     double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
     void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
-    double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const override;
-    double distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
-                     Scratch& scratch) const override;
-    double combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const override;
+    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
@@ -139,7 +136,6 @@ private:
     void walk(std::int64_t i, std::span<const Word> words, Visit visit) const;
     void fill_scores(const float* w, std::int64_t i, double scale, double cost_weight, Scratch& scratch) const;
     void fill_table(const float* w, std::int64_t i, int f, std::vector<float>& row) const;
-    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const;
     std::size_t entries(std::int64_t i, std::span<const Word> words) const;
     // E φ by configurations: visit(f, kind, probabilities).
     template <class Probability, class Visit>

@@ -157,15 +157,18 @@ void Multiclass::axpy(float* w, std::int64_t i, std::span<const Word> words, flo
     });
 }
 
+void Multiclass::accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const {
+    if (words.empty()) return;
+    const int truth = data_.truth[at(i)], label = static_cast<int>(words[0]);
+    for_features(i, [&](std::int64_t feature, float value) {
+        sum.add(static_cast<std::uint64_t>(weight(feature, truth)), coefficient * value);
+        sum.add(static_cast<std::uint64_t>(weight(feature, label)), -coefficient * value);
+    });
+}
+
 double Multiclass::inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch&) const {
     if (a.empty() || b.empty()) return 0;
     return norm2(i) * (a[0] == b[0] ? 2 : 1);
-}
-
-double Multiclass::distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
-                             Scratch& scratch) const {
-    const WeightedWords terms[] = {{a, 1}, {b, -1}};
-    return combination_norm2(i, terms, scratch);
 }
 
 double Multiclass::combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const {

@@ -21,7 +21,6 @@ struct SecondOrderScratch final : Scratch {
     std::vector<std::int32_t> heads;        // [n + 1]
     trees::SecondOrderParts parts;
     trees::SecondOrderDecoder decoder;
-    SparseSum first, second;
 };
 
 SecondOrderScratch& own(Scratch& scratch) { return static_cast<SecondOrderScratch&>(scratch); }
@@ -286,32 +285,6 @@ void SecondOrderTree::accumulate(std::int64_t i, std::span<const Word> words, fl
     for_each_in(i, words, [&](std::int64_t index, float sign) {
         sum.add(static_cast<std::uint64_t>(index), sign * coefficient);
     });
-}
-
-double SecondOrderTree::inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& base) const {
-    SecondOrderScratch& scratch = own(base);
-    scratch.first.reset();
-    accumulate(i, a, 1, scratch.first);
-    if (a.data() == b.data() && a.size() == b.size()) return scratch.first.squared_norm();
-    scratch.second.reset();
-    accumulate(i, b, 1, scratch.second);
-    return scratch.first.inner(scratch.second);
-}
-
-double SecondOrderTree::distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
-                                  Scratch& base) const {
-    SparseSum& sum = own(base).first;
-    sum.reset();
-    accumulate(i, a, 1, sum);
-    accumulate(i, b, -1, sum);
-    return sum.squared_norm();
-}
-
-double SecondOrderTree::combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& base) const {
-    SparseSum& sum = own(base).first;
-    sum.reset();
-    for (const WeightedWords& term : terms) accumulate(i, term.words, static_cast<float>(term.coefficient), sum);
-    return sum.squared_norm();
 }
 
 double SecondOrderTree::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {

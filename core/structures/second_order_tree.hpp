@@ -56,10 +56,7 @@ public:
     bool is_valid(std::int64_t i, std::span<const Word> words) const override { return first_->is_valid(i, words); }
     double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
     void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
-    double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const override;
-    double distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
-                     Scratch& scratch) const override;
-    double combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const override;
+    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;
     double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const override;
     void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output, float step) const override;
     void mark_observed(float* marks, std::int64_t i) const override;
@@ -95,7 +92,6 @@ private:
     void for_each_in(std::int64_t i, std::span<const Word> words, F f) const;
     template <class F>
     void for_each_of(std::int64_t i, std::span<const std::int32_t> output, F f) const;
-    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const;
 
     std::shared_ptr<const Tree> first_;
     KeptArcs kept_;

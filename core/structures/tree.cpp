@@ -24,7 +24,6 @@ struct TreeScratch final : Scratch {
     std::vector<float> arc_marginals;  // [n + 1, n + 1]
     std::unique_ptr<trees::TreeDecoder> decoder;
     std::unique_ptr<trees::TreeSums> tree_sums;
-    SparseSum first, second;
 };
 
 TreeScratch& own(Scratch& scratch) { return static_cast<TreeScratch&>(scratch); }
@@ -149,31 +148,6 @@ void Tree::accumulate(std::int64_t i, std::span<const Word> words, float coeffic
     for_each_in(i, words, [&](std::int64_t index, float sign) {
         sum.add(static_cast<std::uint64_t>(index), sign * coefficient);
     });
-}
-
-double Tree::inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& base) const {
-    TreeScratch& scratch = own(base);
-    scratch.first.reset();
-    accumulate(i, a, 1, scratch.first);
-    if (a.data() == b.data() && a.size() == b.size()) return scratch.first.squared_norm();
-    scratch.second.reset();
-    accumulate(i, b, 1, scratch.second);
-    return scratch.first.inner(scratch.second);
-}
-
-double Tree::distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& base) const {
-    SparseSum& sum = own(base).first;
-    sum.reset();
-    accumulate(i, a, 1, sum);
-    accumulate(i, b, -1, sum);
-    return sum.squared_norm();
-}
-
-double Tree::combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& base) const {
-    SparseSum& sum = own(base).first;
-    sum.reset();
-    for (const WeightedWords& term : terms) accumulate(i, term.words, static_cast<float>(term.coefficient), sum);
-    return sum.squared_norm();
 }
 
 double Tree::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {
@@ -319,7 +293,7 @@ void Tree::add_expected_difference(float* target, std::int64_t i, float step, Sc
 
 double Tree::expected_difference_norm2(std::int64_t i, Scratch& base) const {
     TreeScratch& scratch = own(base);
-    SparseSum& sum = scratch.first;
+    SparseSum& sum = scratch.sum;
     sum.reset();
     for (int m = 1; m <= words(i); ++m) {
         const Arc truth = true_arc(i, m);

@@ -53,10 +53,7 @@ public:
     bool is_valid(std::int64_t i, std::span<const Word> words) const override;
     double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
     void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
-    double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const override;
-    double distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
-                     Scratch& scratch) const override;
-    double combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const override;
+    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
@@ -105,7 +102,6 @@ public:
     // The best label of every arc, or every arc kept, and the arc's score with it; as decode adds costs.
     void score_arcs(const float* w, std::int64_t i, float cost_weight, ArcFeatures::Sums& sums, std::span<float> arcs,
                     std::span<std::uint8_t> labels, const std::uint8_t* kept = nullptr) const;
-    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const;
 
 private:
     [[noreturn]] void fail_infeasible(std::int64_t i) const { throw Infeasible(i, 0); }

@@ -13,14 +13,12 @@ namespace {
 
 using graphs::minus_infinity;
 
-// The scores of slots as a matrix, with −∞ for arcs that were pruned.
-const float* matrix_of(const SecondOrderParts& parts, std::span<const double> slots) {
+// The scores of slots as a matrix, with −∞ for arcs that are not there.
+const float* matrix_of(const ArcList& arcs, std::span<const double> slots) {
     thread_local std::vector<float> scores;
-    const std::size_t nodes = static_cast<std::size_t>(parts.words()) + 1;
-    scores.assign(nodes * nodes, -std::numeric_limits<float>::infinity());
-    for (int a = 0; a < parts.arcs(); ++a) {
-        scores[static_cast<std::size_t>(parts.head_of(a)) * nodes + static_cast<std::size_t>(parts.modifier_of(a))] =
-            static_cast<float>(slots[static_cast<std::size_t>(a)]);
+    scores.assign(arcs.cells(), -std::numeric_limits<float>::infinity());
+    for (int a = 0; a < arcs.arcs(); ++a) {
+        scores[arcs.cell(arcs.head_of(a), arcs.modifier_of(a))] = static_cast<float>(slots[static_cast<std::size_t>(a)]);
     }
     return scores.data();
 }
@@ -37,7 +35,7 @@ double TreeFactor::maximise(std::span<const double> slots, std::span<const doubl
     thread_local Eisner eisner;
     thread_local ChuLiuEdmonds edmonds;
     TreeDecoder& decoder = projective_ ? static_cast<TreeDecoder&>(eisner) : edmonds;
-    if (!decoder.decode(matrix_of(*parts_, slots), parts_->words(), single_root_, configuration.data())) {
+    if (!decoder.decode(matrix_of(*arcs_, slots), arcs_->words(), single_root_, configuration.data())) {
         return minus_infinity;
     }
     return slot_score(configuration, slots);
@@ -45,12 +43,12 @@ double TreeFactor::maximise(std::span<const double> slots, std::span<const doubl
 
 double TreeFactor::slot_score(std::span<const std::int32_t> heads, std::span<const double> slots) const {
     double total = 0;
-    for (int m = 1; m <= parts_->words(); ++m) total += slots[slot(heads, m)];
+    for (int m = 1; m <= arcs_->words(); ++m) total += slots[slot(heads, m)];
     return total;
 }
 
 void TreeFactor::add_counts(std::span<const std::int32_t> heads, double weight, std::span<double> slots) const {
-    for (int m = 1; m <= parts_->words(); ++m) slots[slot(heads, m)] += weight;
+    for (int m = 1; m <= arcs_->words(); ++m) slots[slot(heads, m)] += weight;
 }
 
 int TreeFactor::common(std::span<const std::int32_t> a, std::span<const std::int32_t> b) const {
@@ -61,11 +59,11 @@ int TreeFactor::common(std::span<const std::int32_t> a, std::span<const std::int
 
 bool TreeFactor::read(std::span<const std::uint8_t> on, std::span<std::int32_t> heads) const {
     std::ranges::fill(heads, -1);
-    for (int a = 0; a < parts_->arcs(); ++a) {
+    for (int a = 0; a < arcs_->arcs(); ++a) {
         if (!on[static_cast<std::size_t>(a)]) continue;
-        std::int32_t& head = heads[static_cast<std::size_t>(parts_->modifier_of(a))];
+        std::int32_t& head = heads[static_cast<std::size_t>(arcs_->modifier_of(a))];
         if (head >= 0) return false;
-        head = parts_->head_of(a);
+        head = arcs_->head_of(a);
     }
     return is_tree(heads, projective_, single_root_);
 }
@@ -76,15 +74,13 @@ double TreeFactor::marginals(std::span<const double> slots, std::span<const doub
     thread_local MatrixTree matrix_tree;
     thread_local std::vector<float> p;
     TreeSums& sums = projective_ ? static_cast<TreeSums&>(inside_outside) : matrix_tree;
-    const std::size_t nodes = static_cast<std::size_t>(parts_->words()) + 1;
-    p.resize(nodes * nodes);
+    p.resize(arcs_->cells());
     double log_partition = 0;
-    if (!sums.marginals(matrix_of(*parts_, slots), parts_->words(), single_root_, p.data(), log_partition)) {
+    if (!sums.marginals(matrix_of(*arcs_, slots), arcs_->words(), single_root_, p.data(), log_partition)) {
         return minus_infinity;
     }
-    for (int a = 0; a < parts_->arcs(); ++a) {
-        on[static_cast<std::size_t>(a)] = p[static_cast<std::size_t>(parts_->head_of(a)) * nodes +
-                                            static_cast<std::size_t>(parts_->modifier_of(a))];
+    for (int a = 0; a < arcs_->arcs(); ++a) {
+        on[static_cast<std::size_t>(a)] = p[arcs_->cell(arcs_->head_of(a), arcs_->modifier_of(a))];
     }
     return log_partition;
 }

@@ -2,6 +2,8 @@
 // over the arcs that enter and leave it.
 #pragma once
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "graphs/factor.hpp"
@@ -15,12 +17,13 @@ bool is_tree(std::span<const std::int32_t> heads, bool projective, bool single_r
 // The arcs that are on form a tree. A configuration is the head of each word.
 class TreeFactor final : public graphs::Factor {
 public:
-    TreeFactor() = default;
-    // parts must stay as they are while the factor is used.
-    TreeFactor(const SecondOrderParts& parts, bool projective, bool single_root)
-        : parts_(&parts), projective_(projective), single_root_(single_root) {}
+    TreeFactor(std::shared_ptr<const ArcList> arcs, bool projective, bool single_root)
+        : arcs_(std::move(arcs)), projective_(projective), single_root_(single_root) {}
+    // The arcs must stay as they are while the factor is used.
+    TreeFactor(const ArcList& arcs, bool projective, bool single_root)
+        : TreeFactor(std::shared_ptr<const ArcList>(std::shared_ptr<const ArcList>(), &arcs), projective, single_root) {}
 
-    int configuration_size() const override { return parts_->words() + 1; }
+    int configuration_size() const override { return arcs_->words() + 1; }
     double maximise(std::span<const double> slots, std::span<const double> extra,
                     std::span<std::int32_t> configuration) const override;
     double slot_score(std::span<const std::int32_t> configuration, std::span<const double> slots) const override;
@@ -33,11 +36,11 @@ public:
 
 private:
     std::size_t slot(std::span<const std::int32_t> heads, int m) const {
-        return static_cast<std::size_t>(parts_->arc(heads[static_cast<std::size_t>(m)], m));
+        return static_cast<std::size_t>(arcs_->arc(heads[static_cast<std::size_t>(m)], m));
     }
 
-    const SecondOrderParts* parts_ = nullptr;
-    bool projective_ = true, single_root_ = true;
+    std::shared_ptr<const ArcList> arcs_;
+    bool projective_, single_root_;
 };
 
 // One head with its own head and its modifiers on both sides: consecutive siblings, and grandparents. Slots: the arcs

@@ -6,34 +6,29 @@ namespace dualstruct::trees {
 
 void SecondOrderParts::build(int words, std::span<const std::uint8_t> allowed) {
     const int nodes = words + 1;
-    const auto cell = [nodes](int h, int m) { return static_cast<std::size_t>(h) * nodes + m; };
+    clear(words);
     heads_.assign(static_cast<std::size_t>(nodes), Head{});
-    arc_.assign(static_cast<std::size_t>(nodes) * nodes, -1);
-    head_of_.clear();
-    modifier_of_.clear();
     for (int h = 0; h < nodes; ++h) {
         Head& at = heads_[static_cast<std::size_t>(h)];
         at.first_arc = arcs();
         const auto take = [&](int m) {
             if (!allowed[cell(h, m)]) return 0;
-            arc_[cell(h, m)] = arcs();
-            head_of_.push_back(h);
-            modifier_of_.push_back(m);
+            add(h, m);
             return 1;
         };
         for (int m = h - 1; m >= 1; --m) at.left += take(m);
         for (int m = h + 1; m < nodes; ++m) at.right += take(m);
     }
     entering_.clear();
-    place_.resize(head_of_.size());
+    place_.resize(static_cast<std::size_t>(arcs()));
     for (int m = 1; m < nodes; ++m) {
         Head& at = heads_[static_cast<std::size_t>(m)];
         at.first_in = static_cast<std::int32_t>(entering_.size());
         for (int h = 0; h < nodes; ++h) {
-            const std::int32_t arc = arc_[cell(h, m)];
-            if (arc < 0) continue;
-            place_[static_cast<std::size_t>(arc)] = at.in++;
-            entering_.push_back(arc);
+            const std::int32_t a = arc(h, m);
+            if (a < 0) continue;
+            place_[static_cast<std::size_t>(a)] = at.in++;
+            entering_.push_back(a);
         }
     }
     extras_ = 0;
@@ -41,10 +36,6 @@ void SecondOrderParts::build(int words, std::span<const std::uint8_t> allowed) {
         at.first_step = extras_;
         extras_ += steps(at.left) + steps(at.right) + at.in * at.arcs();
     }
-}
-
-int SecondOrderParts::arc(int h, int m) const {
-    return arc_[static_cast<std::size_t>(h) * heads_.size() + static_cast<std::size_t>(m)];
 }
 
 double SecondOrderParts::score(std::span<const std::int32_t> heads, std::span<const double> arcs,

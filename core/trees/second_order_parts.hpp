@@ -13,9 +13,11 @@
 #include <span>
 #include <vector>
 
+#include "trees/arc_list.hpp"
+
 namespace dualstruct::trees {
 
-class SecondOrderParts {
+class SecondOrderParts : public ArcList {
 public:
     struct Head {
         std::int32_t first_arc = 0, left = 0, right = 0;  // its arcs: so many to the left, then to the right
@@ -35,13 +37,8 @@ public:
     // allowed[h*(words + 1) + m]: whether the arc was kept.
     void build(int words, std::span<const std::uint8_t> allowed);
 
-    int words() const { return static_cast<int>(heads_.size()) - 1; }
-    int arcs() const { return static_cast<int>(head_of_.size()); }
     int extras() const { return extras_; }  // second-order scores
     const Head& head(int h) const { return heads_[static_cast<std::size_t>(h)]; }
-    int head_of(int arc) const { return head_of_[static_cast<std::size_t>(arc)]; }
-    int modifier_of(int arc) const { return modifier_of_[static_cast<std::size_t>(arc)]; }
-    int arc(int h, int m) const;  // −1: pruned
     // The arcs that enter a word, from the first head to the last.
     std::span<const std::int32_t> entering(int m) const {
         return std::span(entering_).subspan(static_cast<std::size_t>(head(m).first_in),
@@ -60,7 +57,7 @@ public:
 
 private:
     std::vector<Head> heads_;
-    std::vector<std::int32_t> head_of_, modifier_of_, entering_, arc_;
+    std::vector<std::int32_t> entering_;
     std::vector<std::int32_t> place_;  // [arcs]: among the arcs that enter its modifier
     int extras_ = 0;
 };
