@@ -16,7 +16,7 @@ A CQDB maps names to numbers and back: "CQDB", size, flag 0, a mark of the byte 
 the way back begins; 256 hash tables (place and number of buckets); records (number, length,
 name, NUL); the buckets (hash, place of the record); the places of the records by number. Places
 inside it count from its beginning. Names are hashed, NUL included, by Bob Jenkins's lookup3: the
-last byte of the hash chooses the table, the rest the bucket, and a full bucket sends on to the next.
+last byte of the hash chooses the table, the rest the bucket; a full bucket sends on to the next.
 """
 
 from __future__ import annotations
@@ -372,7 +372,7 @@ def lookup3(keys: Sequence[bytes]) -> Words:
     blocks = np.maximum((lengths + 11) // 12, 1)  # of twelve bytes, the last padded with zeros
     for count in np.unique(blocks).tolist():
         group = np.flatnonzero(blocks == count)
-        padded = b"".join(keys[i].ljust(12 * count, b"\0") for i in group)
+        padded = b"".join(keys[i].ljust(12 * count, b"\0") for i in group.tolist())
         words = np.frombuffer(padded, "<u4").reshape(len(group), count, 3).astype(np.uint32)
         a = (np.uint32(0xDEADBEEF) + lengths[group].astype(np.uint32)).astype(np.uint32)
         b, c = a.copy(), a.copy()
