@@ -166,6 +166,10 @@ class Tagger:
             raise InputError(f"The position, {pos} is out of range of {tokens}")
         return float(self._sums(opened)[1][pos, number])
 
+    def marginals(self) -> NDArray[np.float64]:
+        """The probability of each label at each position: [positions, labels]."""
+        return self._sums(self._model())[1]
+
     def _sums(self, opened: _Opened) -> tuple[float, NDArray[np.float64]]:
         if opened.sums is None:
             opened.sums = opened.model.chain.sum(opened.emissions)
@@ -372,22 +376,30 @@ class BaseTrainer:
         Parameters
         ----------
         model : path
-            The file to write; an empty path writes none.
+            The file to write.
         holdout : int
             The group that is not trained on; the log tells how well it is labelled.
         """
+        replace_file(model, self.train_inmemory(holdout))
+
+    def train_inmemory(self, holdout: int = -1) -> bytes:
+        """The same, but what would stand in the file is the answer."""
         self._before_train()
-        names = list(self._labels)
-        every = np.arange(self._attributes.dimension)
-        attributes = [self._attributes.name(i) for i in every.tolist()]
+        attributes = [self._attributes.name(i) for i in range(self._attributes.dimension)]
         trained = train(
-            self._data, names, attributes, self._algorithm, self._params, holdout, self.message
+            self._data,
+            list(self._labels),
+            attributes,
+            self._algorithm,
+            self._params,
+            holdout,
+            self.message,
         )
         started = time.perf_counter()
-        if os.fspath(model):
-            replace_file(model, trained.to_bytes())
+        data = trained.to_bytes()
         self.message(f"Seconds required: {time.perf_counter() - started:.3f}\n")
         self.message("\n")
+        return data
 
     def _before_train(self) -> None:
         """For those that listen."""
@@ -437,7 +449,7 @@ class Trainer(BaseTrainer):
     --------
     >>> trainer = Trainer("ap", {"max_iterations": 3}, verbose=False)
     >>> trainer.append([["a"], ["b"]], ["X", "Y"])
-    >>> trainer.train("")
+    >>> model = trainer.train_inmemory()
     >>> trainer.logparser.last_iteration["num"]
     3
     """
