@@ -28,41 +28,11 @@ double log_sum(const double* a, const double* b, std::size_t count) {
     return most + std::log(sum);
 }
 
-}  // namespace
-
-std::vector<std::int32_t> precise_decode(std::span<const double> emissions, std::span<const double> transitions,
-                                         int labels) {
-    const auto K = static_cast<std::size_t>(labels);
-    const std::size_t T = count_tokens(emissions, transitions, labels);
-    std::vector<std::int32_t> path(T), from(T * K);
-    if (T == 0) return path;
-    std::vector<double> best(emissions.begin(), emissions.begin() + static_cast<std::ptrdiff_t>(K)), next(K);
-    for (std::size_t t = 1; t < T; ++t) {
-        std::int32_t* const winner = from.data() + t * K;
-        std::ranges::fill(next, lowest);
-        for (std::size_t j = 0; j < K; ++j) {
-            for (std::size_t k = 0; k < K; ++k) {
-                const double score = best[j] + transitions[j * K + k];
-                const bool better = score > next[k];
-                winner[k] = better ? static_cast<std::int32_t>(j) : winner[k];
-                next[k] = better ? score : next[k];
-            }
-        }
-        for (std::size_t k = 0; k < K; ++k) next[k] += emissions[t * K + k];
-        best.swap(next);
-    }
-    path[T - 1] = static_cast<std::int32_t>(std::ranges::max_element(best) - best.begin());
-    for (std::size_t t = T - 1; t > 0; --t) path[t - 1] = from[t * K + static_cast<std::size_t>(path[t])];
-    return path;
-}
-
-PreciseSums precise_sum(std::span<const double> emissions, std::span<const double> transitions, int labels,
-                        bool pairs) {
-    const auto K = static_cast<std::size_t>(labels);
-    const std::size_t T = count_tokens(emissions, transitions, labels);
+PreciseSums sum_of_logarithms(std::span<const double> emissions, std::span<const double> transitions, std::size_t K,
+                              bool pairs) {
+    const std::size_t T = emissions.size() / K;
     PreciseSums sums;
     if (pairs) sums.pairs.assign(K * K, 0.0);
-    if (T == 0) return sums;
     // Logarithms of the sums over all labellings before token t (its emission included) and after it.
     std::vector<double> before(T * K), after(T * K), ahead(T * K), most(K), total(K);
     std::copy_n(emissions.begin(), K, before.begin());
@@ -98,6 +68,111 @@ PreciseSums precise_sum(std::span<const double> emissions, std::span<const doubl
         }
     }
     return sums;
+}
+
+// The largest difference between numbers of a row.
+double spread(std::span<const double> row) {
+    const auto [least, most] = std::ranges::minmax(row);
+    return most - least;
+}
+
+// Products of exponentials are several times as fast as sums of logarithms. They are exact as long as no
+// two factors are further apart than this in logarithms: then nothing underflows within a step.
+constexpr double widest_spread = 300;
+
+PreciseSums sum_of_products(std::span<const double> emissions, std::span<const double> transitions, std::size_t K,
+                            bool pairs) {
+    const std::size_t T = emissions.size() / K;
+    PreciseSums sums;
+    const double shift = std::ranges::max(transitions);
+    std::vector<double> moves(K * K), factors(T * K), before(T * K), after(K, 1.0), next(K);
+    for (std::size_t pair = 0; pair < K * K; ++pair) moves[pair] = std::exp(transitions[pair] - shift);
+    sums.log_partition = static_cast<double>(T - 1) * shift;
+    for (std::size_t t = 0; t < T; ++t) {
+        const double most = std::ranges::max(emissions.subspan(t * K, K));
+        double* const here = before.data() + t * K;
+        double* const factor = factors.data() + t * K;
+        for (std::size_t k = 0; k < K; ++k) factor[k] = std::exp(emissions[t * K + k] - most);
+        if (t == 0) {
+            std::copy_n(factor, K, here);
+        } else {
+            const double* const last = before.data() + (t - 1) * K;
+            for (std::size_t j = 0; j < K; ++j) {
+                for (std::size_t k = 0; k < K; ++k) here[k] += last[j] * moves[j * K + k];
+            }
+            for (std::size_t k = 0; k < K; ++k) here[k] *= factor[k];
+        }
+        double total = 0;
+        for (std::size_t k = 0; k < K; ++k) total += here[k];
+        for (std::size_t k = 0; k < K; ++k) here[k] /= total;
+        sums.log_partition += most + std::log(total);
+    }
+    sums.marginals.resize(T * K);
+    if (pairs) sums.pairs.assign(K * K, 0.0);
+    for (std::size_t t = T; t-- > 0;) {
+        const double* const here = before.data() + t * K;
+        double* const marginals = sums.marginals.data() + t * K;
+        double total = 0;
+        for (std::size_t k = 0; k < K; ++k) total += marginals[k] = here[k] * after[k];
+        for (std::size_t k = 0; k < K; ++k) marginals[k] /= total;
+        if (t == 0) break;
+        // What follows token t − 1: its emission is in `before`, that of t is not yet in `after`.
+        for (std::size_t k = 0; k < K; ++k) after[k] *= factors[t * K + k];
+        const double* const last = before.data() + (t - 1) * K;
+        double most = 0, all = 0;
+        for (std::size_t j = 0; j < K; ++j) {
+            next[j] = 0;
+            for (std::size_t k = 0; k < K; ++k) next[j] += moves[j * K + k] * after[k];
+            most = std::max(most, next[j]);
+            all += last[j] * next[j];
+        }
+        for (std::size_t j = 0; pairs && j < K; ++j) {
+            const double left = last[j] / all;
+            for (std::size_t k = 0; k < K; ++k) sums.pairs[j * K + k] += left * moves[j * K + k] * after[k];
+        }
+        for (std::size_t j = 0; j < K; ++j) after[j] = next[j] / most;
+    }
+    return sums;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> precise_decode(std::span<const double> emissions, std::span<const double> transitions,
+                                         int labels) {
+    const auto K = static_cast<std::size_t>(labels);
+    const std::size_t T = count_tokens(emissions, transitions, labels);
+    std::vector<std::int32_t> path(T), from(T * K);
+    if (T == 0) return path;
+    std::vector<double> best(emissions.begin(), emissions.begin() + static_cast<std::ptrdiff_t>(K)), next(K);
+    for (std::size_t t = 1; t < T; ++t) {
+        std::int32_t* const winner = from.data() + t * K;
+        std::ranges::fill(next, lowest);
+        for (std::size_t j = 0; j < K; ++j) {
+            for (std::size_t k = 0; k < K; ++k) {
+                const double score = best[j] + transitions[j * K + k];
+                const bool better = score > next[k];
+                winner[k] = better ? static_cast<std::int32_t>(j) : winner[k];
+                next[k] = better ? score : next[k];
+            }
+        }
+        for (std::size_t k = 0; k < K; ++k) next[k] += emissions[t * K + k];
+        best.swap(next);
+    }
+    path[T - 1] = static_cast<std::int32_t>(std::ranges::max_element(best) - best.begin());
+    for (std::size_t t = T - 1; t > 0; --t) path[t - 1] = from[t * K + static_cast<std::size_t>(path[t])];
+    return path;
+}
+
+PreciseSums precise_sum(std::span<const double> emissions, std::span<const double> transitions, int labels,
+                        bool pairs) {
+    const auto K = static_cast<std::size_t>(labels);
+    const std::size_t T = count_tokens(emissions, transitions, labels);
+    if (T == 0) return {0.0, {}, std::vector<double>(pairs ? K * K : 0)};
+    double widest = 0;
+    for (std::size_t t = 0; t < T; ++t) widest = std::max(widest, spread(emissions.subspan(t * K, K)));
+    const bool narrow = 2 * (widest + spread(transitions)) < widest_spread;  // false for NaN
+    return narrow ? sum_of_products(emissions, transitions, K, pairs)
+                  : sum_of_logarithms(emissions, transitions, K, pairs);
 }
 
 double precise_score(std::span<const double> emissions, std::span<const double> transitions, int labels,
