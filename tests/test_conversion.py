@@ -64,6 +64,13 @@ def test_a_crfsuite_model_becomes_a_tagger_that_says_the_same(tmp_path):
         np.testing.assert_allclose(marginals, tagger.marginals(), atol=1e-5)
 
 
+def test_a_converted_model_goes_on_learning():
+    tagger = tagger_from_crfsuite(parse_crfsuite(trained_by_crfsuite()))
+    tagger.partial_fit([[["new"], {"word": "1"}]] * 5, [["B-X", "I-X"]] * 5)
+    assert tagger.predict([[["new"]]]) == [["B-X"]]
+    assert tagger.score(X, Y) > 0.8
+
+
 def test_there_and_back_again_keeps_every_weight():
     model = parse_crfsuite(trained_by_crfsuite())
     again = crfsuite_from_tagger(tagger_from_crfsuite(model))
