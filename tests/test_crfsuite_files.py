@@ -205,13 +205,14 @@ def test_hashes_of_all_lengths_find_their_names_in_crfsuite(tmp_path):
 
 def test_names_that_are_not_utf8_survive(tmp_path):
     model = CRFsuiteModel(
-        ["\udce9", "b"], ["caf\udce9"],
-        *(np.array([0]), np.array([0]), np.array([1.0])),
+        ["\udce9", "b"], ["caf\udce9", "café"],
+        *(np.array([0, 1]), np.array([0, 1]), np.array([1.0, 2.0])),
         *(np.array([0]), np.array([1]), np.array([1.0])),
     )  # fmt: skip
     again = parse_crfsuite(model.to_bytes())
     assert (again.labels, again.attributes) == (model.labels, model.attributes)
     assert b"caf\xe9\0" in model.to_bytes()
+    assert again.features.transform([[["café", "caf"]]])[2].tolist() == [1]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
 from dualstruct.estimators.chain_model import ChainModel
-from dualstruct.files.crfsuite import CRFsuiteModel
+from dualstruct.files.crfsuite import CRFsuiteModel, is_utf8, joined_names
 from dualstruct.fit import FitResult
 
 __all__ = ["END", "START", "crfsuite_from_tagger", "tagger_from_crfsuite"]
@@ -49,13 +49,13 @@ def tagger_from_crfsuite(model: CRFsuiteModel) -> SequenceTagger:
         )
     for what, names in (("label", model.labels), ("attribute", model.attributes)):
         for name in names:
-            if not name.isascii() and any("\udc80" <= c <= "\udcff" for c in name):
+            if not is_utf8(name):
                 raise InputError(f"the {what} {name!a} is not UTF-8 text")
     emission = np.zeros((A, K), np.float32)
     np.add.at(emission, (model.state_attributes, model.state_labels), model.state_weights)
     transition = np.zeros((K + 1, K + 1), np.float32)
     transition[model.transition_sources, model.transition_targets] = model.transition_weights
-    name_bytes, name_offsets = model.attribute_bytes()
+    name_bytes, name_offsets = joined_names(model.attributes)
     facts = {
         "labels": model.labels,
         "inner_scheme": None,

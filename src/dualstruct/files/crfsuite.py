@@ -100,16 +100,14 @@ class CRFsuiteModel:
     @cached_property
     def features(self) -> _core.AttributeFeatures:
         """The numbers of the attributes, by name."""
+        # No text is equal to a name that is not UTF-8; a name that nobody gives keeps its place.
+        names = [
+            name if is_utf8(name) else f"\0attribute {number}"
+            for number, name in enumerate(self.attributes)
+        ]
         table = _core.AttributeFeatures(0)
-        table.restore(*self.attribute_bytes())
+        table.restore(*joined_names(names))
         return table
-
-    def attribute_bytes(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The names of the attributes one after the other, and where each begins."""
-        names = [_encoded(name) for name in self.attributes]
-        lengths = np.fromiter(map(len, names), np.int64, len(names))
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return np.frombuffer(b"".join(names), np.uint8), offsets
 
     def to_bytes(self) -> bytes:
         """The file that CRFsuite would have written."""
@@ -150,6 +148,19 @@ class CRFsuiteModel:
         counts = (0, len(self.labels), len(self.attributes))
         header = HEADER.pack(b"lCRF", size, b"FOMC", VERSION, *counts, *begins)
         return b"".join([header, *parts])
+
+
+def is_utf8(name: str) -> bool:
+    """Whether a name was UTF-8 in its file, and has no bytes held as surrogate escapes."""
+    return name.isascii() or not any("\ud800" <= c <= "\udfff" for c in name)
+
+
+def joined_names(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Names one after the other, and where each begins."""
+    encoded = [_encoded(name) for name in names]
+    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return np.frombuffer(b"".join(encoded), np.uint8), offsets
 
 
 def is_crfsuite(path: str | os.PathLike[str]) -> bool:
