@@ -1,4 +1,4 @@
-"""The pages on structures are run: what they print is what they say they print."""
+"""The pages with examples are run: what they print is what they say they print."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
-PAGES = sorted((Path(__file__).parent.parent / "docs" / "structures").glob("*.md"))
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = sorted((DOCS / "structures").glob("*.md"))
 
 
 def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [*PAGES, DOCS / "coming_from_crfsuite.md"], ids=lambda page: page.stem
+)
 def test_the_code_of_a_page_prints_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")

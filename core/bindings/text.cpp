@@ -73,10 +73,10 @@ std::pair<Array<std::int64_t>, Array<std::int32_t>> rows_to_numpy(Rows&& rows) {
 }
 
 using AttributeArrays =
-    std::tuple<Array<std::int64_t>, Array<std::int64_t>, Array<std::int32_t>, std::optional<Array<float>>>;
+    std::tuple<Array<std::int64_t>, Array<std::int64_t>, Array<std::int32_t>, std::optional<Array<double>>>;
 
 AttributeArrays attributes_to_numpy(AttributeRows&& rows) {
-    std::optional<Array<float>> values;
+    std::optional<Array<double>> values;
     if (!rows.values.empty()) values = to_numpy(std::move(rows.values));
     return {to_numpy(std::move(rows.sentences)), to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.ids)),
             std::move(values)};
@@ -364,6 +364,11 @@ void bind_features(nb::module_& m) {
                 return attributes_to_numpy(f.fit(sentences.ptr(), min_count));
             },
             "sentences"_a, "min_count"_a)
+        .def(
+            "extend",
+            [](AttributeFeatures& f, nb::handle sentences) { return attributes_to_numpy(f.extend(sentences.ptr())); },
+            "sentences"_a)
+        .def("intern", &AttributeFeatures::intern, "name"_a)
         .def(
             "transform",
             [](const AttributeFeatures& f, nb::handle sentences) {

@@ -239,9 +239,10 @@ private:
     }
 
     void add_weight(double weight) {
+        // Training is in single precision, and has to be able to hold what it is given.
         const auto rounded = static_cast<float>(weight);
         if (!std::isfinite(rounded)) fail(std::isnan(weight) ? "the value is NaN" : "the value is infinite");
-        if (rounded != 0.0F) emit_(name_, rounded);  // a weight of 0 says nothing
+        if (rounded != 0.0F) emit_(name_, weight);  // a weight of 0 says nothing
     }
 
     [[noreturn]] void fail(const std::string& reason) const {
@@ -258,12 +259,12 @@ private:
 template <class Find>
 AttributeRows read_attributes(PyObject* sentences, Find&& find) {
     AttributeRows rows;
-    const auto emit = [&rows, &find](std::string_view name, float weight) {
+    const auto emit = [&rows, &find](std::string_view name, double weight) {
         const std::int32_t id = find(name);
         if (id < 0) return;
-        if (weight != 1.0F && rows.values.empty()) rows.values.assign(rows.ids.size(), 1.0F);
+        if (weight != 1.0 && rows.values.empty()) rows.values.assign(rows.ids.size(), 1.0);
         rows.ids.push_back(id);
-        if (weight != 1.0F || !rows.values.empty()) rows.values.push_back(weight);
+        if (weight != 1.0 || !rows.values.empty()) rows.values.push_back(weight);
     };
     AttributeReader reader(rows, emit);
     for_each_sentence(sentences, [&](PyObject* sentence, const Place& place) { reader.add_sentence(sentence, place); });
@@ -298,6 +299,11 @@ AttributeRows AttributeFeatures::fit(PyObject* sentences, std::int64_t min_count
     if (!rows.values.empty()) rows.values.resize(size);
     select(keep);
     return rows;
+}
+
+AttributeRows AttributeFeatures::extend(PyObject* sentences) {
+    if (hash_bits_ > 0) return transform(sentences);
+    return read_attributes(sentences, [this](std::string_view name) { return table_.intern(name); });
 }
 
 AttributeRows AttributeFeatures::transform(PyObject* sentences) const {

@@ -24,7 +24,7 @@ struct AttributeRows {
     std::vector<std::int64_t> sentences{0};  // [sentences + 1]
     std::vector<std::int64_t> offsets{0};    // [tokens + 1]
     std::vector<std::int32_t> ids;
-    std::vector<float> values;  // as many as ids, or none when all are 1
+    std::vector<double> values;  // as many as ids, or none when all are 1
 };
 
 class AttributeFeatures {
@@ -32,10 +32,13 @@ public:
     explicit AttributeFeatures(int hash_bits);
 
     AttributeRows fit(PyObject* sentences, std::int64_t min_count);
+    // Like fit, for many calls with a little each: new names stay even if an error follows them.
+    AttributeRows extend(PyObject* sentences);
     AttributeRows transform(PyObject* sentences) const;
 
     std::int64_t dimension() const;
     std::int32_t find(std::string_view name) const;  // -1 if there is none
+    std::int32_t intern(const std::string& name) { return hash_bits_ > 0 ? find(name) : table_.intern(name); }
     std::string name(std::int32_t id) const;
     const Strings& all_names() const { return table_.strings(); }
     void restore(const Strings& names);

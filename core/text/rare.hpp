@@ -19,7 +19,7 @@ inline std::vector<std::uint8_t> frequent(std::span<const std::int32_t> ids, std
 }
 
 // Drops the ids not kept from rows, in place; `values` may be null. The sizes are then offsets.back().
-inline void renumber_rows(std::vector<std::int64_t>& offsets, std::int32_t* ids, float* values,
+inline void renumber_rows(std::vector<std::int64_t>& offsets, std::int32_t* ids, double* values,
                           const std::vector<std::uint8_t>& keep) {
     std::vector<std::int32_t> renamed(keep.size(), -1);
     std::int32_t kept = 0;

@@ -289,6 +289,52 @@ class Chain(Structure):
         self, w: Weights, i: int, beta: float, gamma: float
     ) -> tuple[float, float, NDArray[np.float32], NDArray[np.float32]]: ...
 
+class PreciseChain:
+    def __init__(
+        self,
+        labels: int,
+        offsets: NDArray[np.int64],
+        targets: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        transitions: NDArray[np.float64],
+    ) -> None: ...
+    def emissions(
+        self,
+        offsets: NDArray[np.int64],
+        attributes: NDArray[np.int32],
+        values: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64]: ...
+    def decode(self, emissions: NDArray[np.float64]) -> NDArray[np.int32]: ...
+    def sum(self, emissions: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]: ...
+    def score(self, emissions: NDArray[np.float64], labels: NDArray[np.int32]) -> float: ...
+
+class PreciseLearner:
+    def __init__(
+        self,
+        labels: int,
+        sentences: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        attributes: NDArray[np.int32],
+        values: NDArray[np.float64] | None,
+        truth: NDArray[np.int32],
+        feature_offsets: NDArray[np.int64],
+        feature_labels: NDArray[np.int32],
+        transition_features: NDArray[np.int32],
+        features: int,
+    ) -> None: ...
+    def perceptron(self, order: NDArray[np.int32]) -> float: ...
+    def passive_aggressive(
+        self, order: NDArray[np.int32], kind: int, c: float, error_sensitive: bool
+    ) -> float: ...
+    def arow(self, order: NDArray[np.int32], variance: float, gamma: float) -> float: ...
+    def gradient(
+        self, order: NDArray[np.int32], lambda_: float, t0: float, first: float
+    ) -> float: ...
+    def log_loss(self, order: NDArray[np.int32]) -> float: ...
+    def weights(self) -> NDArray[np.float64]: ...
+    def average(self) -> NDArray[np.float64]: ...
+    def restart(self) -> None: ...
+
 class Tree(Structure):
     max_labels: int
     max_words: int
@@ -329,7 +375,7 @@ TemplateTuple = tuple[str, list[TermTuple]]
 _Names = tuple[NDArray[np.uint8], NDArray[np.int64]]
 _Rows = tuple[NDArray[np.int64], NDArray[np.int32]]
 _AttributeRows = tuple[
-    NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float32] | None
+    NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64] | None
 ]
 
 class TokenTable:
@@ -410,6 +456,8 @@ class TemplateFeatures:
 class AttributeFeatures:
     def __init__(self, hash_bits: int) -> None: ...
     def fit(self, sentences: Any, min_count: int) -> _AttributeRows: ...
+    def extend(self, sentences: Any) -> _AttributeRows: ...
+    def intern(self, name: str) -> int: ...
     def transform(self, sentences: Any) -> _AttributeRows: ...
     @property
     def dimension(self) -> int: ...

@@ -1,4 +1,4 @@
-"""The command ``dualstruct``: train, predict, evaluate, draw, inspect, demo.
+"""The command ``dualstruct``: train, predict, evaluate, draw, inspect, convert, demo.
 
 Results go to standard output, everything else to standard error. Heavy imports happen inside
 the commands, so that ``--help`` answers at once.
@@ -549,6 +549,43 @@ def inspect(
     console.print(features)
     console.print()
     console.print(steps_table)
+
+
+@app.command()
+def convert(
+    source: Annotated[
+        Path, typer.Argument(help="A tagger that train wrote, or a CRFsuite model file.")
+    ],
+    target: Annotated[Path, typer.Argument(help="The file to write, of the other kind.")],
+) -> None:
+    """Turn a CRFsuite model into one of ours, or a tagger of ours into a CRFsuite model."""
+    from dualstruct.compat.conversion import END, START, crfsuite_from_tagger, tagger_from_crfsuite
+    from dualstruct.estimators import SequenceTagger, load_model
+    from dualstruct.files.crfsuite import is_crfsuite, read_crfsuite, write_crfsuite
+
+    if is_crfsuite(source):
+        _check_outputs([target], [source])
+        found = read_crfsuite(source)
+        tagger_from_crfsuite(found).save(target)
+        kind = "dualstruct"
+    else:
+        tagger = load_model(source)
+        if not isinstance(tagger, SequenceTagger):
+            raise InputError(f"{source} holds no tagger, and CRFsuite knows nothing else")
+        if target.exists() and not is_crfsuite(target):
+            raise InputError(f"{target} exists and is not a CRFsuite model; choose another name")
+        found = crfsuite_from_tagger(tagger)
+        write_crfsuite(target, found)
+        kind = "CRFsuite"
+    print(
+        f"{len(found.labels):,} labels, {len(found.attributes):,} attributes; "
+        f"{kind} model written to {target}"
+    )
+    if kind == "CRFsuite" and {START, END} & set(found.attributes):
+        print(
+            f"the first item of a sequence needs the attribute {START}, the last one {END}",
+            file=sys.stderr,
+        )
 
 
 @app.command()

@@ -57,7 +57,8 @@ class FitResult:
     gap: float | None
     dev_score: float | None  #: of the weights kept
     best_pass: int  #: the pass whose weights were kept
-    #: gap, converged, stalled, passes, seconds, dev, callback, interrupt or error
+    #: gap, converged, stalled, passes, seconds, dev, callback, interrupt or error; conversion if
+    #: another program trained the model
     stopped_by: str
     seconds: float
     cpu_seconds: float

@@ -224,6 +224,7 @@ def _rows(
     sentences: NDArray[np.int64],
     offsets: NDArray[np.int64],
     ids: NDArray[np.int32],
-    values: NDArray[np.float32] | None,
+    values: NDArray[np.float64] | None,
 ) -> FeatureRows:
-    return FeatureRows(offsets, ids, values, sentences, strings.dimension)
+    single = None if values is None else values.astype(np.float32)
+    return FeatureRows(offsets, ids, single, sentences, strings.dimension)

@@ -66,9 +66,7 @@ class LBFGSIterate(Iterate):
         self._threads = problem.threads
         try:
             variances = _core.weight_variances(core)
-            learned = variances > 0
-            if solver.states == "observed":
-                learned &= _core.observed_weights(core) > 0
+            learned = (variances > 0) & solver.learned(problem)
         except _core.UnsupportedError as error:
             name = problem.structure.kind
             raise InputError(f"solver lbfgs does not take a {name}: {error}") from None
@@ -254,6 +252,12 @@ class LBFGS(Solver):
         if self.l1 and problem.center is not None:
             raise InputError("l1 draws towards 0, and training that goes on from a model does not")
         return LBFGSIterate(problem, seed, self)
+
+    def learned(self, problem: Problem) -> NDArray[np.bool_] | np.bool_:
+        """Which weights are learned; the others stay as they are."""
+        if self.states == "observed":
+            return _core.observed_weights(problem.structure.core) > 0
+        return np.True_
 
     def run_pass(self, iterate: LBFGSIterate) -> Point:
         try:

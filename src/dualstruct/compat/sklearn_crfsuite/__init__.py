@@ -1,0 +1,14 @@
+"""sklearn-crfsuite's interface over dualstruct: change the import and nothing else.
+
+    import dualstruct.compat.sklearn_crfsuite as sklearn_crfsuite
+
+It works under current scikit-learn (clone, repr, searches, pickles), writes no temporary files
+unless ``modelfile.name`` is asked for, and its model files are CRFsuite's.
+"""
+
+from __future__ import annotations
+
+from dualstruct.compat.sklearn_crfsuite import metrics, scorers
+from dualstruct.compat.sklearn_crfsuite.estimator import CRF
+
+__all__ = ["CRF", "metrics", "scorers"]
