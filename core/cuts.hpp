@@ -53,6 +53,9 @@ public:
     }
 
     Cut* find(std::int64_t i, std::span<const Word> words);
+    const Cut* find(std::int64_t i, std::span<const Word> words) const {
+        return const_cast<CutStore*>(this)->find(i, words);
+    }
     Cut& add(std::int64_t i, const Difference& difference, double norm2);
     void remove_zeros(std::int64_t i);
 
@@ -68,12 +71,19 @@ public:
     void load(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
               const Structure& structure);
 
+    // What save gave, as the start of a line through the duals of this moment: every α goes to
+    // before + step·(α − before). Cuts that were dropped since come back where their α does.
+    void go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step);
+    // The largest step at which all α are still at least 0; infinite if none falls.
+    double largest_step(std::span<const Word> words, std::span<const std::int64_t> words_of_example) const;
+
 private:
     struct Block {
         std::unique_ptr<Word[]> words;  // memory from new is aligned to 16 bytes, extents are even: so are heads, to 8
         std::uint32_t used = 0, capacity = 0;
         void resize(std::size_t size);
     };
+    Cut& append(std::int64_t i, const Cut& head, std::span<const Word> words);
     const Block& block(std::int64_t i) const { return blocks_[static_cast<std::size_t>(i)]; }
     Block& block(std::int64_t i) { return blocks_[static_cast<std::size_t>(i)]; }
     Word* begin(std::int64_t i) { return block(i).words.get(); }
