@@ -135,6 +135,10 @@ std::vector<SavedCut> saved_cuts(std::span<const Word> block) {
     return cuts;
 }
 
+std::vector<SavedCut>::iterator find_saved(std::vector<SavedCut>& cuts, const Cut& cut) {
+    return std::ranges::find_if(cuts, [&](const SavedCut& saved) { return std::ranges::equal(saved.words, cut.words()); });
+}
+
 // visit(i, cuts) of every example's saved cuts.
 template <class Visit>
 void for_each_saved(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
@@ -155,8 +159,7 @@ void for_each_saved(std::span<const Word> words, std::span<const std::int64_t> w
 void CutStore::go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step) {
     for_each_saved(words, words_of_example, examples(), [&](std::int64_t i, std::vector<SavedCut> before) {
         for_each(i, [&](Cut& cut) {
-            const auto same = std::ranges::find_if(
-                before, [&](const SavedCut& saved) { return std::ranges::equal(saved.words, cut.words()); });
+            const auto same = find_saved(before, cut);
             const double from = same == before.end() ? 0 : same->head.alpha;
             cut.alpha = std::max(from + step * (cut.alpha - from), 0.0);
             if (same != before.end()) before.erase(same);
@@ -169,14 +172,23 @@ void CutStore::go_along(std::span<const Word> words, std::span<const std::int64_
     });
 }
 
+void CutStore::for_each_change(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+                               const VisitChange& visit) const {
+    for_each_saved(words, words_of_example, examples(), [&](std::int64_t i, std::vector<SavedCut> before) {
+        for_each(i, [&](const Cut& cut) {
+            const auto same = find_saved(before, cut);
+            const double from = same == before.end() ? 0 : same->head.alpha;
+            if (from != cut.alpha) visit(i, cut.words(), from, cut.alpha);
+            if (same != before.end()) before.erase(same);
+        });
+        for (const SavedCut& dropped : before) visit(i, dropped.words, dropped.head.alpha, 0);
+    });
+}
+
 double CutStore::largest_step(std::span<const Word> words, std::span<const std::int64_t> words_of_example) const {
     double largest = std::numeric_limits<double>::infinity();
-    for_each_saved(words, words_of_example, examples(), [&](std::int64_t i, const std::vector<SavedCut>& before) {
-        for (const SavedCut& saved : before) {
-            const Cut* now = find(i, saved.words);
-            const double fall = saved.head.alpha - (now ? now->alpha : 0);
-            if (fall > 0) largest = std::min(largest, saved.head.alpha / fall);
-        }
+    for_each_change(words, words_of_example, [&](std::int64_t, std::span<const Word>, double before, double now) {
+        if (now < before) largest = std::min(largest, before / (before - now));
     });
     return largest;
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -53,9 +54,6 @@ public:
     }
 
     Cut* find(std::int64_t i, std::span<const Word> words);
-    const Cut* find(std::int64_t i, std::span<const Word> words) const {
-        return const_cast<CutStore*>(this)->find(i, words);
-    }
     Cut& add(std::int64_t i, const Difference& difference, double norm2);
     void remove_zeros(std::int64_t i);
 
@@ -76,6 +74,10 @@ public:
     void go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step);
     // The largest step at which all α are still at least 0; infinite if none falls.
     double largest_step(std::span<const Word> words, std::span<const std::int64_t> words_of_example) const;
+    // visit(i, words, before, now) of every cut held now or then whose α has changed.
+    using VisitChange = std::function<void(std::int64_t, std::span<const Word>, double, double)>;
+    void for_each_change(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+                         const VisitChange& visit) const;
 
 private:
     struct Block {

@@ -324,6 +324,12 @@ void bind_learning(nb::module_& m) {
             nb::gil_scoped_release no_gil;
             s.go_along(view(words), view(words_of_example), step);
         }, "words"_a, "words_of_example"_a, "step"_a)
+        .def("write_change", [](const DualState& s, Input<Word> words, Input<std::int64_t> words_of_example,
+                                Weights& out) {
+            checked(out, s.structure);
+            nb::gil_scoped_release no_gil;
+            s.write_change(view(words), view(words_of_example), out);
+        }, "words"_a, "words_of_example"_a, "out"_a)
         .def("largest_step", [](const DualState& s, Input<Word> words, Input<std::int64_t> words_of_example) {
             nb::gil_scoped_release no_gil;
             return s.cuts.largest_step(view(words), view(words_of_example));

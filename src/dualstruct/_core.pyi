@@ -148,6 +148,9 @@ class DualState:
     def go_along(
         self, words: NDArray[np.uint32], words_of_example: NDArray[np.int64], step: float
     ) -> None: ...
+    def write_change(
+        self, words: NDArray[np.uint32], words_of_example: NDArray[np.int64], out: Weights
+    ) -> None: ...
     def largest_step(
         self, words: NDArray[np.uint32], words_of_example: NDArray[np.int64]
     ) -> float: ...

@@ -329,7 +329,7 @@ class _Run:
         if communicator is None:
             return self.dev(answer)
         score = self.dev(answer) if communicator.rank == 0 else 0.0
-        return float(communicator.broadcast(np.array([score]))[0])
+        return float(communicator.broadcast(np.array([float(score)]))[0])
 
     def check_together(self) -> None:
         """Machines that train together must go on from the same pass."""

@@ -24,7 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.distributed.base import DualPartIterate, DualStrategy, Report, communicator_of
+from dualstruct.distributed.base import (
+    DualPartIterate,
+    DualStrategy,
+    Report,
+    communicator_of,
+    scaled,
+)
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
 from dualstruct.solvers import Solver
@@ -100,15 +106,15 @@ class ADMM(DualStrategy):
     def run_pass(self, iterate: ADMMIterate) -> Report:
         core, K = iterate.problem.structure.core, iterate.communicator.size
         rho, center = iterate.rho, iterate.problem.center
-        c = np.float32(0) if center is None else center.array
         old = np.array(iterate.w.array)
+        c = np.zeros_like(old) if center is None else center.array
 
         report = self.run_local(iterate)
 
         own = iterate.local.w.array + iterate.multiplier
         total = iterate.communicator.allreduce(own)
-        z = (c + np.float32(rho) * total) / np.float32(1 + rho * K)
-        iterate.bound.assign(core, c + np.float32(rho) * (total - np.float32(K) * old))
+        z = scaled(1 / (1 + rho * K), c + scaled(rho, total))
+        iterate.bound.assign(core, c + scaled(rho, total - scaled(K, old)))
         iterate.multiplier = own - z
         iterate.w.assign(core, z)
         iterate.center.assign(core, z - iterate.multiplier)

@@ -16,6 +16,7 @@ from dualstruct.distributed.communicator import Alone, Communicator
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
 from dualstruct.solvers import DCD, SDM, SOLVERS, DualIterate, DualSolver, Iterate, Solver
+from dualstruct.solvers.base import PassResult
 from dualstruct.solvers.ramp import RampSDM
 
 
@@ -37,6 +38,12 @@ def local_problem(problem: Problem, C: float, center: _core.Weights | None) -> P
 def local_seed(problem: Problem, seed: int) -> int:
     """Ranks shuffle differently."""
     return seed + communicator_of(problem).rank
+
+
+def scaled(factor: float, array: NDArray[np.float32]) -> NDArray[np.float32]:
+    """factor·array in single precision."""
+    product: NDArray[np.float32] = np.multiply(np.float32(factor), array)
+    return product
 
 
 class Strategy(Solver):
@@ -81,13 +88,13 @@ class DualStrategy(Strategy):
         self.local_passes = local_passes
         self.losses = ("squared_hinge", "hinge") if solver is None else solver.losses  # type: ignore[misc]
 
-    def run_local(self, iterate: DualPartIterate) -> _core.PassReport:
+    def run_local(self, iterate: DualPartIterate) -> PassResult:
         """Passes over the local problem; what came of the last one."""
         solver = self.solver
         if solver is None:
             solver = SDM() if iterate.problem.loss.name == "hinge" else DCD()
         for _ in range(self.local_passes):
-            report: _core.PassReport = solver.run_pass(iterate.local)
+            report = solver.run_pass(iterate.local)
         return report
 
 
@@ -138,7 +145,7 @@ class DualPartIterate(Iterate):
         self.center.assign(core, np.zeros_like(center))
         self.local.duals.write(out, self.problem.threads)
         self.center.assign(core, center)
-        return out.array / np.float32(self.theta)
+        return scaled(1 / self.theta, out.array)
 
     def whole(self, own_part: NDArray[np.float32]) -> NDArray[np.float32]:
         """c + Σ α δ of all ranks."""

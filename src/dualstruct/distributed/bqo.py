@@ -33,7 +33,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.distributed.base import DualPartIterate, DualStrategy, Report, communicator_of
+from dualstruct.distributed.base import (
+    DualPartIterate,
+    DualStrategy,
+    Report,
+    communicator_of,
+    scaled,
+)
 from dualstruct.distributed.communicator import in_place_of
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
@@ -46,6 +52,7 @@ class BQOIterate(DualPartIterate):
     def __init__(self, problem: Problem, seed: int, theta: float) -> None:
         super().__init__(problem, seed, theta)
         self.w = self.local.w
+        self.change = problem.structure.new_weights()  # u, as the sum over changed duals
 
     def dual(self) -> float:
         return self.problem.dual(self.local.duals, self.w, self.theta)
@@ -59,7 +66,7 @@ class BQOIterate(DualPartIterate):
         own = self.own_part()
         w = self.whole(own)
         self.local.rebuild()  # the sums of α
-        self.move_to(w, w - np.float32(self.theta) * own)
+        self.move_to(w, w - scaled(self.theta, own))
 
     def settled(self) -> tuple[_core.Weights, float]:
         exact = self.problem.structure.new_weights(self.whole(self.own_part()))
@@ -110,7 +117,8 @@ class BQO(DualStrategy):
 
         report = self.run_local(iterate)  # 2.1
 
-        own = (iterate.w.array - w) / np.float32(theta)
+        duals.write_change(words, words_of_example, iterate.change)
+        own = scaled(1 / theta, iterate.change.array)
         change = communicator.allreduce(own)  # 2.2: Δw
 
         D = duals.sum_alpha() - s  # θ times, as s and C̃
@@ -134,10 +142,8 @@ class BQO(DualStrategy):
 
         if eta != 1:  # 2.4
             duals.go_along(words, words_of_example, eta)
-        iterate.move_to(
-            w + np.float32(eta) * change,
-            iterate.center.array + np.float32(eta) * (change - np.float32(theta) * own),
-        )
+        center = iterate.center.array + scaled(eta, change - scaled(theta, own))
+        iterate.move_to(w + scaled(eta, change), center)
         return Report(loss)
 
 

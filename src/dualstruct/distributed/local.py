@@ -67,7 +67,7 @@ class _Table:
                 )
             outcome = self._outcome
         if isinstance(outcome, Exception):
-            raise outcome
+            raise type(outcome)(str(outcome))  # one each: tracebacks are not shared
         return outcome
 
     def _combined(

@@ -28,6 +28,7 @@ from dualstruct.distributed.base import (
     local_arrays,
     local_problem,
     local_seed,
+    scaled,
 )
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
@@ -47,12 +48,12 @@ class MixingIterate(Iterate):
         """w ← Σ_k share_k w_k."""
         core = self.problem.structure.core
         own = np.array(self.w.array)
-        mixed = self.communicator.allreduce(np.float32(share) * own)
+        mixed = self.communicator.allreduce(scaled(share, own))
         self.w.assign(core, mixed)
         if self.average is not None:
             # A change of w at this point in time, as any step is one (core/weights.hpp).
             late, scales, steps = self.average.save()
-            late += np.float32(scales) * (mixed - own)
+            late += scaled(scales, mixed - own)
             self.average.load(core, late, scales, steps)
 
     def answer(self) -> _core.Weights:
@@ -92,7 +93,7 @@ class IterativeMixing(Strategy):
         solver = Perceptron() if solver is None else solver
         if not isinstance(solver, (Perceptron, MIRA)):
             raise InputError(f"{self.name} mixes perceptron or mira, not {solver.name}")
-        self.solver = solver
+        self.solver: Perceptron | MIRA = solver
         self.weighted = weighted
         self.losses = solver.losses  # type: ignore[misc]
         self.averaged = solver.averaged
@@ -102,7 +103,7 @@ class IterativeMixing(Strategy):
 
     def run_pass(self, iterate: MixingIterate) -> Report:
         communicator, inferences = iterate.communicator, iterate.inference_calls
-        report: _core.PassReport = self.solver.run_pass(iterate)
+        report = self.solver.run_pass(iterate)
         loss, made, moves = communicator.allreduce(
             np.array([report.loss, report.inferences, report.moves])
         ).tolist()
@@ -173,7 +174,7 @@ class SimpleAverage(Strategy):
         communicator, local = iterate.communicator, iterate.local
         report = self.solver.run_pass(local)
         total = communicator.allreduce(np.array(local.answer().array))
-        iterate.w.assign(iterate.problem.structure.core, total / np.float32(communicator.size))
+        iterate.w.assign(iterate.problem.structure.core, scaled(1 / communicator.size, total))
         loss, cuts, inferences, beaten, done = communicator.allreduce(
             np.array(
                 [report.loss, local.cuts, local.inference_calls, local.beaten, local.converged],

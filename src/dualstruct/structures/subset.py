@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,8 @@ class Subset(Structure):
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.whole.restore(arrays)
 
-    def explained(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def explained(self) -> Iterator[None]:
         """The core names the example as the whole structure numbers it."""
-        return self.whole.explained()
+        with self.whole.explained():
+            yield
