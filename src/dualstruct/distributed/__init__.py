@@ -7,6 +7,8 @@ from dualstruct.distributed.bqo import BQO
 from dualstruct.distributed.communicator import Alone, CommunicationError, Communicator
 from dualstruct.distributed.local import fit_local, partition, run_local
 from dualstruct.distributed.mixing import IterativeMixing, SimpleAverage
+from dualstruct.distributed.mpi import run_mpi
+from dualstruct.distributed.ray import run_ray
 
 __all__ = [
     "ADMM",
@@ -19,4 +21,6 @@ __all__ = [
     "fit_local",
     "partition",
     "run_local",
+    "run_mpi",
+    "run_ray",
 ]

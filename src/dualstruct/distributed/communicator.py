@@ -7,8 +7,8 @@ depend on who arrives first, and is the same on every rank, bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,15 +74,46 @@ def sum_in_order(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return total
 
 
-def check_alike(arrays: Sequence[NDArray[Any]]) -> None:
-    """Ranks that bring different shapes do not work on the same problem."""
-    for rank, array in enumerate(arrays):
-        if (array.shape, array.dtype) != (arrays[0].shape, arrays[0].dtype):
+class Call(NamedTuple):
+    """What a rank wants of the others, and what it brings."""
+
+    what: str
+    numbers: int
+    dtype: str
+
+
+def call(what: str, array: NDArray[Any]) -> Call:
+    return Call(what, array.size, str(array.dtype))
+
+
+def check_calls(calls: Sequence[Call]) -> None:
+    """All ranks must want the same; those that bring more or less see another problem."""
+    first = calls[0]
+    if any(each.what != first.what for each in calls):
+        wanted = ", ".join(each.what for each in calls)
+        raise CommunicationError(f"the workers do different things: {wanted}")
+    for rank, each in enumerate(calls):
+        if each != first:
             raise InputError(
-                f"worker {rank} has {array.size} numbers ({array.dtype}) where worker 0 has "
-                f"{arrays[0].size} ({arrays[0].dtype}): do all workers see the same labels, "
-                "templates and hash_bits?"
+                f"worker {rank} has {each.numbers} numbers ({each.dtype}) where worker 0 has "
+                f"{first.numbers} ({first.dtype}): do all workers see the same labels, templates "
+                "and hash_bits?"
             )
+
+
+def check_workers(workers: int) -> None:
+    if not (isinstance(workers, int) and workers >= 1):
+        raise InputError(f"workers is {workers}; it must be a whole number of at least 1")
+
+
+def first_to_tell(errors: Mapping[int, BaseException]) -> BaseException:
+    """Of several ranks' errors the one to show: those who only waited in vain have less to tell."""
+
+    def order(rank: int) -> tuple[bool, int]:
+        error = errors[rank]
+        return isinstance(error, CommunicationError) and "waits for" in str(error), rank
+
+    return errors[min(errors, key=order)]
 
 
 def in_place_of(communicator: Communicator, number: float) -> NDArray[np.float64]:

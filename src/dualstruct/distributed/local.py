@@ -16,10 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct.distributed.communicator import (
+    Call,
     CommunicationError,
     Communicator,
     Numbers,
-    check_alike,
+    call,
+    check_calls,
+    check_workers,
+    first_to_tell,
     sum_in_order,
 )
 from dualstruct.errors import InputError
@@ -39,7 +43,7 @@ class _Table:
         self.interrupted = False
         self._changed = threading.Condition()
         self._round = 0
-        self._brought: dict[int, tuple[str, NDArray[Any]]] = {}
+        self._brought: dict[int, tuple[Call, NDArray[Any]]] = {}
         self._outcome: NDArray[Any] | InputError | CommunicationError
         self._gone: int | None = None  # the first rank that takes no more part
 
@@ -53,7 +57,7 @@ class _Table:
         """What ``combine`` makes of all ranks' arrays."""
         with self._changed:
             mine = self._round
-            self._brought[rank] = (what, array)
+            self._brought[rank] = (call(what, array), array)
             if len(self._brought) == self.size:
                 self._outcome = self._combined(combine)
                 self._brought = {}
@@ -73,15 +77,12 @@ class _Table:
     def _combined(
         self, combine: Callable[[list[NDArray[Any]]], NDArray[Any]]
     ) -> NDArray[Any] | InputError | CommunicationError:
-        wanted = [self._brought[rank][0] for rank in range(self.size)]
-        if len(set(wanted)) > 1:
-            return CommunicationError(f"the workers do different things: {', '.join(wanted)}")
-        arrays = [self._brought[rank][1] for rank in range(self.size)]
+        brought = [self._brought[rank] for rank in range(self.size)]
         try:
-            check_alike(arrays)
-        except InputError as error:
+            check_calls([each for each, _ in brought])
+        except (InputError, CommunicationError) as error:
             return error
-        combined = combine(arrays)
+        combined = combine([array for _, array in brought])
         combined.flags.writeable = False
         return combined
 
@@ -126,8 +127,7 @@ def run_local(workers: int, work: Callable[[Communicator], Result]) -> list[Resu
     >>> run_local(3, lambda ranks: int(ranks.allreduce(np.array([ranks.rank]))[0]))
     [3, 3, 3]
     """
-    if not (isinstance(workers, int) and workers >= 1):
-        raise InputError(f"workers is {workers}; it must be a whole number of at least 1")
+    check_workers(workers)
     table = _Table(workers)
     results: dict[int, Result] = {}
     errors: dict[int, BaseException] = {}
@@ -152,10 +152,7 @@ def run_local(workers: int, work: Callable[[Communicator], Result]) -> list[Resu
                 table.leave(0)
             table.interrupted = True
     if errors:
-        # Those who only waited in vain have less to tell.
-        raise min(
-            errors.items(), key=lambda item: (isinstance(item[1], CommunicationError), item[0])
-        )[1]
+        raise first_to_tell(errors)
     return [results[rank] for rank in range(workers)]
 
 
@@ -205,8 +202,7 @@ def fit_local(
     >>> fit_local(problem, BQO(), Stopping(gap=0.01), workers=4).stopped_by
     'gap'
     """
-    if not (isinstance(workers, int) and workers >= 1):
-        raise InputError(f"workers is {workers}; it must be a whole number of at least 1")
+    check_workers(workers)
     parts = partition(len(problem.structure), workers, seed)
 
     def work(communicator: Communicator) -> FitResult:
