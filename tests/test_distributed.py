@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Callable
 
@@ -446,6 +448,31 @@ def test_a_callback_of_one_rank_stops_all():
         return fit(problem, BQO(), Stopping(passes=9), callbacks=[stop]).stopped_by
 
     assert on_ranks(CHAINS, 3, "squared_hinge", 0.3, work) == ["callback"] * 3
+
+
+def test_ctrl_c_stops_all_ranks_after_a_pass():
+    def press(point, iterate) -> None:
+        if point.passes == 2 and iterate.communicator.rank == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    problem = Problem(CHAINS, "squared_hinge", 0.3)
+    result = fit_local(problem, BQO(), Stopping(passes=10**6), callbacks=[press], workers=2)
+    assert result.stopped_by == "interrupt"
+    assert result.gap >= -1e-6
+
+
+def test_a_second_ctrl_c_stops_what_does_not_stop_by_itself():
+    def work(ranks) -> None:
+        if ranks.rank == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+            while not ranks.interrupted:
+                pass
+            os.kill(os.getpid(), signal.SIGINT)
+        while True:
+            ranks.barrier()
+
+    with pytest.raises(KeyboardInterrupt):
+        run_local(3, work)
 
 
 def test_solvers_of_one_machine_are_refused_on_many():

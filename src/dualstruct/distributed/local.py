@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
@@ -131,6 +132,7 @@ def run_local(workers: int, work: Callable[[Communicator], Result]) -> list[Resu
     table = _Table(workers)
     results: dict[int, Result] = {}
     errors: dict[int, BaseException] = {}
+    ended: SimpleQueue[int] = SimpleQueue()
 
     def run(rank: int) -> None:
         try:
@@ -139,18 +141,25 @@ def run_local(workers: int, work: Callable[[Communicator], Result]) -> list[Resu
             errors[rank] = error
         finally:
             table.leave(rank)
+            ended.put(rank)
 
     threads = [threading.Thread(target=run, args=(rank,)) for rank in range(workers)]
     for thread in threads:
         thread.start()
-    while any(thread.is_alive() for thread in threads):
+    interrupts = 0
+    # Not by join: where Ctrl-C interrupts that, Python may take a thread for ended that is not.
+    while len(results) + len(errors) < workers:
         try:
-            for thread in threads:
-                thread.join()
+            ended.get()
         except KeyboardInterrupt:
-            if table.interrupted:
-                table.leave(0)
+            interrupts += 1
             table.interrupted = True
+            if interrupts > 1:
+                table.leave(0)
+    for thread in threads:
+        thread.join()
+    if interrupts > 1:
+        raise KeyboardInterrupt
     if errors:
         raise first_to_tell(errors)
     return [results[rank] for rank in range(workers)]
