@@ -128,6 +128,7 @@ def test_ranks_with_other_labels_or_templates_are_told_so():
         run_local(2, lambda ranks: ranks.allreduce(np.zeros(3 + ranks.rank)))
 
 
+@settings(deadline=None)
 @given(examples=st.integers(1, 50), workers=st.integers(1, 50), seed=st.integers(0, 3))
 def test_a_partition_gives_every_example_to_one_rank(examples, workers, seed):
     if examples < workers:
