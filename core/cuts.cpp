@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace dualstruct {
@@ -30,12 +31,16 @@ Cut& CutStore::add(std::int64_t i, const Difference& difference, double norm2) {
                    .norm2 = static_cast<float>(norm2),
                    .count = static_cast<std::uint32_t>(difference.words.size()),
                    .unused = 0};
+    return append(i, head, difference.words);
+}
+
+Cut& CutStore::append(std::int64_t i, const Cut& head, std::span<const Word> words) {
     Block& b = block(i);
     const std::size_t needed = b.used + head.extent();
     if (needed > b.capacity) b.resize((needed * 3 / 2 + 8) / 2 * 2);
     Word* at = begin(i) + b.used;
     std::memcpy(at, &head, sizeof head);
-    std::copy(difference.words.begin(), difference.words.end(), at + sizeof head / sizeof(Word));
+    std::ranges::copy(words, at + sizeof head / sizeof(Word));
     b.used += static_cast<std::uint32_t>(head.extent());
     cuts_.fetch_add(1, std::memory_order_relaxed);
     return *reinterpret_cast<Cut*>(at);
@@ -107,6 +112,85 @@ void CutStore::load(std::span<const Word> words, std::span<const std::int64_t> w
     check(offset == words.size());
     blocks_ = std::move(blocks);
     cuts_ = cuts;
+}
+
+namespace {
+
+// A cut of a saved block: arrays from outside need not be aligned as heads are.
+struct SavedCut {
+    Cut head;
+    std::span<const Word> words;
+};
+
+std::vector<SavedCut> saved_cuts(std::span<const Word> block) {
+    std::vector<SavedCut> cuts;
+    while (!block.empty()) {
+        Cut head;
+        if (block.size() < sizeof head / sizeof(Word)) throw std::invalid_argument("the saved cuts are damaged");
+        std::memcpy(&head, block.data(), sizeof head);
+        if (block.size() < head.extent()) throw std::invalid_argument("the saved cuts are damaged");
+        cuts.push_back({head, block.subspan(sizeof head / sizeof(Word), head.count)});
+        block = block.subspan(head.extent());
+    }
+    return cuts;
+}
+
+std::vector<SavedCut>::iterator find_saved(std::vector<SavedCut>& cuts, const Cut& cut) {
+    return std::ranges::find_if(cuts, [&](const SavedCut& saved) { return std::ranges::equal(saved.words, cut.words()); });
+}
+
+// visit(i, cuts) of every example's saved cuts.
+template <class Visit>
+void for_each_saved(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+                    std::int64_t examples, Visit visit) {
+    if (static_cast<std::int64_t>(words_of_example.size()) != examples) {
+        throw std::invalid_argument("the saved cuts belong to another number of examples");
+    }
+    for (std::int64_t i = 0; i < examples; ++i) {
+        const auto count = static_cast<std::size_t>(words_of_example[static_cast<std::size_t>(i)]);
+        if (count > words.size()) throw std::invalid_argument("the saved cuts are damaged");
+        visit(i, saved_cuts(words.first(count)));
+        words = words.subspan(count);
+    }
+}
+
+}  // namespace
+
+void CutStore::go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step) {
+    for_each_saved(words, words_of_example, examples(), [&](std::int64_t i, std::vector<SavedCut> before) {
+        for_each(i, [&](Cut& cut) {
+            const auto same = find_saved(before, cut);
+            const double from = same == before.end() ? 0 : same->head.alpha;
+            cut.alpha = std::max(from + step * (cut.alpha - from), 0.0);
+            if (same != before.end()) before.erase(same);
+        });
+        for (SavedCut& dropped : before) {
+            dropped.head.alpha = std::max((1 - step) * dropped.head.alpha, 0.0);
+            append(i, dropped.head, dropped.words);
+        }
+        remove_zeros(i);
+    });
+}
+
+void CutStore::for_each_change(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+                               const VisitChange& visit) const {
+    for_each_saved(words, words_of_example, examples(), [&](std::int64_t i, std::vector<SavedCut> before) {
+        for_each(i, [&](const Cut& cut) {
+            const auto same = find_saved(before, cut);
+            const double from = same == before.end() ? 0 : same->head.alpha;
+            if (from != cut.alpha) visit(i, cut.words(), from, cut.alpha);
+            if (same != before.end()) before.erase(same);
+        });
+        for (const SavedCut& dropped : before) visit(i, dropped.words, dropped.head.alpha, 0);
+    });
+}
+
+double CutStore::largest_step(std::span<const Word> words, std::span<const std::int64_t> words_of_example) const {
+    double largest = std::numeric_limits<double>::infinity();
+    for_each_change(words, words_of_example, [&](std::int64_t, std::span<const Word>, double before, double now) {
+        if (now < before) largest = std::min(largest, before / (before - now));
+    });
+    return largest;
 }
 
 }  // namespace dualstruct

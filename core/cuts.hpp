@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -68,12 +69,23 @@ public:
     void load(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
               const Structure& structure);
 
+    // What save gave, as the start of a line through the duals of this moment: every α goes to
+    // before + step·(α − before). Cuts that were dropped since come back where their α does.
+    void go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step);
+    // The largest step at which all α are still at least 0; infinite if none falls.
+    double largest_step(std::span<const Word> words, std::span<const std::int64_t> words_of_example) const;
+    // visit(i, words, before, now) of every cut held now or then whose α has changed.
+    using VisitChange = std::function<void(std::int64_t, std::span<const Word>, double, double)>;
+    void for_each_change(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+                         const VisitChange& visit) const;
+
 private:
     struct Block {
         std::unique_ptr<Word[]> words;  // memory from new is aligned to 16 bytes, extents are even: so are heads, to 8
         std::uint32_t used = 0, capacity = 0;
         void resize(std::size_t size);
     };
+    Cut& append(std::int64_t i, const Cut& head, std::span<const Word> words);
     const Block& block(std::int64_t i) const { return blocks_[static_cast<std::size_t>(i)]; }
     Block& block(std::int64_t i) { return blocks_[static_cast<std::size_t>(i)]; }
     Word* begin(std::int64_t i) { return block(i).words.get(); }

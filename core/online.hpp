@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "passes.hpp"
@@ -46,11 +47,13 @@ public:
 
     // w ← w + step·δ.
     void add(std::int64_t i, std::span<const Word> words, double step) {
+        moved_ = true;
         structure.axpy(v.data(), i, words, static_cast<float>(step / scale_));
         if (average_) average_->add(structure, i, words, step, scale_);
     }
     // w ← w + step·(φ_i(y_i) − E φ_i(y)), where scratch knows the expectation.
     void add_expected(std::int64_t i, double step, Scratch& scratch) {
+        moved_ = true;
         structure.add_expected_difference(v.data(), i, static_cast<float>(step / scale_), scratch);
         if (average_) {
             const double late = average_->scales() * step / scale_;
@@ -71,6 +74,8 @@ public:
         average_->end_step(scale_);
         if (average_->scales() > most_put_off * scale_ * average_->weight()) average_->settle(v);
     }
+    // Whether something was added since the last call.
+    bool take_moved() { return std::exchange(moved_, false); }
     // v ← scale·v, scale ← 1.
     void fold() {
         if (scale_ == 1) return;
@@ -97,6 +102,7 @@ private:
 
     Average* average_;
     double scale_ = 1;
+    bool moved_ = false;
 };
 
 // One example as a step sees it.
@@ -183,6 +189,7 @@ PassReport online_pass(const Structure& structure, Weights& weights, Average* av
         }
         report.loss += loss;
         if (step.finish(w, q + 1 == n)) w.end_step();
+        report.moves += w.take_moved();
     }
     return report;
 }

@@ -38,11 +38,14 @@ public:
     // Recomputes w and the sums from the duals: float32 drifts.
     void rebuild(int threads) {
         write(w, threads);
-        for (std::int64_t i = 0; i < cuts.examples(); ++i) {
-            double total = 0;
-            cuts.for_each(i, [&](const Cut& cut) { total += cut.alpha; });
-            sum_alpha[static_cast<std::size_t>(i)] = total;
-        }
+        add_up();
+    }
+
+    // Every α to before + step·(α − before), where `before` is what cuts.save gave. w is the caller's
+    // business: only it knows whether other machines move theirs.
+    void go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step) {
+        cuts.go_along(words, words_of_example, step);
+        add_up();
     }
 
     // out = center + Σ_iy α_iy δ_i(y), the same on any number of threads.
@@ -66,6 +69,16 @@ public:
         });
     }
 
+    // out = Σ_iy (α_iy − before_iy) δ_i(y). As a difference of two w it would carry the rounding of w.
+    void write_change(std::span<const Word> words, std::span<const std::int64_t> words_of_example, Weights& out) const {
+        out.start_from(nullptr);
+        structure.derive(out.data());
+        cuts.for_each_change(words, words_of_example,
+                             [&](std::int64_t i, std::span<const Word> cut, double before, double now) {
+                                 structure.axpy(out.data(), i, cut, static_cast<float>(now - before));
+                             });
+    }
+
     // Σ_iy α_iy Δ_i(y): the linear part of every dual.
     double sum_alpha_cost() const {
         double total = 0;
@@ -81,6 +94,14 @@ public:
     std::vector<double> sum_alpha;  // Σ_y α_iy of each example
 
 private:
+    void add_up() {
+        for (std::int64_t i = 0; i < cuts.examples(); ++i) {
+            double total = 0;
+            cuts.for_each(i, [&](const Cut& cut) { total += cut.alpha; });
+            sum_alpha[static_cast<std::size_t>(i)] = total;
+        }
+    }
+
     void start(Weights& out, int threads) const {
         for_each_range(out.dimension(), threads, [&](std::int64_t begin, std::int64_t end, int) {
             out.start_from(center_, begin, end);
@@ -180,6 +201,7 @@ struct PassReport {
     double largest_violation = 0;  // of what the rule returned: how far from optimal duals were
     double loss = 0;               // visit: Σ of the rule's loss as each example was met
     std::int64_t beaten = 0;       // inferences whose output a cut held by then violates more than
+    std::int64_t moves = 0;        // learners without cuts: examples that moved w
 
     PassReport& operator+=(const PassReport& other) {
         inferences += other.inferences;
@@ -187,6 +209,7 @@ struct PassReport {
         largest_violation = std::max(largest_violation, other.largest_violation);
         loss += other.loss;
         beaten += other.beaten;
+        moves += other.moves;
         return *this;
     }
 };

@@ -280,7 +280,8 @@ void bind_learning(nb::module_& m) {
         .def_ro("added", &PassReport::added)
         .def_ro("largest_violation", &PassReport::largest_violation)
         .def_ro("loss", &PassReport::loss)
-        .def_ro("beaten", &PassReport::beaten);
+        .def_ro("beaten", &PassReport::beaten)
+        .def_ro("moves", &PassReport::moves);
 
     nb::class_<DualState> state(m, "DualState");
     state.def("__init__", [](DualState* self, const Structure& structure, Weights& w, const Weights* center) {
@@ -318,7 +319,21 @@ void bind_learning(nb::module_& m) {
             if (sums.size() != s.sum_alpha.size()) throw std::invalid_argument("the saved cuts are damaged");
             s.cuts.load(view(words), view(words_of_example), s.structure);
             std::copy_n(sums.data(), sums.size(), s.sum_alpha.begin());
-        }, "words"_a, "words_of_example"_a, "sum_alpha"_a);
+        }, "words"_a, "words_of_example"_a, "sum_alpha"_a)
+        .def("go_along", [](DualState& s, Input<Word> words, Input<std::int64_t> words_of_example, double step) {
+            nb::gil_scoped_release no_gil;
+            s.go_along(view(words), view(words_of_example), step);
+        }, "words"_a, "words_of_example"_a, "step"_a)
+        .def("write_change", [](const DualState& s, Input<Word> words, Input<std::int64_t> words_of_example,
+                                Weights& out) {
+            checked(out, s.structure);
+            nb::gil_scoped_release no_gil;
+            s.write_change(view(words), view(words_of_example), out);
+        }, "words"_a, "words_of_example"_a, "out"_a)
+        .def("largest_step", [](const DualState& s, Input<Word> words, Input<std::int64_t> words_of_example) {
+            nb::gil_scoped_release no_gil;
+            return s.cuts.largest_step(view(words), view(words_of_example));
+        }, "words"_a, "words_of_example"_a);
     bind_rule<DCDRule>(m, state, "DCDRule").def("__init__", &set_C<DCDRule>, "C"_a);
     bind_rule<GatherRule>(m, state, "GatherRule").def("__init__", &set_C<GatherRule>, "C"_a);
     bind_gather<GatherRule>(state);

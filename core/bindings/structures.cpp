@@ -8,6 +8,7 @@
 #include "bindings/bindings.hpp"
 #include "parallel.hpp"
 #include "passes.hpp"
+#include "structures/subset.hpp"
 
 namespace dualstruct {
 
@@ -180,6 +181,12 @@ void bind_structures(nb::module_& m) {
                                        float step) {
             s.add_part_difference(checked(w, s).data(), example(s, i), view(marginals), step);
         }, "w"_a, "i"_a, "marginals"_a, "step"_a);
+
+    nb::class_<Subset, Structure>(m, "Subset")
+        .def("__init__", [](Subset* self, const Structure& whole, Input<std::int64_t> examples) {
+            for (std::int64_t i : view(examples)) example(whole, i);
+            new (self) Subset(whole, {examples.data(), examples.data() + examples.size()});
+        }, "whole"_a, "examples"_a, nb::keep_alive<1, 2>());
 
     nb::class_<Weights>(m, "Weights", nb::is_weak_referenceable())
         .def(nb::init<const Structure&>(), "structure"_a)

@@ -29,6 +29,18 @@ STALLED_PASSES = 300
 #: Passes between two computations of w from the duals: after 80 passes of float32 sums the
 #: drift is 1e-3 and shows in the certificate.
 REBUILD_EVERY = 20
+#: Why training goes on (None) or stops, as machines that train together tell each other.
+REASONS = (
+    None,
+    "gap",
+    "converged",
+    "dev",
+    "passes",
+    "stalled",
+    "seconds",
+    "callback",
+    "interrupt",
+)
 
 
 @dataclass(frozen=True)
@@ -170,7 +182,8 @@ def fit(
     problem, solver, stopping
         What to solve, how, and how far.
     dev : callable, optional
-        The score of some weights on development data; the best weights are kept.
+        The score of some weights on development data; the best weights are kept. Of several
+        machines only the first one calls it.
     seed : int
         Everything random follows from it.
     certify_every : int, optional
@@ -196,6 +209,10 @@ def fit(
         raise InputError("nothing would stop training: give a gap, passes, seconds or dev data")
     if not len(problem.structure):
         raise InputError("there are no examples to train on")
+    if problem.communicator is not None and not solver.distributed:
+        raise InputError(
+            f"solver {solver.name} works on one machine; dualstruct.distributed has those for many"
+        )
     callbacks = list(callbacks)
     run = _Run(problem, solver, dev, seed)
     if stopping.passes is stopping.seconds is None and not dev and not run.iterate.can_end:
@@ -205,8 +222,9 @@ def fit(
         )
     if checkpoint is not None and resume and Path(checkpoint).exists():
         run.load(checkpoint)
+    run.check_together()
 
-    stopped_by = run.reason_to_stop(stopping)
+    stopped_by = run.agreed(run.reason_to_stop(stopping))
     try:
         while stopped_by is None:
             try:
@@ -216,6 +234,7 @@ def fit(
                 for callback in callbacks:
                     if callback(point, run.iterate):
                         stopped_by = stopped_by or "callback"
+                stopped_by = run.agreed(stopped_by)
                 if checkpoint is not None and (stopped_by or point.passes % checkpoint_every == 0):
                     run.save(checkpoint)
             except KeyboardInterrupt:
@@ -223,6 +242,8 @@ def fit(
         with problem.structure.explained():
             return run.finish(stopped_by)
     except Exception as error:
+        if problem.communicator is not None:  # the others are elsewhere, and needed for all this
+            raise
         if rescue is not None:
             rescue(run.finish("error"))
         # An old checkpoint is worth more than a run that learned nothing.
@@ -281,7 +302,7 @@ class _Run:
         score = None
         if self.dev is not None:
             answer = self.iterate.answer()
-            score = self.dev(answer)
+            score = self._dev_score(answer)
             if self.best_score is None or score > self.best_score:
                 self.best_w, self.best_score = answer.array.copy(), score
                 self.best_pass = passes
@@ -301,6 +322,40 @@ class _Run:
 
     def _certify(self) -> Certificate:
         return self.problem.certify(*self.iterate.settled())
+
+    def _dev_score(self, answer: _core.Weights) -> float:
+        """Of several machines the first one asks, and tells the others."""
+        assert self.dev is not None
+        communicator = self.problem.communicator
+        if communicator is None:
+            return self.dev(answer)
+        score = self.dev(answer) if communicator.rank == 0 else 0.0
+        return float(communicator.broadcast(np.array([float(score)]))[0])
+
+    def check_together(self) -> None:
+        """Machines that train together must go on from the same pass."""
+        communicator = self.problem.communicator
+        if communicator is None:
+            return
+        own = np.zeros(communicator.size, dtype=np.int64)
+        own[communicator.rank] = len(self.trace)
+        passes = communicator.allreduce(own).tolist()
+        if min(passes) < max(passes):
+            other = next(rank for rank, count in enumerate(passes) if count != passes[0])
+            raise InputError(
+                f"the checkpoints do not belong together: worker 0 is at pass {passes[0]}, "
+                f"worker {other} at pass {passes[other]}"
+            )
+
+    def agreed(self, reason: str | None) -> str | None:
+        """The first machine's reason to stop, on all: clocks and Ctrl-C differ between them."""
+        communicator = self.problem.communicator
+        if communicator is None:
+            return reason
+        if communicator.interrupted:
+            reason = "interrupt"
+        number = communicator.broadcast(np.array([REASONS.index(reason)]))
+        return REASONS[int(number[0])]
 
     def reason_to_stop(self, stopping: Stopping) -> str | None:
         if not self.trace:
@@ -373,6 +428,7 @@ class _Run:
 
     def _fingerprint(self) -> dict[str, Any]:
         """What must be the same for a checkpoint to be gone on from."""
+        communicator = self.problem.communicator
         return {
             "data": self.problem.structure.digest(),
             "center": None
@@ -384,6 +440,7 @@ class _Run:
             "solver": self.solver.name,
             "settings": self.solver.settings(),
             "averaged": self.solver.averaged,
+            "worker": None if communicator is None else [communicator.rank, communicator.size],
         }
 
     def save(self, path: str | Path) -> None:

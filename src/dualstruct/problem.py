@@ -5,17 +5,23 @@ The center c is 0 unless training goes on from an earlier model. With w = c + Σ
     D(α) = Σ_iy α_iy Δ_i(y) − ½(‖w‖² − ‖c‖²) − (what the loss adds)
 
 C is the weight of one example's loss. By weak duality P(w) ≥ P* ≥ D(α) for every w and every
-feasible α, so P − D bounds what is left to gain, whatever solver produced them.
+feasible α, so P − D bounds what is left to gain, whatever solver produced them. Where several
+machines have a part of the examples each, a communicator adds up what each of them finds.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.losses import Loss, find_loss
 from dualstruct.structures.base import Structure
+
+if TYPE_CHECKING:
+    from dualstruct.distributed.communicator import Communicator
 
 
 class Certificate(NamedTuple):
@@ -40,6 +46,9 @@ class Problem:
         The weights that regularisation draws towards; 0 by default.
     threads : int
         How many threads full inference passes use.
+    communicator : Communicator, optional
+        Where the other examples of the problem are, when this machine has only some: then primal
+        and dual are those of all examples, and all machines must ask for them together.
     """
 
     def __init__(
@@ -50,6 +59,7 @@ class Problem:
         *,
         center: _core.Weights | None = None,
         threads: int = 1,
+        communicator: Communicator | None = None,
     ) -> None:
         if not 0 < C < float("inf"):
             raise InputError(f"C is {C}; it must be positive and finite")
@@ -62,22 +72,29 @@ class Problem:
         self.C = float(C)
         self.center = center
         self.threads = threads
+        self.communicator = communicator
 
     def primal(self, w: _core.Weights) -> float:
         """P(w), by a full inference pass."""
         with self.structure.explained():
             losses = self.loss.values(self.structure.core, w, self.threads)
-        return self.regulariser(w) + self.C * float(losses.sum())
+        return self.regulariser(w) + self.C * self._total(float(losses.sum()))
 
     def regulariser(self, w: _core.Weights) -> float:
         """½‖w − c‖²."""
         return 0.5 * (w.squared_norm() if self.center is None else w.squared_distance(self.center))
 
-    def dual(self, duals: _core.DualState, w: _core.Weights) -> float:
-        """D(α), where w = c + Σ α δ."""
-        penalty = self.loss.dual_penalty(duals.sum_alpha(), self.C)
+    def dual(self, duals: _core.DualState, w: _core.Weights, theta: float = 1.0) -> float:
+        """D(α), where w = c + Σ α δ and the duals are θα."""
+        penalty = self.loss.dual_penalty(duals.sum_alpha() / theta, self.C)
         at_center = 0.0 if self.center is None else self.center.squared_norm()
-        return duals.sum_alpha_cost() - 0.5 * (w.squared_norm() - at_center) - penalty
+        gain = self._total(duals.sum_alpha_cost() / theta - penalty)
+        return gain - 0.5 * (w.squared_norm() - at_center)
+
+    def _total(self, of_these_examples: float) -> float:
+        if self.communicator is None:
+            return of_these_examples
+        return float(self.communicator.allreduce(np.array([of_these_examples]))[0])
 
     def certify(self, w: _core.Weights, dual: float | None) -> Certificate:
         """Primal and gap at w against a dual value, where there is one."""

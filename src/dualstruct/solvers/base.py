@@ -181,6 +181,7 @@ class Solver(ABC):
     losses: ClassVar[tuple[str, ...]]
     averaged: bool = False
     linear_average: bool = False  #: later steps count more, step t as much as t
+    distributed: bool = False  #: whether it sees more examples than those of this machine
 
     @abstractmethod
     def start(self, problem: Problem, seed: int) -> Any:

@@ -8,6 +8,7 @@ from dualstruct.structures.factor_graph import FactorGraph, FactorGraphs
 from dualstruct.structures.graph_templates import GraphCRF, Grid, KGramChain, MultiLabel
 from dualstruct.structures.multiclass import Multiclass
 from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree, prune_arcs
+from dualstruct.structures.subset import Subset
 from dualstruct.structures.template import Template
 from dualstruct.structures.tree import Tree, TreeColumns, TreeExpectation
 
@@ -28,6 +29,7 @@ __all__ = [
     "Structure",
     "StructureError",
     "StructureReport",
+    "Subset",
     "Template",
     "Tree",
     "TreeColumns",

@@ -1,0 +1,26 @@
+"""Training on several machines: each has a part of the examples, and all arrive at one model."""
+
+from __future__ import annotations
+
+from dualstruct.distributed.admm import ADMM
+from dualstruct.distributed.bqo import BQO
+from dualstruct.distributed.communicator import Alone, CommunicationError, Communicator
+from dualstruct.distributed.local import fit_local, partition, run_local
+from dualstruct.distributed.mixing import IterativeMixing, SimpleAverage
+from dualstruct.distributed.mpi import run_mpi
+from dualstruct.distributed.ray import run_ray
+
+__all__ = [
+    "ADMM",
+    "BQO",
+    "Alone",
+    "CommunicationError",
+    "Communicator",
+    "IterativeMixing",
+    "SimpleAverage",
+    "fit_local",
+    "partition",
+    "run_local",
+    "run_mpi",
+    "run_ray",
+]

@@ -1,0 +1,125 @@
+"""The alternating direction method of multipliers, in consensus form.
+
+    min  ½‖z − c‖² + Σ_k C Σ_{i∈k} ℓ_i(w_k)   subject to  w_k = z on every machine k
+
+    w_k ← argmin  C Σ_{i∈k} ℓ_i(w_k) + (ρ/2)‖w_k − (z − u_k)‖²
+    z   ← (c + ρ Σ_k (w_k + u_k)) / (1 + ρK)
+    u_k ← u_k + w_k − z
+
+Divided by ρ, the first line is one machine's problem with C/ρ and the center z − u_k; its solver
+starts from the duals it had and need not be exact. ρ times those duals are feasible for the problem
+of all examples; so they bound its optimum, at
+
+    c + Σ α δ = c + ρ Σ_k (w_k − (z − u_k))
+
+Source: Boyd et al. 2011, "Distributed Optimization and Statistical Learning via the Alternating
+Direction Method of Multipliers", §7.1.1; a peer of Lee et al. 2015.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.distributed.base import (
+    DualPartIterate,
+    DualStrategy,
+    Report,
+    communicator_of,
+    scaled,
+)
+from dualstruct.errors import InputError
+from dualstruct.problem import Problem
+from dualstruct.solvers import Solver
+
+
+class ADMMIterate(DualPartIterate):
+    """z is what all ranks share; w_k is the local problem's."""
+
+    def __init__(self, problem: Problem, seed: int, rho: float) -> None:
+        super().__init__(problem, seed, 1 / rho)
+        self.rho = rho
+        self.w = self._at_center()  # z
+        self.bound = self._at_center()  # c + Σ α δ
+        self.multiplier = np.zeros_like(self.w.array)  # u
+
+    def dual(self) -> float:
+        return self.problem.dual(self.local.duals, self.bound, self.theta)
+
+    def rebuild(self) -> None:
+        """z is computed anew in every round; only the sums of α drift."""
+        self.local.rebuild()
+
+    def settled(self) -> tuple[_core.Weights, float]:
+        exact = self.problem.structure.new_weights(self.whole(self.own_part()))
+        return self.w, self.problem.dual(self.local.duals, exact, self.theta)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        facts, arrays = super().state()
+        arrays["bound"] = np.array(self.bound.array)
+        arrays["multiplier"] = self.multiplier
+        return facts, arrays
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self.bound.assign(self.problem.structure.core, arrays["bound"])
+        self.multiplier = arrays["multiplier"]
+        super()._restore(facts, arrays)
+
+
+class ADMM(DualStrategy):
+    """Consensus ADMM.
+
+    Parameters
+    ----------
+    solver : Solver, optional
+        What solves the local problems, as in :class:`BQO`.
+    rho : float, optional
+        ρ, how strongly the machines are drawn together; by default 1/K, so that a machine's
+        problem weighs its losses as if it stood for all.
+    local_passes : int
+        Passes of the local solver in each round.
+
+    Examples
+    --------
+    >>> ADMM(rho=0.5).losses
+    ('squared_hinge', 'hinge')
+    """
+
+    name: ClassVar[str] = "admm"
+    losses: ClassVar[tuple[str, ...]] = ("squared_hinge", "hinge")
+
+    def __init__(
+        self, solver: Solver | None = None, rho: float | None = None, local_passes: int = 1
+    ) -> None:
+        super().__init__(solver, local_passes)
+        if rho is not None and not 0 < rho < float("inf"):
+            raise InputError(f"rho is {rho}; it must be positive and finite")
+        self.rho = rho
+
+    def start(self, problem: Problem, seed: int) -> ADMMIterate:
+        rho = 1 / communicator_of(problem).size if self.rho is None else self.rho
+        return ADMMIterate(problem, seed, rho)
+
+    def run_pass(self, iterate: ADMMIterate) -> Report:
+        core, K = iterate.problem.structure.core, iterate.communicator.size
+        rho, center = iterate.rho, iterate.problem.center
+        old = np.array(iterate.w.array)
+        c = np.zeros_like(old) if center is None else center.array
+
+        report = self.run_local(iterate)
+
+        own = iterate.local.w.array + iterate.multiplier
+        total = iterate.communicator.allreduce(own)
+        z = scaled(1 / (1 + rho * K), c + scaled(rho, total))
+        iterate.bound.assign(core, c + scaled(rho, total - scaled(K, old)))
+        iterate.multiplier = own - z
+        iterate.w.assign(core, z)
+        iterate.center.assign(core, z - iterate.multiplier)
+        iterate.local.rebuild()  # its w follows the center
+
+        totals = iterate.communicator.allreduce(np.array([report.loss, *iterate.counts()]))
+        iterate.count(totals[1:])
+        return Report(float(totals[0]))

@@ -1,0 +1,173 @@
+"""What the strategies share: an iterate on every rank, around one of a single machine.
+
+A *local* problem is one that a single-machine solver can work on without talking to anybody: this
+rank's examples, with a C and a center of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.distributed.communicator import Alone, Communicator
+from dualstruct.errors import InputError
+from dualstruct.problem import Problem
+from dualstruct.solvers import DCD, SDM, SOLVERS, DualIterate, DualSolver, Iterate, Solver
+from dualstruct.solvers.base import PassResult
+from dualstruct.solvers.ramp import RampSDM
+
+
+class Report(NamedTuple):
+    """What a pass of all ranks tells the training loop."""
+
+    loss: float  #: Σ_i ℓ_i as the examples were met, of all ranks
+
+
+def communicator_of(problem: Problem) -> Communicator:
+    return Alone() if problem.communicator is None else problem.communicator
+
+
+def local_problem(problem: Problem, C: float, center: _core.Weights | None) -> Problem:
+    """This rank's examples by themselves."""
+    return Problem(problem.structure, problem.loss, C, center=center, threads=problem.threads)
+
+
+def local_seed(problem: Problem, seed: int) -> int:
+    """Ranks shuffle differently."""
+    return seed + communicator_of(problem).rank
+
+
+def scaled(factor: float, array: NDArray[np.float32]) -> NDArray[np.float32]:
+    """factor·array in single precision."""
+    product: NDArray[np.float32] = np.multiply(np.float32(factor), array)
+    return product
+
+
+class Strategy(Solver):
+    """A solver for all ranks, around one for a single machine."""
+
+    distributed = True
+    solver: Solver
+
+    def settings(self) -> dict[str, Any]:
+        settings = super().settings()
+        inner: Solver | None = settings.pop("solver")
+        if inner is None:
+            return settings
+        return {**settings, "solver": inner.name, "solver_settings": inner.settings()}
+
+    @classmethod
+    def from_settings(cls, settings: dict[str, Any]) -> Strategy:
+        settings = dict(settings)
+        inner = settings.pop("solver", None)
+        if inner is not None:
+            settings["solver"] = SOLVERS[inner].from_settings(settings.pop("solver_settings"))
+        return cls(**settings)
+
+
+class DualStrategy(Strategy):
+    """A strategy whose local solver holds cuts.
+
+    With ``solver=None`` that is :class:`DCD` for the squared hinge and :class:`SDM` for the hinge.
+    """
+
+    def __init__(self, solver: Solver | None, local_passes: int) -> None:
+        if solver is not None and (
+            not isinstance(solver, DualSolver) or isinstance(solver, RampSDM)
+        ):
+            raise InputError(
+                f"{self.name} needs a local solver with cuts (dcd, dcd-light, cpd, sdm or "
+                f"frank-wolfe), not {solver.name}"
+            )
+        if local_passes < 1:
+            raise InputError(f"local_passes is {local_passes}; it must be at least 1")
+        self.solver = solver  # type: ignore[assignment]
+        self.local_passes = local_passes
+        self.losses = ("squared_hinge", "hinge") if solver is None else solver.losses  # type: ignore[misc]
+
+    def run_local(self, iterate: DualPartIterate) -> PassResult:
+        """Passes over the local problem; what came of the last one."""
+        solver = self.solver
+        if solver is None:
+            solver = SDM() if iterate.problem.loss.name == "hinge" else DCD()
+        for _ in range(self.local_passes):
+            report = solver.run_pass(iterate.local)
+        return report
+
+
+class DualPartIterate(Iterate):
+    """An iterate of which every rank holds the cuts of its own examples.
+
+    The local problem's duals are θα: its C is θC. Its center is not ours; so that of all ranks
+
+        w = c + (1/θ) Σ_ranks Σ (θα) δ.
+    """
+
+    can_end = True
+
+    def __init__(self, problem: Problem, seed: int, theta: float) -> None:
+        super().__init__(problem, seed)
+        self.communicator = communicator_of(problem)
+        self.theta = theta
+        self.center = self._at_center()  # of the local problem
+        self.local = DualIterate(
+            local_problem(problem, theta * problem.C, self.center), local_seed(problem, seed)
+        )
+
+    def _at_center(self) -> _core.Weights:
+        center = self.problem.center
+        return self.problem.structure.new_weights(None if center is None else center.array)
+
+    def start_averaging(self, linear: bool = False) -> None:
+        raise InputError("steps that several machines make at a time have no average")
+
+    @property
+    def cuts(self) -> int:  # type: ignore[override]
+        """Of all ranks, as of the last pass."""
+        return int(self.memory.get("cuts", 0))
+
+    def count(self, totals: NDArray[np.float64]) -> None:
+        """Take over what :meth:`counts` of all ranks add up to."""
+        self.memory["cuts"] = int(totals[0])
+        self.inference_calls, self.beaten = int(totals[1]), int(totals[2])
+
+    def counts(self) -> list[float]:
+        return [self.local.cuts, self.local.inference_calls, self.local.beaten]
+
+    def own_part(self) -> NDArray[np.float32]:
+        """Σ α δ of this rank, without the rounding that w has gathered."""
+        core = self.problem.structure.core
+        center = np.array(self.center.array)
+        out = self.problem.structure.new_weights()
+        self.center.assign(core, np.zeros_like(center))
+        self.local.duals.write(out, self.problem.threads)
+        self.center.assign(core, center)
+        return scaled(1 / self.theta, out.array)
+
+    def whole(self, own_part: NDArray[np.float32]) -> NDArray[np.float32]:
+        """c + Σ α δ of all ranks."""
+        total = self.communicator.allreduce(own_part)
+        return total if self.problem.center is None else total + self.problem.center.array
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        facts, arrays = super().state()
+        local_facts, local_arrays = self.local.state()
+        arrays["center"] = np.array(self.center.array)
+        arrays |= {f"local.{name}": array for name, array in local_arrays.items()}
+        return {**facts, "local": local_facts}, arrays
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self.center.assign(self.problem.structure.core, arrays["center"])
+        self.local.restore(facts["local"], local_arrays(arrays))
+        super()._restore(facts, arrays)
+
+
+def local_arrays(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {
+        name.removeprefix("local."): array
+        for name, array in arrays.items()
+        if name.startswith("local.")
+    }

@@ -1,0 +1,167 @@
+"""Box-constrained quadratic optimisation over several machines.
+
+The dual of all examples, α ≥ 0 (and Σ_y α_iy ≤ C for the hinge), with s_i = Σ_y α_iy:
+
+    max_α  D(α) = Σ_iy α_iy Δ_i(y) − ½‖w‖² − (1/4C) Σ_i s_i²,   w = Σ_iy α_iy δ_i(y)
+
+(the last term for the squared hinge only). Each round moves α by η d. The direction d maximises a
+model of D in which every machine sees the changes of its own examples only, but θ times:
+
+    machine k:  max_d  Σ d Δ − w·u − (θ/2)‖u‖² − (1/4C) Σ_i (s_i + Σ_y d_iy)²,   u = Σ d δ
+
+Times θ, with α̃ = θ(α + d), C̃ = θC and v = w + θu = (w − θ Σ α δ) + Σ α̃ δ, this is the dual of one
+machine's problem: its center is w − θ Σ α δ, its weight of a loss C̃. So any dual solver can work on
+it, and starts from the duals it had. Then, with Δw = Σ_k u_k by one sum over all machines,
+
+    η* = (Σ d Δ − w·Δw − Σ_i s_i D_i / 2C) / (‖Δw‖² + Σ_i D_i² / 2C),   D_i = Σ_y d_iy
+
+needs a few numbers more, and η = min(η*, the largest step that keeps α feasible). The duals go back
+to α + η d on every machine, and cuts dropped on the way to α + d come back with them.
+
+With θ = K the model never promises more than D gains, so η* ≥ 1 where the model was maximised. The
+paper's λI, there to make the model strictly concave, is not needed by coordinate steps.
+
+Source: Lee, Chang, Upadhyay & Roth 2015, "Distributed Training of Structured SVM", Algorithm 1; the
+hinge by its footnote 3.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.distributed.base import (
+    DualPartIterate,
+    DualStrategy,
+    Report,
+    communicator_of,
+    scaled,
+)
+from dualstruct.distributed.communicator import in_place_of
+from dualstruct.errors import InputError
+from dualstruct.problem import Problem
+from dualstruct.solvers import Solver
+
+
+class BQOIterate(DualPartIterate):
+    """Between rounds the local weights are w: every rank has the same."""
+
+    def __init__(self, problem: Problem, seed: int, theta: float) -> None:
+        super().__init__(problem, seed, theta)
+        self.w = self.local.w
+        self.change = problem.structure.new_weights()  # u, as the sum over changed duals
+
+    def dual(self) -> float:
+        return self.problem.dual(self.local.duals, self.w, self.theta)
+
+    def move_to(self, w: NDArray[np.float32], center: NDArray[np.float32]) -> None:
+        core = self.problem.structure.core
+        self.w.assign(core, w)
+        self.center.assign(core, center)
+
+    def rebuild(self) -> None:
+        own = self.own_part()
+        w = self.whole(own)
+        self.local.rebuild()  # the sums of α
+        self.move_to(w, w - scaled(self.theta, own))
+
+    def settled(self) -> tuple[_core.Weights, float]:
+        exact = self.problem.structure.new_weights(self.whole(self.own_part()))
+        return exact, self.problem.dual(self.local.duals, exact, self.theta)
+
+
+class BQO(DualStrategy):
+    """Algorithm 1 of Lee et al.
+
+    Parameters
+    ----------
+    solver : Solver, optional
+        What solves the local problems: DCD, DCDLight or CPD for the squared hinge, SDM or
+        FrankWolfe for the hinge; by default DCD or SDM.
+    theta : float, optional
+        θ, how careful a machine is because the others move, too; by default their number.
+    local_passes : int
+        Passes of the local solver in each round: more of them communicate less often.
+
+    Examples
+    --------
+    >>> from dualstruct import DCD
+    >>> BQO(DCD(inner_passes=2)).settings()["solver_settings"]
+    {'inner_passes': 2, 'delta': 0.01}
+    """
+
+    name: ClassVar[str] = "bqo"
+    losses: ClassVar[tuple[str, ...]] = ("squared_hinge", "hinge")
+
+    def __init__(
+        self, solver: Solver | None = None, theta: float | None = None, local_passes: int = 1
+    ) -> None:
+        super().__init__(solver, local_passes)
+        if theta is not None and not 0 < theta < float("inf"):
+            raise InputError(f"theta is {theta}; it must be positive and finite")
+        self.theta = theta
+
+    def start(self, problem: Problem, seed: int) -> BQOIterate:
+        theta = communicator_of(problem).size if self.theta is None else self.theta
+        return BQOIterate(problem, seed, float(theta))
+
+    def run_pass(self, iterate: BQOIterate) -> Report:
+        problem, theta, duals = iterate.problem, iterate.theta, iterate.local.duals
+        communicator = iterate.communicator
+        words, words_of_example, s = duals.save()
+        cost = duals.sum_alpha_cost()
+        w = np.array(iterate.w.array)
+
+        report = self.run_local(iterate)  # 2.1
+
+        duals.write_change(words, words_of_example, iterate.change)
+        own = scaled(1 / theta, iterate.change.array)
+        change = communicator.allreduce(own)  # 2.2: Δw
+
+        D = duals.sum_alpha() - s  # θ times, as s and C̃
+        largest = duals.largest_step(words, words_of_example)
+        if problem.loss.name == "hinge":
+            rising = D > 0
+            room = (theta * problem.C - s[rising]) / D[rising]
+            largest = min(largest, float(room.min(initial=np.inf)))
+        numbers = np.concatenate(
+            [
+                [(duals.sum_alpha_cost() - cost) / theta, s @ D / theta**2, D @ D / theta**2],
+                [report.loss, *iterate.counts()],
+                # Steps up to 1 are feasible whatever rounding says.
+                in_place_of(communicator, max(largest, 1.0)),
+            ]
+        )
+        totals = communicator.allreduce(numbers)
+        gain, sD, DD, loss = totals[:4].tolist()
+        iterate.count(totals[4:7])
+        eta = _step(problem, w, change, gain, sD, DD, float(totals[7:].min()))  # 2.3
+
+        if eta != 1:  # 2.4
+            duals.go_along(words, words_of_example, eta)
+        center = iterate.center.array + scaled(eta, change - scaled(theta, own))
+        iterate.move_to(w + scaled(eta, change), center)
+        return Report(loss)
+
+
+def _step(
+    problem: Problem,
+    w: NDArray[np.float32],
+    change: NDArray[np.float32],
+    gain: float,
+    sD: float,
+    DD: float,
+    largest: float,
+) -> float:
+    """η of eq. (6): the exact maximum on the line, or the end of what is feasible."""
+    [[along], [square]] = _core.dots([w, change], [change], problem.threads)
+    slope, curvature = gain - along, float(square)
+    if problem.loss.name == "squared_hinge":
+        slope -= sD / (2 * problem.C)
+        curvature += DD / (2 * problem.C)
+    if slope <= 0:  # what is left to gain is less than rounding
+        return 0.0
+    return min(slope / curvature, largest) if curvature > 0 else 1.0

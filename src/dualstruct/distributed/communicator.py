@@ -1,0 +1,123 @@
+"""What machines that train together say to each other.
+
+Every machine (a *rank* from 0 to size − 1) runs the same program on its own examples and calls the
+same functions here in the same order. Sums are taken in rank order, so that the result does not
+depend on who arrives first, and is the same on every rank, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct.errors import DualstructError, InputError
+
+Numbers = TypeVar("Numbers", bound=np.generic)
+
+
+class CommunicationError(DualstructError):
+    """A rank cannot go on, because another one failed, left, or does something else."""
+
+
+class Communicator(Protocol):
+    """One rank's connection to all the others."""
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody asked for the end; what rank 0 knows of it counts."""
+
+    def allreduce(self, array: NDArray[Numbers]) -> NDArray[Numbers]:
+        """The sum of all ranks' arrays, in rank order; not to be written to."""
+
+    def broadcast(self, array: NDArray[Numbers], root: int = 0) -> NDArray[Numbers]:
+        """The array that ``root`` has; the other ranks' must be of its shape and type."""
+
+    def barrier(self) -> None:
+        """Wait until all ranks are here."""
+
+
+class Alone:
+    """One machine that has all the examples.
+
+    >>> Alone().allreduce(np.ones(2))
+    array([1., 1.])
+    """
+
+    rank = 0
+    size = 1
+    interrupted = False
+
+    def allreduce(self, array: NDArray[Numbers]) -> NDArray[Numbers]:
+        return array
+
+    def broadcast(self, array: NDArray[Numbers], root: int = 0) -> NDArray[Numbers]:
+        return array
+
+    def barrier(self) -> None:
+        pass
+
+
+def sum_in_order(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """((a₀ + a₁) + a₂) + …, in the arrays' own type."""
+    total = np.array(arrays[0])
+    for array in arrays[1:]:
+        total += array
+    return total
+
+
+class Call(NamedTuple):
+    """What a rank wants of the others, and what it brings."""
+
+    what: str
+    numbers: int
+    dtype: str
+
+
+def call(what: str, array: NDArray[Any]) -> Call:
+    return Call(what, array.size, str(array.dtype))
+
+
+def check_calls(calls: Sequence[Call]) -> None:
+    """All ranks must want the same; those that bring more or less see another problem."""
+    first = calls[0]
+    if any(each.what != first.what for each in calls):
+        wanted = ", ".join(each.what for each in calls)
+        raise CommunicationError(f"the workers do different things: {wanted}")
+    for rank, each in enumerate(calls):
+        if each != first:
+            raise InputError(
+                f"worker {rank} has {each.numbers} numbers ({each.dtype}) where worker 0 has "
+                f"{first.numbers} ({first.dtype}): do all workers see the same labels, templates "
+                "and hash_bits?"
+            )
+
+
+def check_workers(workers: int) -> None:
+    if not (isinstance(workers, int) and workers >= 1):
+        raise InputError(f"workers is {workers}; it must be a whole number of at least 1")
+
+
+def first_to_tell(errors: Mapping[int, BaseException]) -> BaseException:
+    """Of several ranks' errors the one to show: those who only waited in vain have less to tell."""
+
+    def order(rank: int) -> tuple[bool, int]:
+        error = errors[rank]
+        return isinstance(error, CommunicationError) and "waits for" in str(error), rank
+
+    return errors[min(errors, key=order)]
+
+
+def in_place_of(communicator: Communicator, number: float) -> NDArray[np.float64]:
+    """Zeros but for this rank's number: summed up, they are everybody's numbers."""
+    numbers = np.zeros(communicator.size)
+    numbers[communicator.rank] = number
+    return numbers

@@ -1,0 +1,232 @@
+"""All ranks in one process, a thread each: for tests, and to see what a cluster would do.
+
+The core works without the GIL, so the ranks share the machine's cores; what they compute does not
+depend on how they are scheduled.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct.distributed.communicator import (
+    Call,
+    CommunicationError,
+    Communicator,
+    Numbers,
+    call,
+    check_calls,
+    check_workers,
+    first_to_tell,
+    sum_in_order,
+)
+from dualstruct.errors import InputError
+from dualstruct.fit import FitResult, Stopping, fit
+from dualstruct.problem import Problem
+from dualstruct.solvers.base import Solver
+from dualstruct.structures.subset import Subset
+
+Result = TypeVar("Result")
+
+
+class _Table:
+    """Where the ranks lay down what they bring, and all take away what came of it."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.interrupted = False
+        self._changed = threading.Condition()
+        self._round = 0
+        self._brought: dict[int, tuple[Call, NDArray[Any]]] = {}
+        self._outcome: NDArray[Any] | InputError | CommunicationError
+        self._gone: int | None = None  # the first rank that takes no more part
+
+    def meet(
+        self,
+        rank: int,
+        what: str,
+        array: NDArray[Any],
+        combine: Callable[[list[NDArray[Any]]], NDArray[Any]],
+    ) -> NDArray[Any]:
+        """What ``combine`` makes of all ranks' arrays."""
+        with self._changed:
+            mine = self._round
+            self._brought[rank] = (call(what, array), array)
+            if len(self._brought) == self.size:
+                self._outcome = self._combined(combine)
+                self._brought = {}
+                self._round += 1
+                self._changed.notify_all()
+            # Nobody changes the outcome before this rank has brought its next array.
+            self._changed.wait_for(lambda: self._round != mine or self._gone is not None)
+            if self._round == mine:
+                raise CommunicationError(
+                    f"worker {rank} waits for worker {self._gone}, which failed or has ended"
+                )
+            outcome = self._outcome
+        if isinstance(outcome, Exception):
+            raise type(outcome)(str(outcome))  # one each: tracebacks are not shared
+        return outcome
+
+    def _combined(
+        self, combine: Callable[[list[NDArray[Any]]], NDArray[Any]]
+    ) -> NDArray[Any] | InputError | CommunicationError:
+        brought = [self._brought[rank] for rank in range(self.size)]
+        try:
+            check_calls([each for each, _ in brought])
+        except (InputError, CommunicationError) as error:
+            return error
+        combined = combine([array for _, array in brought])
+        combined.flags.writeable = False
+        return combined
+
+    def leave(self, rank: int) -> None:
+        with self._changed:
+            if self._gone is None:
+                self._gone = rank
+            self._changed.notify_all()
+
+
+class LocalCommunicator:
+    """A thread's connection to the other threads."""
+
+    def __init__(self, table: _Table, rank: int) -> None:
+        self._table = table
+        self.rank = rank
+        self.size = table.size
+
+    @property
+    def interrupted(self) -> bool:
+        return self._table.interrupted
+
+    def allreduce(self, array: NDArray[Numbers]) -> NDArray[Numbers]:
+        return self._table.meet(self.rank, "allreduce", array, sum_in_order)
+
+    def broadcast(self, array: NDArray[Numbers], root: int = 0) -> NDArray[Numbers]:
+        return self._table.meet(
+            self.rank, f"broadcast from {root}", array, lambda arrays: np.array(arrays[root])
+        )
+
+    def barrier(self) -> None:
+        self._table.meet(self.rank, "barrier", np.zeros(0), sum_in_order)
+
+
+def run_local(workers: int, work: Callable[[Communicator], Result]) -> list[Result]:
+    """What ``work`` returns for each of so many ranks.
+
+    If a rank raises, the others stop at their next word to each other, and the exception goes on
+    from here. The first Ctrl-C asks all ranks to stop after the pass they are in, the second one
+    stops them at once.
+
+    >>> run_local(3, lambda ranks: int(ranks.allreduce(np.array([ranks.rank]))[0]))
+    [3, 3, 3]
+    """
+    check_workers(workers)
+    table = _Table(workers)
+    results: dict[int, Result] = {}
+    errors: dict[int, BaseException] = {}
+    ended: SimpleQueue[int] = SimpleQueue()
+
+    def run(rank: int) -> None:
+        try:
+            results[rank] = work(LocalCommunicator(table, rank))
+        except BaseException as error:
+            errors[rank] = error
+        finally:
+            table.leave(rank)
+            ended.put(rank)
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(workers)]
+    for thread in threads:
+        thread.start()
+    interrupts = 0
+    # Not by join: where Ctrl-C interrupts that, Python may take a thread for ended that is not.
+    while len(results) + len(errors) < workers:
+        try:
+            ended.get()
+        except KeyboardInterrupt:
+            interrupts += 1
+            table.interrupted = True
+            if interrupts > 1:
+                table.leave(0)
+    for thread in threads:
+        thread.join()
+    if interrupts > 1:
+        raise KeyboardInterrupt
+    if errors:
+        raise first_to_tell(errors)
+    return [results[rank] for rank in range(workers)]
+
+
+def partition(examples: int, workers: int, seed: int = 0) -> list[NDArray[np.int64]]:
+    """Which examples each rank gets: shuffled by the seed, then cut into almost equal parts.
+
+    >>> [part.tolist() for part in partition(5, 2)]
+    [[2, 3, 4], [0, 1]]
+    """
+    if examples < workers:
+        raise InputError(
+            f"there are {examples} examples for {workers} workers; every worker needs at least one"
+        )
+    order = np.random.default_rng(seed).permutation(examples)
+    return [np.sort(part) for part in np.array_split(order, workers)]
+
+
+def fit_local(
+    problem: Problem,
+    solver: Solver,
+    stopping: Stopping,
+    *,
+    workers: int,
+    seed: int = 0,
+    checkpoint: str | Path | None = None,
+    **options: Any,
+) -> FitResult:
+    """:func:`dualstruct.fit` on so many ranks, each of which has a part of the examples.
+
+    Parameters
+    ----------
+    problem, solver, stopping, options
+        As in :func:`dualstruct.fit`; the solver is one of ``dualstruct.distributed``.
+    workers : int
+        How many parts.
+    seed : int
+        What the partition and all else that is random follow from.
+    checkpoint : path, optional
+        Each rank writes a file of its own: ``checkpoint.0-of-2``, ``checkpoint.1-of-2``.
+
+    Examples
+    --------
+    >>> from dualstruct import Problem, Stopping
+    >>> from dualstruct.datasets import make_chains
+    >>> from dualstruct.distributed import BQO
+    >>> problem = Problem(make_chains(sentences=20).structure(), C=0.1)
+    >>> fit_local(problem, BQO(), Stopping(gap=0.01), workers=4).stopped_by
+    'gap'
+    """
+    check_workers(workers)
+    parts = partition(len(problem.structure), workers, seed)
+
+    def work(communicator: Communicator) -> FitResult:
+        rank = communicator.rank
+        own = Problem(
+            Subset(problem.structure, parts[rank]),
+            problem.loss,
+            problem.C,
+            center=problem.center,
+            threads=problem.threads,
+            communicator=communicator,
+        )
+        path = None if checkpoint is None else f"{checkpoint}.{rank}-of-{workers}"
+        return fit(own, solver, stopping, seed=seed, checkpoint=path, **options)
+
+    results = run_local(workers, work)
+    # The ranks share one counter of unproven answers, and one structure that skips.
+    return replace(results[0], skipped=sum(problem.structure.skipped.values()))

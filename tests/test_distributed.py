@@ -1,0 +1,501 @@
+"""Training on several machines, simulated in one process, against one machine that has it all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dualstruct import (
+    CPD,
+    DCD,
+    MIRA,
+    SDM,
+    FrankWolfe,
+    InputError,
+    Perceptron,
+    Problem,
+    Stopping,
+    fit,
+)
+from dualstruct.datasets import make_chains
+from dualstruct.distributed import (
+    ADMM,
+    BQO,
+    CommunicationError,
+    IterativeMixing,
+    SimpleAverage,
+    fit_local,
+    partition,
+    run_local,
+)
+from dualstruct.solvers import DCDLight
+from dualstruct.structures import Subset
+from structure_cases import CASES
+
+CHAINS = make_chains(sentences=40, tokens=5, labels=3, features=30, noise=0.5, seed=3).structure()
+LOSSES = ["squared_hinge", "hinge"]
+STRATEGIES = {
+    "bqo": (BQO(), "squared_hinge"),
+    "bqo-hinge": (BQO(SDM()), "hinge"),
+    "admm": (ADMM(), "squared_hinge"),
+    "mixed perceptrons": (IterativeMixing(), "perceptron"),
+    "mixed last perceptrons": (IterativeMixing(Perceptron(averaged=False)), "perceptron"),
+    "weighted mira": (IterativeMixing(MIRA(k=2), weighted=True), "hinge"),
+    "simple average": (SimpleAverage(DCD()), "squared_hinge"),
+    "simple average of averages": (SimpleAverage(Perceptron()), "perceptron"),
+}
+
+
+def on_ranks(structure, workers: int, loss: str, C: float, work: Callable, center=None) -> list:
+    """What ``work`` makes of each rank's problem."""
+    parts = partition(len(structure), workers)
+    return run_local(
+        workers,
+        lambda ranks: work(
+            Problem(
+                Subset(structure, parts[ranks.rank]), loss, C, center=center, communicator=ranks
+            )
+        ),
+    )
+
+
+def best(structure, loss: str, C: float, center=None) -> float:
+    """The optimum on one machine."""
+    solver = SDM() if loss == "hinge" else DCD(delta=1e-9)
+    problem = Problem(structure, loss, C, center=center)
+    result = fit(problem, solver, Stopping(gap=2e-5, passes=20000))
+    assert result.stopped_by == "gap"
+    return result.primal
+
+
+def test_sums_are_taken_in_rank_order_and_are_the_same_everywhere():
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=100).astype(np.float32) * 10.0**k for k in range(5)]
+    expected = (((arrays[0] + arrays[1]) + arrays[2]) + arrays[3]) + arrays[4]
+    for total in run_local(5, lambda ranks: ranks.allreduce(arrays[ranks.rank])):
+        np.testing.assert_array_equal(total, expected)
+    assert (arrays[0] != expected).any()
+
+
+def test_broadcast_gives_everybody_the_roots_array():
+    found = run_local(3, lambda ranks: ranks.broadcast(np.array([ranks.rank]), root=2).tolist())
+    assert found == [[2], [2], [2]]
+
+
+def test_nobody_passes_a_barrier_before_all_are_there():
+    here = []
+
+    def work(ranks):
+        here.append(ranks.rank)
+        ranks.barrier()
+        return len(here)
+
+    assert run_local(4, work) == [4, 4, 4, 4]
+
+
+def test_a_rank_that_fails_ends_all_and_its_error_is_told():
+    def work(ranks):
+        if ranks.rank == 2:
+            raise InputError("sentence 7 is broken")
+        for _ in range(3):
+            ranks.barrier()
+
+    threads = threading.active_count()
+    with pytest.raises(InputError, match="sentence 7 is broken"):
+        run_local(4, work)
+    assert threading.active_count() == threads
+
+
+def test_a_rank_that_ends_early_does_not_leave_the_others_waiting():
+    with pytest.raises(CommunicationError, match="waits for worker 1, which failed or has ended"):
+        run_local(3, lambda ranks: ranks.rank == 1 or ranks.barrier())
+
+
+def test_ranks_that_do_different_things_are_told_so():
+    with pytest.raises(CommunicationError, match="different things: barrier, allreduce"):
+        run_local(2, lambda ranks: ranks.allreduce(np.zeros(0)) if ranks.rank else ranks.barrier())
+
+
+def test_ranks_with_other_labels_or_templates_are_told_so():
+    with pytest.raises(InputError, match=r"worker 1 has 4 numbers .* where worker 0 has 3"):
+        run_local(2, lambda ranks: ranks.allreduce(np.zeros(3 + ranks.rank)))
+
+
+@settings(deadline=None)
+@given(examples=st.integers(1, 50), workers=st.integers(1, 50), seed=st.integers(0, 3))
+def test_a_partition_gives_every_example_to_one_rank(examples, workers, seed):
+    if examples < workers:
+        with pytest.raises(InputError, match="every worker needs at least one"):
+            partition(examples, workers, seed)
+        return
+    parts = partition(examples, workers, seed)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(examples))
+    sizes = [len(part) for part in parts]
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_a_subset_has_the_examples_it_names(kind):
+    rng = np.random.default_rng(5)
+    structure = CASES[kind](rng).structure
+    subset = Subset(structure, [2, 0])
+    w = subset.new_weights(rng.normal(size=subset.core.dimension).astype(np.float32))
+    for i, k in enumerate([2, 0]):
+        np.testing.assert_array_equal(subset.decode(w, i, 1.0), structure.decode(w, k, 1.0))
+        assert subset.cost(i, subset.decode(w, i, 1.0)) == structure.cost(
+            k, structure.decode(w, k, 1.0)
+        )
+    with pytest.raises(InputError, match="numbers from 0 to"):
+        Subset(structure, [len(structure)])
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "crf"])
+def test_the_primal_of_all_ranks_is_that_of_one_machine(loss):
+    w = np.random.default_rng(1).normal(size=CHAINS.core.dimension).astype(np.float32)
+    expected = Problem(CHAINS, loss, 0.3).primal(CHAINS.new_weights(w))
+    found = on_ranks(CHAINS, 3, loss, 0.3, lambda p: p.primal(p.structure.new_weights(w)))
+    assert found == pytest.approx([expected] * 3, rel=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**31), share=st.floats(0, 1), loss=st.sampled_from(LOSSES))
+def test_duals_go_along_a_line_and_dropped_cuts_come_back(seed, share, loss):
+    rng = np.random.default_rng(seed)
+    problem = Problem(CASES["chain"](rng).structure, loss, 2.0)
+    solver = DCD() if loss == "squared_hinge" else SDM()
+    iterate = solver.start(problem, seed)
+
+    def alphas() -> dict:
+        return {
+            (i, cut[3].tobytes()): cut[0]
+            for i in range(len(problem.structure))
+            for cut in iterate.duals.cuts_of(i)
+        }
+
+    for _ in range(int(rng.integers(1, 3))):
+        solver.run_pass(iterate)
+    saved, before = iterate.duals.save(), alphas()
+    for _ in range(int(rng.integers(1, 8))):
+        solver.run_pass(iterate)
+    after = alphas()
+    largest = iterate.duals.largest_step(*saved[:2])
+    falls = [(a, a - after.get(key, 0.0)) for key, a in before.items()]
+    assert largest == min([a / fall for a, fall in falls if fall > 0], default=np.inf)
+    step = share * min(largest, 3.0)
+    iterate.duals.go_along(*saved[:2], step)
+    expected = {
+        key: before.get(key, 0.0) + step * (after.get(key, 0.0) - before.get(key, 0.0))
+        for key in before | after
+    }
+    found = alphas()
+    assert set(found) <= set(expected)
+    for key, alpha in expected.items():
+        assert found.get(key, 0.0) == pytest.approx(alpha, abs=1e-12)
+    sums = np.zeros(len(problem.structure))
+    for (i, _), alpha in found.items():
+        sums[i] += alpha
+    np.testing.assert_allclose(iterate.duals.sum_alpha(), sums, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("workers", [1, 2, 3, 8])
+def test_bqo_reaches_the_optimum_of_one_machine(workers, loss):
+    result = fit_local(
+        Problem(CHAINS, loss, 0.2), BQO(), Stopping(gap=5e-5, passes=5000), workers=workers
+    )
+    assert result.stopped_by == "gap"
+    assert result.primal == pytest.approx(best(CHAINS, loss, 0.2), rel=1e-4)
+
+
+def test_bqo_on_32_machines_reaches_the_optimum_of_one():
+    problem = Problem(CHAINS, "squared_hinge", 0.2)
+    result = fit_local(problem, BQO(), Stopping(gap=5e-5, passes=5000), workers=32)
+    assert result.stopped_by == "gap"
+    assert result.primal == pytest.approx(best(CHAINS, "squared_hinge", 0.2), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("solver", "loss"),
+    [(DCDLight(), "squared_hinge"), (CPD(), "squared_hinge"), (FrankWolfe(), "hinge")],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_bqo_takes_any_solver_with_cuts(solver, loss):
+    strategy = BQO(solver, local_passes=2)
+    result = fit_local(
+        Problem(CHAINS, loss, 0.2), strategy, Stopping(gap=1e-3, passes=3000), workers=3
+    )
+    assert result.stopped_by == "gap"
+    assert result.primal == pytest.approx(best(CHAINS, loss, 0.2), rel=2e-3)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", CASES)
+@settings(max_examples=3, deadline=None)
+@given(seed=st.integers(0, 2**31))
+def test_bqo_reaches_the_optimum_of_every_structure(kind, loss, seed):
+    structure = CASES[kind](np.random.default_rng(seed)).structure
+    result = fit_local(
+        Problem(structure, loss, 0.5), BQO(), Stopping(gap=1e-4, passes=5000), workers=2
+    )
+    assert result.stopped_by == "gap"
+    expected = best(structure, loss, 0.5)
+    assert result.primal == pytest.approx(expected, rel=1.5e-4, abs=1.5e-4)
+
+
+@pytest.mark.parametrize("kind", ["chain", "projective tree"])
+@pytest.mark.parametrize("loss", LOSSES)
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**31), workers=st.integers(1, 3), theta=st.sampled_from([None, 1.0]))
+def test_bqo_never_loses_and_all_ranks_agree_on_w_and_alpha(kind, loss, seed, workers, theta):
+    structure = CASES[kind](np.random.default_rng(seed)).structure
+    strategy = BQO(theta=theta)
+
+    def work(problem: Problem) -> list[tuple[np.ndarray, float]]:
+        iterate = strategy.start(problem, seed)
+        seen = []
+        for _ in range(12):
+            strategy.run_pass(iterate)
+            exact, dual = iterate.settled()
+            # w = Σ α δ over all ranks, and the local weights are the center and the local duals.
+            np.testing.assert_allclose(iterate.w.array, exact.array, atol=1e-4)
+            local = np.array(iterate.w.array)
+            iterate.local.rebuild()
+            np.testing.assert_allclose(iterate.w.array, local, atol=1e-4)
+            iterate.w.assign(problem.structure.core, local)
+            duals = iterate.local.duals
+            for i in range(len(problem.structure)):
+                assert all(cut[0] > 0 for cut in duals.cuts_of(i))
+            if loss == "hinge":
+                assert (duals.sum_alpha() <= iterate.theta * problem.C * (1 + 1e-9)).all()
+            assert problem.primal(exact) >= dual - 1e-5 * max(1.0, dual)
+            seen.append((local, iterate.dual()))
+        return seen
+
+    ranks = on_ranks(structure, workers, loss, 0.7, work)
+    for seen in ranks[1:]:
+        for (w, dual), (w0, dual0) in zip(seen, ranks[0], strict=True):
+            np.testing.assert_array_equal(w, w0)
+            assert dual == dual0
+    duals = [0.0] + [dual for _, dual in ranks[0]]
+    assert (np.diff(duals) >= -1e-5 * max(1.0, duals[-1])).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_admm_reaches_the_optimum_of_one_machine(workers, loss):
+    result = fit_local(
+        Problem(CHAINS, loss, 0.2), ADMM(), Stopping(gap=1e-4, passes=5000), workers=workers
+    )
+    assert result.stopped_by == "gap"
+    assert result.primal == pytest.approx(best(CHAINS, loss, 0.2), rel=1.5e-4)
+
+
+@pytest.mark.parametrize("strategy", [BQO(), ADMM()], ids=lambda strategy: strategy.name)
+def test_strategies_go_on_from_an_earlier_model(strategy):
+    center = CHAINS.new_weights(fit(Problem(CHAINS), DCD(), Stopping(passes=2)).w.array)
+    problem = Problem(CHAINS, "squared_hinge", 0.2, center=center)
+    result = fit_local(problem, strategy, Stopping(gap=1e-4, passes=5000), workers=3)
+    assert result.stopped_by == "gap"
+    assert result.primal == pytest.approx(
+        best(CHAINS, "squared_hinge", 0.2, center), rel=2e-4, abs=2e-4
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("solver", "loss"),
+    [
+        (Perceptron(), "perceptron"),
+        (Perceptron(averaged=False), "perceptron"),
+        (MIRA(k=2), "hinge"),
+    ],
+)
+def test_mixing_on_one_machine_is_the_solver_itself(solver, loss, weighted):
+    alone = fit(Problem(CHAINS, loss, 0.3), solver, Stopping(passes=4), seed=5)
+    mixed = fit_local(
+        Problem(CHAINS, loss, 0.3),
+        IterativeMixing(solver, weighted),
+        Stopping(passes=4),
+        seed=5,
+        workers=1,
+    )
+    np.testing.assert_array_equal(mixed.w.array, alone.w.array)
+    assert mixed.inference_calls == alone.inference_calls
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("averaged", [False, True])
+def test_mixing_mixes_as_written(weighted, averaged):
+    """With one example a rank there is no order, and a pass is one step."""
+    few = Subset(CHAINS, range(5))
+    core, zeros = few.core, np.zeros(few.core.dimension)
+    w, steps, moved = zeros, [], []
+    for _ in range(4):
+        after, moves = [], []
+        for i in range(5):
+            weights = few.new_weights(w.astype(np.float32))
+            y = few.decode(weights, i)
+            _, words = core.difference(i, y)
+            moves.append(len(words) > 0)
+            if len(words):
+                core.axpy(weights, i, words, 1.0)
+            after.append(np.array(weights.array, dtype=float))
+        steps += after
+        moved.append(sum(moves))
+        shares = np.array(moves, float) if weighted and any(moves) else np.ones(5)
+        w = shares / shares.sum() @ np.array(after)
+    assert any(0 < moves < 5 for moves in moved)  # otherwise the weights would not matter
+    solver = IterativeMixing(Perceptron(averaged), weighted)
+    result = fit_local(Problem(few, "perceptron"), solver, Stopping(passes=4), workers=5)
+    expected = np.mean(steps, axis=0) if averaged else w
+    np.testing.assert_allclose(result.w.array, expected, atol=1e-5)
+
+
+def test_a_simple_average_is_the_mean_of_models_trained_apart():
+    parts = partition(len(CHAINS), 3, seed=4)
+    models = [
+        fit(Problem(Subset(CHAINS, part), C=0.2), DCD(), Stopping(passes=5), seed=4 + rank).w.array
+        for rank, part in enumerate(parts)
+    ]
+    result = fit_local(
+        Problem(CHAINS, C=0.2), SimpleAverage(DCD()), Stopping(passes=5), workers=3, seed=4
+    )
+    np.testing.assert_allclose(result.w.array, np.mean(models, axis=0), atol=1e-5)
+    assert result.dual is None
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_runs_repeat_and_resume_bit_for_bit(name, tmp_path):
+    strategy, loss = STRATEGIES[name]
+    problem = Problem(CHAINS, loss, 0.3)
+    path = tmp_path / "run"
+
+    def train(passes: int, **options):
+        return fit_local(problem, strategy, Stopping(passes=passes), workers=2, seed=9, **options)
+
+    whole = train(5)
+    np.testing.assert_array_equal(train(5).w.array, whole.w.array)
+    train(2, checkpoint=path)
+    resumed = train(5, checkpoint=path, resume=True)
+    assert resumed.passes == 5
+    np.testing.assert_array_equal(resumed.w.array, whole.w.array)
+    assert (resumed.primal, resumed.dual, resumed.cuts, resumed.inference_calls) == (
+        whole.primal,
+        whole.dual,
+        whole.cuts,
+        whole.inference_calls,
+    )
+    (tmp_path / "run.1-of-2").replace(tmp_path / "run.0-of-2")
+    with pytest.raises(InputError, match="written by"):
+        train(5, checkpoint=path, resume=True)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_settings_make_the_same_strategy_again(name):
+    strategy, _ = STRATEGIES[name]
+    again = type(strategy).from_settings(strategy.settings())
+    assert again.settings() == strategy.settings()
+    assert again.losses == strategy.losses
+
+
+def test_checkpoints_of_different_passes_are_refused(tmp_path):
+    problem = Problem(CHAINS, "squared_hinge", 0.3)
+    for passes in (2, 4):
+        fit_local(
+            problem,
+            BQO(),
+            Stopping(passes=passes),
+            workers=2,
+            checkpoint=tmp_path / str(passes),
+        )
+    (tmp_path / "4.1-of-2").replace(tmp_path / "2.1-of-2")
+    with pytest.raises(InputError, match="worker 0 is at pass 2, worker 1 at pass 4"):
+        fit_local(
+            problem,
+            BQO(),
+            Stopping(passes=6),
+            workers=2,
+            checkpoint=tmp_path / "2",
+            resume=True,
+        )
+
+
+def test_the_development_score_is_asked_of_one_rank_and_counts_on_all():
+    calls = []
+
+    def dev(w) -> float:
+        calls.append(threading.get_ident())
+        return -abs(len(calls) - 3)  # best after the third pass
+
+    problem = Problem(CHAINS, "squared_hinge", 0.3)
+    result = fit_local(problem, BQO(), Stopping(patience=2, passes=20), dev=dev, workers=3)
+    assert (result.stopped_by, result.best_pass, result.dev_score) == ("dev", 3, 0)
+    assert len(calls) == 5
+    assert len(set(calls)) == 1
+
+
+def test_a_callback_of_one_rank_stops_all():
+    def work(problem: Problem) -> str:
+        def stop(point, iterate) -> bool:
+            return problem.communicator.rank == 0 and point.passes == 2
+
+        return fit(problem, BQO(), Stopping(passes=9), callbacks=[stop]).stopped_by
+
+    assert on_ranks(CHAINS, 3, "squared_hinge", 0.3, work) == ["callback"] * 3
+
+
+def test_ctrl_c_stops_all_ranks_after_a_pass():
+    def press(point, iterate) -> None:
+        if point.passes == 2 and iterate.communicator.rank == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    problem = Problem(CHAINS, "squared_hinge", 0.3)
+    result = fit_local(problem, BQO(), Stopping(passes=10**6), callbacks=[press], workers=2)
+    assert result.stopped_by == "interrupt"
+    assert result.gap >= -1e-6
+
+
+def test_a_second_ctrl_c_stops_what_does_not_stop_by_itself():
+    def work(ranks) -> None:
+        if ranks.rank == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+            while not ranks.interrupted:
+                pass
+            os.kill(os.getpid(), signal.SIGINT)
+        while True:
+            ranks.barrier()
+
+    with pytest.raises(KeyboardInterrupt):
+        run_local(3, work)
+
+
+def test_solvers_of_one_machine_are_refused_on_many():
+    with pytest.raises(InputError, match="solver dcd works on one machine"):
+        fit_local(Problem(CHAINS), DCD(), Stopping(passes=1), workers=2)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: BQO(Perceptron()), "needs a local solver with cuts"),
+        (lambda: BQO(theta=0), "theta is 0"),
+        (lambda: ADMM(rho=-1), "rho is -1"),
+        (lambda: BQO(local_passes=0), "local_passes is 0"),
+        (lambda: IterativeMixing(DCD()), "mixes perceptron or mira, not dcd"),
+        (lambda: run_local(0, lambda ranks: None), "workers is 0"),
+        (
+            lambda: fit_local(Problem(CHAINS), BQO(), Stopping(passes=1), workers=41),
+            "40 examples for 41 workers",
+        ),
+    ],
+)
+def test_bad_settings_are_refused_with_a_sentence(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
