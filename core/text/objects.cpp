@@ -240,9 +240,8 @@ private:
 
     void add_weight(double weight) {
         // Training is in single precision, and has to be able to hold what it is given.
-        const auto rounded = static_cast<float>(weight);
-        if (!std::isfinite(rounded)) fail(std::isnan(weight) ? "the value is NaN" : "the value is infinite");
-        if (rounded != 0.0F) emit_(name_, weight);  // a weight of 0 says nothing
+        if (!std::isfinite(static_cast<float>(weight))) fail(std::isnan(weight) ? "the value is NaN" : "the value is infinite");
+        if (weight != 0) emit_(name_, weight);  // a weight of 0 says nothing
     }
 
     [[noreturn]] void fail(const std::string& reason) const {
