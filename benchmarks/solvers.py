@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -36,8 +35,8 @@ from dualstruct.solvers import (
     Solver,
 )
 from dualstruct.structures import Chain
+from measuring import DATA
 
-DATA = Path(os.environ.get("DUALSTRUCT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 PARTS = ("passes", "solvers", "planes", "threads")
 CORPORA = {"conll2000": ("chunking", None), "jnlpba": ("ner", None), "bc2gm": ("ner", 7500)}
 
