@@ -6,11 +6,14 @@ depend on how they are scheduled.
 
 from __future__ import annotations
 
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
+from types import FrameType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -118,6 +121,32 @@ class LocalCommunicator:
         self._table.meet(self.rank, "barrier", np.zeros(0), sum_in_order)
 
 
+@contextmanager
+def _hearing_ctrl_c(table: _Table) -> Iterator[Callable[[], bool]]:
+    """Ctrl-C tells the table, wherever the main thread is; says whether it did so twice.
+
+    As an exception it could come between any two steps here and leave ranks behind that nobody
+    has told to stop.
+    """
+    presses = 0
+
+    def press(number: int, frame: FrameType | None) -> None:
+        nonlocal presses
+        presses += 1
+        table.interrupted = True
+        if presses > 1:
+            table.leave(0)
+
+    # Only the main thread may listen, and only it hears.
+    listens = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, press) if listens else None
+    try:
+        yield lambda: presses > 1
+    finally:
+        if listens:
+            signal.signal(signal.SIGINT, before)
+
+
 def run_local(workers: int, work: Callable[[Communicator], Result]) -> list[Result]:
     """What ``work`` returns for each of so many ranks.
 
@@ -143,22 +172,16 @@ def run_local(workers: int, work: Callable[[Communicator], Result]) -> list[Resu
             table.leave(rank)
             ended.put(rank)
 
-    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(workers)]
-    for thread in threads:
-        thread.start()
-    interrupts = 0
-    # Not by join: where Ctrl-C interrupts that, Python may take a thread for ended that is not.
-    while len(results) + len(errors) < workers:
-        try:
+    with _hearing_ctrl_c(table) as stopped_at_once:
+        threads = [threading.Thread(target=run, args=(rank,)) for rank in range(workers)]
+        for thread in threads:
+            thread.start()
+        # Not by join alone: a signal's handler runs only between steps of Python.
+        for _ in threads:
             ended.get()
-        except KeyboardInterrupt:
-            interrupts += 1
-            table.interrupted = True
-            if interrupts > 1:
-                table.leave(0)
-    for thread in threads:
-        thread.join()
-    if interrupts > 1:
+        for thread in threads:
+            thread.join()
+    if stopped_at_once():
         raise KeyboardInterrupt
     if errors:
         raise first_to_tell(errors)
