@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find core src -type f -not -name '*.pyc')
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format sanitize bench-chunking bench-parsing bench-solvers clean
+.PHONY: demo test lint format docs sanitize bench-chunking bench-parsing bench-solvers clean
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -22,6 +22,10 @@ lint: .venv/installed-lint
 format: .venv/installed-lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The documentation site, in build/site.
+docs: .venv/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # The core under AddressSanitizer and UBSan, in an environment of its own.
 sanitize: .venv-sanitize/installed

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import doctest
 import io
+import os
 import re
+import shutil
+import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -18,15 +23,43 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "page", [*PAGES, DOCS / "coming_from_crfsuite.md"], ids=lambda page: page.stem
+    "page",
+    [*PAGES, DOCS / "coming_from_crfsuite.md", DOCS / "tutorial.md"],
+    ids=lambda page: page.stem,
 )
 def test_the_code_of_a_page_prints_what_the_page_says(page, tmp_path, monkeypatch):
+    bring_files(page, tmp_path)
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile("\n".join(blocks(text, "python")), page.name, "exec"), {"__name__": "page"})
     assert printed.getvalue().splitlines() == "".join(blocks(text, "text")).splitlines()
+
+
+def test_the_commands_of_the_tutorial_print_what_it_says(tmp_path):
+    page = DOCS / "tutorial.md"
+    bring_files(page, tmp_path)
+    scripts = sysconfig.get_path("scripts")
+    environment = {**os.environ, "PATH": os.pathsep.join([scripts, os.environ["PATH"]])}
+    same = doctest.OutputChecker().check_output
+    console = "\n".join(blocks(page.read_text(encoding="utf-8"), "console"))
+    runs = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", console, flags=re.MULTILINE)
+    assert len(runs) > 8
+    for command, expected in runs:
+        done = subprocess.run(
+            command, shell=True, cwd=tmp_path, env=environment, capture_output=True, timeout=60
+        )
+        printed = done.stdout.decode()
+        assert done.returncode == 0, (command, done.stderr.decode())
+        flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        assert same(expected, printed, flags), f"{command}\n{printed}"
+
+
+def bring_files(page: Path, folder: Path) -> None:
+    """Put the files that a page works with, if it has any, beside it."""
+    for file in page.with_suffix("").glob("*.txt"):
+        shutil.copy(file, folder)
 
 
 def test_every_page_is_listed_in_the_index():
