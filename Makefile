@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find core src -type f -not -name '*.pyc')
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format sanitize bench-chunking bench-parsing bench-solvers clean
+.PHONY: demo test lint format sanitize bench bench-chunking bench-parsing bench-solvers clean
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -30,6 +30,10 @@ sanitize: .venv-sanitize/installed
 	.venv-sanitize/bin/python -m pytest -k "not instruction and not little_memory" -p no:cacheprovider \
 		$(filter-out tests/test_cli.py tests/test_cli_trees.py tests/test_datasets.py \
 			tests/test_drawing.py tests/test_metrics.py,$(wildcard tests/test_*.py))
+
+# Ours and the peers: about two hours. Results are kept in benchmarks/peers/outputs.
+bench: .venv/installed-bench
+	$(BIN)/python benchmarks/peers/run.py --page docs/benchmarks.md
 
 bench-chunking: .venv/installed-bench
 	$(BIN)/python benchmarks/chunking.py
