@@ -18,7 +18,9 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "page", [*PAGES, DOCS / "coming_from_crfsuite.md"], ids=lambda page: page.stem
+    "page",
+    [*PAGES, DOCS / "coming_from_crfsuite.md", DOCS / "explaining.md"],
+    ids=lambda page: page.stem,
 )
 def test_the_code_of_a_page_prints_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
