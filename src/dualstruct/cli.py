@@ -1,4 +1,4 @@
-"""The command ``dualstruct``: train, predict, evaluate, draw, inspect, convert, demo.
+"""The command ``dualstruct``: train, predict, evaluate, explain, draw, inspect, convert, demo.
 
 Results go to standard output, everything else to standard error. Heavy imports happen inside
 the commands, so that ``--help`` answers at once.
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dualstruct.cli_explain import explain
 from dualstruct.errors import DualstructError, InputError
 
 if TYPE_CHECKING:
@@ -478,6 +479,9 @@ def evaluate(
     else:
         print(scores.table())
         print(f"{report['tokens_per_second']:,.0f} tokens a second, features included")
+
+
+app.command()(explain)
 
 
 @app.command()
