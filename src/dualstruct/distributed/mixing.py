@@ -132,6 +132,9 @@ class SimpleAverageIterate(Iterate):
     def start_averaging(self, linear: bool = False) -> None:
         raise InputError("a simple average has no steps of its own: average the solver inside")
 
+    def drift(self) -> float:
+        return self.local.drift()
+
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         facts, arrays = super().state()
         local_facts, local = self.local.state()

@@ -61,6 +61,11 @@ class Iterate:
         """The weights to predict with and the dual, without rounding errors; changes nothing."""
         return self.answer(), self.dual()
 
+    def drift(self) -> float:
+        """How far w is from what the duals give, of all machines, relative to its length; 0
+        without duals."""
+        return 0.0
+
     def next_seed(self) -> int:
         self.core_passes += 1
         return (self.seed * 0x9E3779B97F4A7C15 + self.core_passes) % 2**64
@@ -96,6 +101,11 @@ class Iterate:
         self.inference_calls = int(facts["inference_calls"])
         self.beaten = int(facts.get("beaten", 0))
         self.memory = dict(facts["memory"])
+
+
+def distance(w: _core.Weights, exact: _core.Weights) -> float:
+    """‖w − exact‖, relative to the length of what it should be."""
+    return float(np.sqrt(w.squared_distance(exact) / max(1.0, exact.squared_norm())))
 
 
 class DualIterate(Iterate):
@@ -151,6 +161,11 @@ class DualIterate(Iterate):
         self.duals.write(exact, self.problem.threads)
         dual = self.problem.dual(self.duals, exact)
         return (exact if self.average is None else self.answer()), dual
+
+    def drift(self) -> float:
+        exact = self.problem.structure.new_weights()
+        self.duals.write(exact, self.problem.threads)
+        return distance(self.w, exact)
 
     @property
     def cuts(self) -> int:  # type: ignore[override]
