@@ -1,13 +1,13 @@
 # `make demo` and `make test` set up everything they need in .venv and then run.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := pyproject.toml CMakeLists.txt $(shell find core src -type f -not -name '*.pyc')
+SOURCES := pyproject.toml CMakeLists.txt $(shell find core src experiments -type f -not -name '*.pyc')
 # One build of the core serves every target; what it was compiled with stays in .venv.
 PIP := -m pip install --quiet --disable-pip-version-check
 BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTRUCT_WERROR=$(or $(WERROR),OFF)
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test lint format docs sanitize bench bench-chunking bench-parsing bench-solvers clean
+.PHONY: demo test lint format docs sanitize bench bench-chunking bench-parsing bench-solvers experiments-quick clean
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -18,7 +18,7 @@ test: .venv/installed-test
 lint: .venv/installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy src
+	$(BIN)/mypy src experiments
 
 format: .venv/installed-lint
 	$(BIN)/ruff check --fix .
@@ -49,6 +49,11 @@ bench-parsing: .venv/installed-bench
 bench-solvers: .venv/installed-bench
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/smooth.py
+
+# A small version of every paper's experiment, on the corpus that comes with dualstruct.
+experiments-quick: .venv/installed-experiments
+	for name in $$($(BIN)/dualstruct experiment | cut -d ' ' -f 1); do \
+		$(BIN)/dualstruct experiment $$name --quick --out build/experiments || exit 1; done
 
 .venv/tools:
 	$(PYTHON) -m venv .venv
