@@ -305,6 +305,17 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _floor(lines: Sequence[Line]) -> float | None:
+    """Where an axis begins: first passes far below the rest would hide what is of interest."""
+    values = sorted(y for line in lines for y in line.y)
+    if len(values) < 4:
+        return None
+    top, usual = values[-1], values[int(0.4 * len(values))]
+    seen = min(max(line.y) for line in lines if len(line.y))  # something of every line
+    floor = min(top - 2 * (top - usual), seen - 0.1 * (top - seen))
+    return floor if floor > values[0] else None
+
+
 def draw(figure: Figure, path: Path) -> bool:
     """Draw a figure as PNG; False if matplotlib is not installed."""
     try:
@@ -347,8 +358,12 @@ def draw(figure: Figure, path: Path) -> bool:
         axes.tick_params(labelsize=7)
         if panel.log_x:
             axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.xaxis.set_minor_formatter("")
         if panel.log_y:
             axes.set_yscale("log")
+        elif not panel.bars:
+            axes.set_ylim(bottom=_floor(panel.lines))
         axes.grid(True, color="#dddddd", linewidth=0.5)
         axes.set_axisbelow(True)
     canvas.legend(

@@ -12,6 +12,9 @@ import typer
 
 from dualstruct.errors import InputError
 
+#: Tables are as wide as that, whatever the terminal.
+WIDTH = 130
+
 Data = Annotated[
     Path | None,
     typer.Option(
@@ -62,7 +65,7 @@ def experiment(
         data=data, quick=quick, sentences=sentences, seconds=seconds, seed=seed
     )
     report = experiments.run_experiment(name, options)
-    report.show(Console(highlight=False, soft_wrap=True))
+    report.show(Console(highlight=False, soft_wrap=True, width=WIDTH))
     written = report.write(out)
     print(f"written: {', '.join(map(str, written))}", file=sys.stderr)
     if report.figures and not any(path.suffix == ".png" for path in written):
