@@ -18,7 +18,9 @@ from .report import Report
 EXPERIMENTS = {
     "chang-yih-2013": ("chang_yih_2013", "Dual coordinate descent for structural SVMs"),
     "balamurugan-2011": ("balamurugan_2011", "The sequential dual method"),
+    "martins-2010": ("martins_2010", "Dual coordinate ascent from CRF to SVM"),
     "mancev-2015": ("mancev_2015", "The ramp loss and wrong labels"),
+    "lee-2015": ("lee_2015", "Training on several machines"),
 }
 
 

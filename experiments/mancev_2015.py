@@ -75,7 +75,7 @@ def run(options: Options, report: Report) -> None:
         task = load_task(name, options, most, relabel=relabel)
         report.note(f"{task.sizes()}; {original} there")
         report.progress(task.sizes())
-        train = trainer(task, report.add, every=2, **common)
+        train = trainer(task, report.add, every=3, **common)
         runs: dict[tuple[str, str], Run] = {}
         for method in METHODS:
             for loss in LOSSES:

@@ -120,8 +120,12 @@ class Report:
             self.figures.append(Figure(name, title, drawn, min(columns, len(drawn))))
 
     def relation(self, claim: str, holds: bool, measured: str, why: str = "") -> None:
-        """A claim of the paper, whether it holds here, by how much, and if not, why."""
-        self.relations.append(Relation(claim, bool(holds), measured, why))
+        """A claim of the paper, whether it holds here, by how much, and if not, why.
+
+        Small versions do not say why: there, the data are too few.
+        """
+        reason = "" if self.options.quick else why
+        self.relations.append(Relation(claim, bool(holds), measured, reason))
 
     def compare(
         self, claim: str, ours: float, other: float, published: float | None = None, why: str = ""

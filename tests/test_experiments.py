@@ -54,7 +54,7 @@ def test_every_experiment_runs_in_small(name, tmp_path):
 
 def test_without_data_an_experiment_says_what_to_do():
     with pytest.raises(InputError, match=r"--data .*dualstruct datasets.* or .*--quick"):
-        command("experiment", "mancev-2015", "--out", "nowhere")
+        command("experiment", "lee-2015", "--out", "nowhere")
 
 
 def test_a_missing_corpus_is_one_sentence_that_names_the_command(tmp_path):
@@ -65,7 +65,7 @@ def test_a_missing_corpus_is_one_sentence_that_names_the_command(tmp_path):
 def test_an_unknown_experiment_lists_those_that_there_are():
     with pytest.raises(InputError, match="there is chang-yih-2013, "):
         command("experiment", "chang-2013", "--quick")
-    assert "mancev-2015" in command("experiment").stdout
+    assert "lee-2015" in command("experiment").stdout
 
 
 def test_the_clock_stands_still_while_weights_are_judged():
@@ -103,7 +103,7 @@ def test_times_and_scores_are_read_off_curves():
 
 
 def test_relations_are_computed_from_the_figures():
-    report = Report("name", "title", TINY)
+    report = Report("name", "title", Options())
     report.compare("a above b", 0.91, 0.905, 0.3)
     report.compare("b above a", 0.90, 0.905, why="because")
     report.quicker("ten times", 1.0, 12.0, factor=10)
