@@ -230,6 +230,7 @@ class Report:
             "machine": _machine(),
             "notes": self.notes,
             "tables": [asdict(table) for table in self.tables],
+            "figures": [asdict(figure) for figure in self.figures],
             "relations": [asdict(relation) for relation in self.relations],
             "runs": [run.summary() for run in self.runs],
         }
@@ -309,15 +310,16 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _floor(lines: Sequence[Line]) -> float | None:
-    """Where an axis begins: first passes far below the rest would hide what is of interest."""
+def _zoom(axes: Any, lines: Sequence[Line]) -> None:
+    """First passes far below the rest would hide the others: the axis begins above them."""
     values = sorted(y for line in lines for y in line.y)
     if len(values) < 4:
-        return None
+        return
     top, usual = values[-1], values[int(0.4 * len(values))]
     seen = min(max(line.y) for line in lines if len(line.y))  # something of every line
     floor = min(top - 2 * (top - usual), seen - 0.1 * (top - seen))
-    return floor if floor > values[0] else None
+    if floor > values[0]:
+        axes.set_ylim(floor, top + 0.05 * (top - floor))
 
 
 def draw(figure: Figure, path: Path) -> bool:
@@ -325,6 +327,7 @@ def draw(figure: Figure, path: Path) -> bool:
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Canvas
+        from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
     except ImportError:
         return False
     rows = -(-len(figure.panels) // figure.columns)
@@ -362,12 +365,16 @@ def draw(figure: Figure, path: Path) -> bool:
         axes.tick_params(labelsize=7)
         if panel.log_x:
             axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-            axes.xaxis.set_minor_formatter("")
+            axes.xaxis.set_minor_locator(NullLocator())
         if panel.log_y:
             axes.set_yscale("log")
+            axes.yaxis.set_minor_locator(NullLocator())
         elif not panel.bars:
-            axes.set_ylim(bottom=_floor(panel.lines))
+            _zoom(axes, panel.lines)
+        if panel.x == "passes":
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(True, color="#dddddd", linewidth=0.5)
         axes.set_axisbelow(True)
     canvas.legend(
