@@ -257,6 +257,21 @@ def test_ccp_rounds_lower_the_ramp_and_give_up_on_noise(loss):
     assert len(given_up & set(noisy.tolist())) >= 0.6 * len(given_up) > 0
 
 
+def test_the_average_of_the_ramp_counts_every_w_once():
+    """A new round moves w as a whole, which is no step: the average stays what it was."""
+    data = make_chains(sentences=60, tokens=6, labels=3, features=20, noise=0.7, seed=1)
+    solver = RampSDM(passes_per_round=3)
+    iterate = solver.start(Problem(data.structure(), "ramp", 0.5), 0)
+    iterate.start_averaging()
+    for _ in range(3):
+        solver.run_pass(iterate)
+    before, w = np.array(iterate.answer().array), np.array(iterate.w.array)
+    iterate.start_round(Ramp())
+    assert len(iterate.given_up)
+    assert np.abs(iterate.w.array - w).max() > 0.01
+    np.testing.assert_allclose(iterate.answer().array, before, atol=1e-4)
+
+
 def test_n_slack_and_one_slack_count_what_they_hold():
     data = make_chains(sentences=40, tokens=6, labels=3, features=30, noise=0.5, seed=1)
     problem = Problem(data.structure(), "hinge", 0.5)

@@ -1,4 +1,5 @@
-"""The command ``dualstruct``: train, predict, evaluate, explain, draw, inspect, convert, demo.
+"""The command ``dualstruct``: train, predict, evaluate, explain, draw, inspect, convert, demo, and
+the papers' experiments with their corpora (``cli_experiments``).
 
 Results go to standard output, everything else to standard error. Heavy imports happen inside
 the commands, so that ``--help`` answers at once.
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dualstruct import cli_experiments
 from dualstruct.cli_explain import explain
 from dualstruct.errors import DualstructError, InputError
 
@@ -598,6 +600,10 @@ def demo() -> None:
     from dualstruct.demo import run_demo
 
     run_demo()
+
+
+app.command()(cli_experiments.experiment)
+app.command()(cli_experiments.datasets)
 
 
 def _plain(text: str) -> Any:

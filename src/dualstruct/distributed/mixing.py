@@ -46,15 +46,10 @@ class MixingIterate(Iterate):
 
     def mix(self, share: float) -> None:
         """w ← Σ_k share_k w_k."""
-        core = self.problem.structure.core
         own = np.array(self.w.array)
         mixed = self.communicator.allreduce(scaled(share, own))
-        self.w.assign(core, mixed)
-        if self.average is not None:
-            # A change of w at this point in time, as any step is one (core/weights.hpp).
-            late, scales, steps = self.average.save()
-            late += scaled(scales, mixed - own)
-            self.average.load(core, late, scales, steps)
+        self.w.assign(self.problem.structure.core, mixed)
+        self.tell_average(own)
 
     def answer(self) -> _core.Weights:
         if self.average is None or self._averaged is None:

@@ -43,6 +43,13 @@ class Iterate:
         self.average = _core.Average(self.problem.structure.core, linear)
         self._averaged = self.problem.structure.new_weights()
 
+    def tell_average(self, before: NDArray[np.float32]) -> None:
+        """w was ``before`` and has been changed as a whole: for the average, a change as any."""
+        if self.average is not None:
+            late, scales, steps = self.average.save()
+            late += np.float32(scales) * (self.w.array - before)
+            self.average.load(self.problem.structure.core, late, scales, steps)
+
     def answer(self) -> _core.Weights:
         """The weights to predict with: w, or its average."""
         if self.average is None or self._averaged is None:
