@@ -429,11 +429,13 @@ class _Run:
     def _fingerprint(self) -> dict[str, Any]:
         """What must be the same for a checkpoint to be gone on from."""
         communicator = self.problem.communicator
+        weights = self.problem.structure.example_weights
         return {
             "data": self.problem.structure.digest(),
             "center": None
             if self.problem.center is None
             else digest_of([self.problem.center.array]),
+            "weights": None if weights is None else digest_of([weights]),
             "seed": self.iterate.seed,
             "loss": self.problem.loss.name,
             "C": self.problem.C,
@@ -465,7 +467,7 @@ class _Run:
         ours = self._fingerprint()
         for name, value in facts["fingerprint"].items():
             if ours.get(name) != value:
-                if name in ("data", "center"):
+                if name in ("data", "center", "weights"):
                     raise InputError(f"{path} was written by a run on other data")
                 raise InputError(
                     f"{path} was written by another run: its {name} is {value}, "
