@@ -23,6 +23,13 @@
 
 namespace dualstruct {
 
+// A cut by its output, which stays the same when the truth changes.
+struct HeldOutput {
+    std::int64_t i;
+    double alpha;
+    std::vector<std::int32_t> output;
+};
+
 // (α, w) with w = center + Σ_iy α_iy δ_i(y); no center stands for 0.
 class DualState {
 public:
@@ -39,6 +46,31 @@ public:
     void rebuild(int threads) {
         write(w, threads);
         add_up();
+    }
+
+    // Takes all cuts of some examples out, as outputs with their α: the truth may change then, and put
+    // gives the outputs back as differences from the new one. w and the sums follow with rebuild.
+    std::vector<HeldOutput> take(std::span<const std::int64_t> examples) {
+        std::vector<HeldOutput> held;
+        for (std::int64_t i : examples) {
+            cuts.for_each(i, [&](Cut& cut) {
+                held.push_back({i, cut.alpha, {}});
+                structure.output_of(i, cut.words(), held.back().output);
+                cut.alpha = 0;
+            });
+            cuts.remove_zeros(i);
+        }
+        return held;
+    }
+    void put(std::span<const HeldOutput> held) {
+        const auto scratch = structure.make_scratch();
+        Difference found;
+        for (const HeldOutput& each : held) {
+            structure.difference(each.i, each.output, found);
+            if (found.is_truth) continue;  // its α is the truth's share now
+            const double norm2 = structure.inner(each.i, found.words, found.words, *scratch);
+            cuts.add(each.i, found, norm2).alpha = each.alpha;
+        }
     }
 
     // Every α to before + step·(α − before), where `before` is what cuts.save gave. w is the caller's
@@ -132,9 +164,11 @@ struct PassScratch {
 class Example {
 public:
     Example(DualState& state, std::int64_t i, PassScratch& scratch)
-        : sum_alpha(state.sum_alpha[static_cast<std::size_t>(i)]), scratch(scratch), state_(state), i_(i) {}
+        : sum_alpha(state.sum_alpha[static_cast<std::size_t>(i)]), weight(state.structure.weight(i)), scratch(scratch),
+          state_(state), i_(i) {}
 
     double& sum_alpha;
+    const double weight;       // what C is multiplied by here
     PassScratch& scratch;
     bool decoded = false;      // whether this update follows inference
     Cut* found = nullptr;      // the cut that inference found; null: the truth, or not admitted
@@ -206,7 +240,7 @@ struct PassReport {
     std::int64_t inferences = 0;
     std::int64_t added = 0;
     double largest_violation = 0;  // of what the rule returned: how far from optimal duals were
-    double loss = 0;               // visit: Σ of the rule's loss as each example was met
+    double loss = 0;               // visit: Σ of weight·(the rule's loss) as each example was met
     std::int64_t beaten = 0;       // inferences whose output a cut held by then violates more than
     std::int64_t moves = 0;        // learners without cuts: examples that moved w
 
@@ -264,6 +298,7 @@ void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Differ
     Example example(state, i, scratch);
     example.decoded = true;
     ++report.inferences;
+    if (example.weight == 0) return;  // its duals stay 0
     double violation = 0;
     if (!found.is_truth) {
         violation = found.cost - structure.dot(scratch.w.data(), i, found.words);
@@ -281,7 +316,7 @@ void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Differ
             violation = example.violation(*better);
         }
     }
-    report.loss += rule.loss(violation);
+    report.loss += example.weight * rule.loss(violation);
     if (!state.cuts.empty(i)) {
         report.largest_violation = std::max(report.largest_violation, rule.update(example));
     }
@@ -344,7 +379,7 @@ inline std::vector<double> log_losses(const Structure& structure, const Weights&
     });
 }
 
-// The tangent at w of the concave part of the ramp: center = −C Σ_{i∈A} δ_i(y), where A are the
+// The tangent at w of the concave part of the ramp: center = −C Σ_{i∈A} weight_i δ_i(y), where A are the
 // examples with max_y (cost_weight·Δ_i(y) − w·δ_i(y)) > 0 and y where it is reached. Returns A.
 inline std::vector<std::int64_t> linearise_concave(const Structure& structure, const Weights& w, double cost_weight,
                                                    double C, Weights& center) {
@@ -358,7 +393,7 @@ inline std::vector<std::int64_t> linearise_concave(const Structure& structure, c
         structure.difference(i, scratch->output, found);
         if (found.is_truth) continue;
         if (cost_weight * found.cost - structure.dot(w.data(), i, found.words) > 0) {
-            structure.axpy(center.data(), i, found.words, static_cast<float>(-C));
+            structure.axpy(center.data(), i, found.words, static_cast<float>(-C * structure.weight(i)));
             active.push_back(i);
         }
     }

@@ -29,6 +29,8 @@
 #include "simd/dispatch.hpp"
 #include "weights.hpp"
 
+NB_MAKE_OPAQUE(std::vector<dualstruct::HeldOutput>)
+
 namespace dualstruct {
 
 using namespace nb::literals;
@@ -283,6 +285,7 @@ void bind_learning(nb::module_& m) {
         .def_ro("beaten", &PassReport::beaten)
         .def_ro("moves", &PassReport::moves);
 
+    nb::class_<std::vector<HeldOutput>>(m, "HeldOutputs");
     nb::class_<DualState> state(m, "DualState");
     state.def("__init__", [](DualState* self, const Structure& structure, Weights& w, const Weights* center) {
             if (center) checked(*center, structure);
@@ -321,6 +324,15 @@ void bind_learning(nb::module_& m) {
             s.cuts.load(view(words), view(words_of_example), s.structure);
             std::copy_n(sums.data(), sums.size(), s.sum_alpha.begin());
         }, "words"_a, "words_of_example"_a, "sum_alpha"_a)
+        .def("take", [](DualState& s, Input<std::int64_t> examples) {
+            for (std::int64_t i : view(examples)) {
+                if (i < 0 || i >= s.cuts.examples()) throw nb::index_error("no such example");
+            }
+            nb::gil_scoped_release no_gil;
+            return new std::vector<HeldOutput>(s.take(view(examples)));
+        }, "examples"_a, nb::rv_policy::take_ownership)
+        .def("put", [](DualState& s, const std::vector<HeldOutput>& held) { s.put(held); }, "held"_a,
+             nb::call_guard<nb::gil_scoped_release>())
         .def("go_along", [](DualState& s, Input<Word> words, Input<std::int64_t> words_of_example, double step) {
             nb::gil_scoped_release no_gil;
             s.go_along(view(words), view(words_of_example), step);

@@ -62,7 +62,7 @@ struct SMORule {
     }
 
     double update(Example& example) const {
-        CutBlock block(example, C);
+        CutBlock block(example, C * example.weight);
         // Exchanges below the rounding of w would move α without moving w.
         const double exact = std::max(tolerance, block.rounding());
         const double tau = example.decoded ? std::max(decoded_tolerance, exact) : exact;
@@ -120,7 +120,7 @@ struct SMORule {
     };
 
     double smallest_active(Example& example) const {
-        CutBlock block(example, C);
+        CutBlock block(example, C * example.weight);
         double least = block.alpha(-1) > 0 ? 0 : std::numeric_limits<double>::infinity();
         for (int k = 0; k < block.size(); ++k) {
             if (block.alpha(k) > 0) least = std::min(least, block.violation(k));

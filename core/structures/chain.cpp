@@ -80,6 +80,7 @@ ChainInput Chain::input(const float* w, std::int64_t i, float cost_weight) const
         .transposed = masked + std::int64_t{data_.labels + 2} * stride_,
         .cost = cost_.get(),
         .truth = data_.truth.empty() ? nullptr : data_.truth.data() + first,
+        .token_weights = data_.token_weights.empty() ? nullptr : data_.token_weights.data() + first,
         .cost_weight = cost_weight,
         .allowed_offsets = data_.allowed_offsets.empty() ? nullptr : data_.allowed_offsets.data() + first,
         .allowed = data_.allowed.data(),
@@ -112,7 +113,8 @@ void Chain::difference(std::int64_t i, std::span<const std::int32_t> output, Dif
     for (std::size_t t = 0; t < output.size(); ++t) {
         if (output[t] != truth[t]) {
             d.words.push_back(static_cast<Word>(t << label_bits) | static_cast<Word>(output[t]));
-            cost += cost_[static_cast<std::size_t>(truth[t]) * stride_ + output[t]];
+            cost += token_weight(data_.sentences[i] + static_cast<std::int64_t>(t)) *
+                    cost_[static_cast<std::size_t>(truth[t]) * stride_ + output[t]];
         }
     }
     d.cost = static_cast<float>(cost);
@@ -130,6 +132,13 @@ bool Chain::is_valid(std::int64_t i, std::span<const Word> words) const {
         previous = t;
     }
     return true;
+}
+
+void Chain::output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const {
+    const auto truth = data_.truth.subspan(static_cast<std::size_t>(data_.sentences[i]),
+                                           static_cast<std::size_t>(tokens(i)));
+    output.assign(truth.begin(), truth.end());
+    for (Word word : words) output[static_cast<std::size_t>(token_of(word))] = label_of(word);
 }
 
 // Everything in δ = φ(truth) − φ(cut): emit(token, true label, cut's label) for each token that
@@ -347,7 +356,8 @@ std::vector<ScoredOutput> Chain::k_best(const float* w, std::int64_t i, float co
             emitted += data_.values.empty() ? double{weight} : double{weight} * data_.values[f];
         }
         if (cost_weight != 0) {
-            emitted += double{cost_weight} * cost_[static_cast<std::size_t>(in.truth[top.token]) * stride_ + top.label];
+            emitted += double{cost_weight} * token_weight(token) *
+                       cost_[static_cast<std::size_t>(in.truth[top.token]) * stride_ + top.label];
         }
         opened.push_back(top);
         extend(top.token - 1, in.transposed + std::int64_t{top.label} * stride_, top.suffix + emitted,

@@ -276,7 +276,7 @@ def _saved(
 def _check_same_run(path: Path, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
     for name, value in theirs.items():
         if ours.get(name) != value:
-            if name in ("data", "center"):
+            if name in ("data", "center", "weights"):
                 raise InputError(f"{path} was written by a run on other data")
             raise InputError(
                 f"{path} was written by another run: its {name} is {value}, here {ours.get(name)}"
@@ -456,8 +456,10 @@ class _Run:
     def _fingerprint(self) -> dict[str, Any]:
         """The same, and what is this machine's own."""
         communicator = self.problem.communicator
+        weights = self.problem.structure.example_weights
         return {
             "data": self.problem.structure.digest(),
+            "weights": None if weights is None else digest_of([weights]),
             "seed": self.iterate.seed,
             "worker": None if communicator is None else [communicator.rank, communicator.size],
             **self._settings(),
