@@ -91,8 +91,6 @@ public:
     // Of what axpy does, the share of one of `parts` threads, each of which has weights to itself.
     virtual void axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part,
                             int parts) const;
-    // Whether threads may call dot and axpy on the same w at the same time (core/shared.hpp).
-    virtual bool shares_weights() const { return false; }
     // sum += coefficient·δ.
     virtual void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const = 0;
     virtual double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const;

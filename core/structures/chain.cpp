@@ -6,7 +6,6 @@
 #include <queue>
 
 #include "random.hpp"
-#include "shared.hpp"
 #include "simd/dispatch.hpp"
 #include "structures/chain_scratch.hpp"
 
@@ -178,14 +177,14 @@ double Chain::dot(const float* w, std::int64_t i, std::span<const Word> words) c
             for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
                 const float* row = w + std::int64_t{data_.features[f]} * stride_;
                 const float value = data_.values.empty() ? 1 : data_.values[f];
-                for_truth += value * shared_load(row[truth]);
-                for_label += value * shared_load(row[label]);
+                for_truth += value * row[truth];
+                for_label += value * row[label];
             }
             total += double{for_truth} - for_label;
         },
         [&](int from, int to, int sign) {
             const std::int64_t row = to == end ? end + 1 : from, column = to == end ? from : to;
-            total += sign * shared_load(transition[row * stride_ + column]);
+            total += sign * transition[row * stride_ + column];
         });
     return total;
 }
@@ -193,10 +192,10 @@ double Chain::dot(const float* w, std::int64_t i, std::span<const Word> words) c
 void Chain::move_transition(float* w, int from, int to, float step) const {
     const int K = data_.labels;
     const std::int64_t at = to == K ? std::int64_t{K + 1} * stride_ + from : std::int64_t{from} * stride_ + to;
-    shared_add(w[transition_row(0) * stride_ + at], step);
+    w[transition_row(0) * stride_ + at] += step;
     float* masked = w + dimension();
-    shared_add(masked[at], step);
-    if (from < K && to < K) shared_add(masked[(std::int64_t{K + 2} + to) * stride_ + from], step);
+    masked[at] += step;
+    if (from < K && to < K) masked[(std::int64_t{K + 2} + to) * stride_ + from] += step;
 }
 
 void Chain::axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const {
@@ -206,8 +205,8 @@ void Chain::axpy(float* w, std::int64_t i, std::span<const Word> words, float st
             for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
                 float* row = w + std::int64_t{data_.features[f]} * stride_;
                 const float change = data_.values.empty() ? step : step * data_.values[f];
-                shared_add(row[truth], change);
-                shared_add(row[label], -change);
+                row[truth] += change;
+                row[label] -= change;
             }
         },
         [&](int from, int to, int sign) { move_transition(w, from, to, sign * step); });

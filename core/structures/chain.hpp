@@ -74,7 +74,6 @@ public:
     void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
     void axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part,
                     int parts) const override;
-    bool shares_weights() const override { return true; }
     void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;

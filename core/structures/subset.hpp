@@ -45,7 +45,6 @@ public:
                     int parts) const override {
         whole_.axpy_share(w, at(i), words, step, part, parts);
     }
-    bool shares_weights() const override { return whole_.shares_weights(); }
     void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override {
         whole_.accumulate(at(i), words, coefficient, sum);
     }
