@@ -72,7 +72,9 @@ public:
     // The first copy's weights begin … end − 1 to all others.
     void spread(std::int64_t begin, std::int64_t end) const {
         const float* from = copies_[0]->data();
-        for (std::size_t k = 1; k < copies_.size(); ++k) std::copy(from + begin, from + end, copies_[k]->data() + begin);
+        for (std::size_t k = 1; k < copies_.size(); ++k) {
+            std::copy(from + begin, from + end, copies_[k]->data() + begin);
+        }
         std::copy(from + begin, from + end, base_.data() + begin);
     }
 
@@ -119,7 +121,8 @@ private:
 
 // One thread's share of a pass: its examples, in random order, as often as there are rounds.
 struct Part {
-    Part(const Structure& structure, int number, int parts, Weights& w, Average* average, std::uint64_t seed, int rounds)
+    Part(const Structure& structure, int number, int parts, Weights& w, Average* average, std::uint64_t seed,
+         int rounds)
         : scratch(structure, w, average, seed + static_cast<std::uint64_t>(number)) {
         const std::int64_t n = structure.size(), begin = n * number / parts, end = n * (number + 1) / parts;
         for (int round = 0; round < rounds; ++round) {
