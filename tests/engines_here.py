@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
@@ -16,6 +17,13 @@ needs_ray = pytest.mark.skipif(
     "musl" in (sysconfig.get_config_var("HOST_GNU_TYPE") or ""),
     reason="there is no Ray for this platform",
 )
+
+
+JOBS = Path(__file__).with_name("engine_jobs.py")
+
+
+def job(name: str, folder: Path) -> list[str]:
+    return [sys.executable, str(JOBS), name, str(folder)]
 
 
 def run(*command: str, timeout: float) -> subprocess.CompletedProcess[str]:
