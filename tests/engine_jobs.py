@@ -294,4 +294,7 @@ if __name__ == "__main__":
             "mpi-fail": fail,
             "mpi-differ": differ,
         }[name]
-        print(json.dumps(run_mpi(work, timeout=2 if name == "mpi-hangs" else 60)))
+        rank, found = run_mpi(
+            lambda ranks: (ranks.rank, work(ranks)), timeout=2 if name == "mpi-hangs" else 60
+        )
+        (folder / f"found-{rank}.json").write_text(json.dumps(found))

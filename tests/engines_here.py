@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -47,3 +48,8 @@ def mpiexec() -> str:
     for file in of_package:
         return str(Path(str(file.locate())).resolve())
     return shutil.which("mpiexec") or "mpiexec"
+
+
+def found_by_ranks(folder: Path) -> list:
+    """What the ranks of an MPI job wrote down, in their order."""
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("found-*.json"))]
