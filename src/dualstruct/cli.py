@@ -156,6 +156,14 @@ def train(
             rich_help_panel=TAGGERS,
         ),
     ] = None,
+    unknown_label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MARK",
+            help="This label, ? for instance, stands for labels that nobody knows.",
+            rich_help_panel=TAGGERS,
+        ),
+    ] = None,
     label_column: LabelColumn = -1,
     columns: Columns = None,
     averaged: Annotated[
@@ -283,6 +291,7 @@ def train(
         "--scheme": scheme is not None,
         "--class-weight": class_weight is not None,
         "--cost": cost is not None,
+        "--unknown-label": unknown_label is not None,
         "--label-column": label_column != -1,
         "--columns": columns is not None,
     }
@@ -332,6 +341,7 @@ def train(
         min_count=min_count,
         cost=None if cost is None else read_costs(cost),
         class_weight=parse_class_weights(class_weight),
+        unknown_label=unknown_label,
     )
     if engine is not None or len(train) > 1:
         from dualstruct import cli_workers

@@ -24,7 +24,7 @@ from dualstruct.fit import Callback, FitResult, Stopping, fit
 from dualstruct.losses import Loss, find_loss
 from dualstruct.problem import Problem
 from dualstruct.progress import ProgressLine
-from dualstruct.solvers import Averaged, Solver, find_solver
+from dualstruct.solvers import Averaged, Completing, Solver, find_solver
 from dualstruct.structures import Structure
 
 if TYPE_CHECKING:
@@ -176,8 +176,12 @@ class Estimator(Parameters, Generic[ModelT]):
         solver, _ = self._settings()
         stopping = self._stopping(judge is not None)
         loss = find_loss(self.loss, self.beta, self.gamma)
-        if solver.name == "eg" and self.solver == "auto" and not structure.has_parts:
+        # eg starts close to the truth, and is slow where costs do not say what that is.
+        slow = structure.completes or not structure.has_parts
+        if solver.name == "eg" and self.solver == "auto" and slow:
             solver = self._find_solver("lbfgs")
+        if structure.completes and loss.name != "ramp":  # the ramp's own rounds complete, too
+            solver = Completing(solver)
         ranks, checkpoint = None, self.checkpoint
         if isinstance(solver, Strategy):
             ranks = self._ranks

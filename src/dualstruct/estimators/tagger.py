@@ -36,6 +36,7 @@ from dualstruct.estimators.costs import (
 )
 from dualstruct.estimators.labels import Labels, UnseenLabel, UnseenLabelWarning
 from dualstruct.estimators.params import as_list
+from dualstruct.estimators.partial import first_weights, has_unknown, known_labels
 from dualstruct.estimators.weights import WeightTable
 from dualstruct.explaining import Explanation
 from dualstruct.explaining.chains import END, START, explain_chain
@@ -109,6 +110,10 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
     class_weight : dict or "balanced", optional
         Multiplies the cost of mistaking each label. ``"balanced"`` makes all labels weigh the same
         together, however rare they are.
+    unknown_label : str, False or None
+        The mark of labels that nobody knows, ``"?"`` for instance: such tokens are filled in by
+        the best completion under the model as it learns, and left out where scores are computed.
+        None takes every label for a label, and warns of ``?``; False does not even warn.
     hash_bits : int, optional
         Hash features into 2**hash_bits weights instead of keeping a dictionary.
     min_count : int
@@ -176,6 +181,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         scheme: Scheme | None = None,
         cost: Costs | None = None,
         class_weight: dict[str, float] | str | None = None,
+        unknown_label: str | bool | None = None,
         hash_bits: int | None = None,
         min_count: int = 1,
         unseen_labels: str = "warn",
@@ -203,6 +209,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         self.scheme = scheme
         self.cost = cost
         self.class_weight = class_weight
+        self.unknown_label = unknown_label
         self.hash_bits = hash_bits
         self.min_count = min_count
         self.unseen_labels = unseen_labels
@@ -249,10 +256,13 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         self._settings()  # bad parameters fail before features are extracted
         if self._divides:
             refuse_divided(sample_weight=sample_weight, token_weight=token_weight)
+            self._refuse_divided_unknown()
             self._train_together("fit", *_sources(X, y, dev), callbacks)
             return self
         X, y, dev = _read(X, y, dev)
         ranks = self._ranks
+        if self.scheme is not None and has_unknown(y, self.unknown_label):
+            raise InputError("scheme cannot be combined with unknown labels: spans would have gaps")
         outer = None if self.scheme is None else self._outer_scheme(y)
         if self.scheme is not None and outer is None:
             raise InputError(
@@ -260,7 +270,8 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
             )
         inner = None if outer is None else self.scheme
         inner_y = y if inner is None else convert_scheme(y, inner, outer)
-        codec = Codec(Labels(union(ranks, Labels.learn(inner_y).names)), inner, outer)
+        found = known_labels(inner_y, self.unknown_label)
+        codec = Codec(Labels(union(ranks, found.names)), inner, outer)
         started = time.perf_counter()
         self.features_ = self._choose_features(X, codec.labels)
         extractor = make_extractor(
@@ -311,12 +322,13 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         self._settings()
         if self._divides:
             refuse_divided(sample_weight=sample_weight, token_weight=token_weight)
+            self._refuse_divided_unknown()
             self._train_together("partial_fit", *_sources(X, y, dev), callbacks)
             return self
         X, y, dev = _read(X, y, dev)
         old = self._model
         inner_y = old.codec.to_inner(y)
-        found = Labels(union(self._ranks, Labels.learn(inner_y).names))
+        found = Labels(union(self._ranks, known_labels(inner_y, self.unknown_label).names))
         codec = replace(old.codec, labels=old.labels.extend(found))
         started = time.perf_counter()
         extractor = from_state(*old.extractor.state())  # a failure must not spoil the model
@@ -363,19 +375,33 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
             loss, cost=self.cost, class_weight=self.class_weight, token_weight=token_weight
         )
         labels = codec.labels
-        truth = labels.encode(inner_y, rows.sentences)
+        truth = self._known(labels, inner_y, rows.sentences)
+        unknown = truth < 0
+
+        def chain_with(transitions: NDArray[np.bool_] | None) -> Chain:
+            return Chain(
+                rows,
+                len(labels),
+                np.maximum(truth, 0),
+                cost=label_costs(labels, self.cost, self.class_weight, counts),
+                token_weights=flat_token_weights(token_weight, rows.sentences),
+                unknown=unknown,
+                transitions=transitions,
+            )
+
         transitions = self._allowed(codec, truth, rows.sentences)
-        counts = self._ranks.allreduce(np.bincount(truth, minlength=len(labels)))
-        chain = Chain(
-            rows,
-            len(labels),
-            truth,
-            cost=label_costs(labels, self.cost, self.class_weight, counts),
-            token_weights=flat_token_weights(token_weight, rows.sentences),
-            transitions=transitions,
-        )
+        counts = self._ranks.allreduce(np.bincount(truth[~unknown], minlength=len(labels)))
+        chain = chain_with(transitions)
+        if chain.completes and self.constraints == "auto":
+            try:
+                chain.best_completion(chain.new_weights())
+            except InputError:  # the known labels leave no way through
+                chain = chain_with(transitions := None)
         chain.weigh(sample_weight)
         center = None if start is None else chain.pack(*start)
+        if chain.completes:
+            w = center or first_weights(chain, truth, self.seed)
+            chain.set_truth(chain.best_completion(w, self.threads))
         judge = None
         if dev is not None:
             dev = as_list(dev[0]), as_list(dev[1])
@@ -410,6 +436,19 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         picked = np.repeat(np.isin(np.arange(len(lengths)), chosen), lengths)
         temperature = chain_temperature(chain, model.w, truth[picked], self.threads)
         return replace(model, temperature=temperature)
+
+    def _refuse_divided_unknown(self) -> None:
+        if isinstance(self.unknown_label, str):
+            refuse_divided(unknown_label=self.unknown_label)
+
+    def _known(
+        self, labels: Labels, y: Sequence[Sequence[str]], sentences: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        """The numbers of the labels, −1 where they are unknown."""
+        if not has_unknown(y, self.unknown_label):
+            return labels.encode(y, sentences)
+        numbers, names = labels.encode_any(y, sentences)
+        return np.where(numbers == names.index(str(self.unknown_label)), np.int32(-1), numbers)
 
     def _allowed(
         self, codec: Codec, truth: NDArray[np.int32], sentences: NDArray[np.int64]
@@ -454,6 +493,11 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
     ) -> tuple[NDArray[np.int32], list[str]]:
         labels = codec.labels
         truth, names = labels.encode_any(codec.to_inner(y), chain.sentences)
+        if has_unknown(y, self.unknown_label):
+            mark = names.index(str(self.unknown_label))
+            truth[truth == mark] = -1
+            truth[truth > mark] -= 1
+            names.pop(mark)
         if self.unseen_labels == "count":
             return truth, names
         found = None

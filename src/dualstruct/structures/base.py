@@ -60,6 +60,11 @@ class Structure(ABC):
             w.assign(self.core, np.ascontiguousarray(values, dtype=np.float32))
         return w
 
+    @property
+    def completes(self) -> bool:
+        """Whether parts of the true outputs are unknown and have to be guessed."""
+        return False
+
     def weigh(self, weights: ArrayLike | None) -> None:
         """Multiply C by a weight of each example: 2 is as if the example were there twice.
 

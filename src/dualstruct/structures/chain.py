@@ -7,7 +7,7 @@ The core does the arithmetic (core/structures/chain.cpp); this is its face.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -54,6 +54,9 @@ class Chain(Structure):
         gives the cost of (true, predicted) directly; its diagonal must be 0.
     token_weights : float array [tokens], optional
         What the cost of a mistake at each token is multiplied by; 1 by default.
+    unknown : bool array [tokens], optional
+        Tokens whose true label nobody knows. Mistakes there cost nothing, and ``truth`` holds a
+        guess that :meth:`set_truth` replaces by a better one (:meth:`best_completion`).
     transitions : bool array [labels + 1, labels + 1], optional
         Which label may follow which; row ``labels`` is the start, column ``labels`` the end.
     allowed : optional
@@ -85,6 +88,7 @@ class Chain(Structure):
         *,
         cost: ArrayLike | None = None,
         token_weights: ArrayLike | None = None,
+        unknown: NDArray[np.bool_] | None = None,
         transitions: NDArray[np.bool_] | None = None,
         allowed: AllowedLabels | None = None,
     ) -> None:
@@ -106,6 +110,10 @@ class Chain(Structure):
         self.truth = truth
         self.cost_matrix = cost_matrix(cost, labels)
         self.token_weights = self._checked_weights(token_weights, tokens)
+        self.unknown = None if unknown is None or not unknown.any() else unknown
+        if self.unknown is not None:
+            known = np.float32(1) if self.token_weights is None else self.token_weights
+            self.token_weights = np.where(self.unknown, np.float32(0), known)
         if transitions is not None:
             transitions = np.ascontiguousarray(transitions, dtype=np.uint8)
             if transitions.shape != (labels + 1, labels + 1):
@@ -142,7 +150,64 @@ class Chain(Structure):
             allowed_labels,
         )
         if truth is not None:
-            self._check_truth(truth, allowed_offsets, allowed_labels)
+            given = truth if self.unknown is None else np.where(self.unknown, np.int32(-1), truth)
+            self._check_truth(given, allowed_offsets, allowed_labels)
+        if self.unknown is not None:
+            if truth is None or allowed is not None:
+                raise InputError("unknown labels need true ones beside them, and no allowed ones")
+            self._make_completer(truth, offsets)
+
+    def _make_completer(self, truth: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
+        """The same sentences with the known labels as constraints."""
+        assert self.unknown is not None
+        before = np.concatenate([[0], np.cumsum(self.unknown)])[self.sentences]
+        #: The sentences with unknown labels.
+        self.incomplete: NDArray[np.int64] = np.flatnonzero(np.diff(before)).astype(np.int64)
+        known = ~self.unknown
+        whole = _core.Chain(
+            self.sentences,
+            offsets,
+            np.ascontiguousarray(self.rows.ids, dtype=np.int32),
+            self._arrays[3],
+            None,
+            self.rows.dimension,
+            self.labels,
+            self.cost_matrix,
+            None,
+            self.transitions,
+            np.concatenate([[0], np.cumsum(known)]).astype(np.int64),
+            truth[known],
+        )
+        self._completer = _core.Subset(whole, self.incomplete)
+        lengths = np.diff(self.sentences)
+        inside = np.zeros(len(lengths), dtype=np.bool_)
+        inside[self.incomplete] = True
+        self._of_incomplete = np.repeat(inside, lengths)  # [tokens]
+
+    @property
+    def completes(self) -> bool:
+        return self.unknown is not None
+
+    def best_completion(self, w: _core.Weights, threads: int = 1) -> NDArray[np.int32]:
+        """argmax_h w·φ(h) over the labellings h that have the labels known: [tokens]."""
+        assert self.truth is not None
+        completed = np.array(self.truth)
+        with self.explained():
+            completed[self._of_incomplete] = self._completer.decode_all(w, 0.0, threads)
+        return completed
+
+    def set_truth(self, truth: NDArray[np.int32]) -> None:
+        """Other true labels. Duals that know the old ones are no use any more: see
+        :meth:`~dualstruct.solvers.base.Iterate.change_truth`."""
+        self.core.set_truth(np.ascontiguousarray(truth, dtype=np.int32))
+        self.truth = truth
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        return {} if self.unknown is None or self.truth is None else {"truth": self.truth}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        if "truth" in arrays:
+            self.set_truth(np.ascontiguousarray(arrays["truth"], dtype=np.int32))
 
     def name_example(self, i: int, part: int) -> str:
         return f"sentence {i + 1}, token {part + 1}"
@@ -311,7 +376,10 @@ class Chain(Structure):
 def forbidden_tokens(
     labels: NDArray[np.int32], sentences: NDArray[np.int64], transitions: NDArray[Any]
 ) -> NDArray[np.intp]:
-    """Tokens whose label may not follow the one before it, or not end its sentence."""
+    """Tokens whose label may not follow the one before it, or not end its sentence.
+
+    A negative label is unknown: whatever is beside it is allowed.
+    """
     outside = len(transitions) - 1
     lengths = np.diff(sentences)
     firsts = sentences[:-1][lengths > 0]
@@ -319,8 +387,9 @@ def forbidden_tokens(
     before = np.empty_like(labels)
     before[1:] = labels[:-1]
     before[firsts] = outside
-    forbidden = transitions[before, labels] == 0
-    forbidden[lasts] |= transitions[labels[lasts], outside] == 0
+    known = labels >= 0
+    forbidden = (transitions[before, labels] == 0) & known & (before >= 0)
+    forbidden[lasts] |= (transitions[labels[lasts], outside] == 0) & known[lasts]
     return np.flatnonzero(forbidden)
 
 
