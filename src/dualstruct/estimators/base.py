@@ -171,11 +171,7 @@ class Estimator(Parameters, Generic[ModelT]):
         loss = find_loss(self.loss, self.beta, self.gamma)
         if solver.name == "eg" and self.solver == "auto" and not structure.has_parts:
             solver = self._find_solver("lbfgs")
-        ranks, checkpoint = None, self.checkpoint
-        if isinstance(solver, Strategy):
-            ranks = self._ranks
-            if checkpoint is not None:
-                checkpoint = f"{checkpoint}.{ranks.rank}-of-{ranks.size}"
+        ranks = self._ranks if isinstance(solver, Strategy) else None
         problem = Problem(
             structure, loss, self.C, center=center, threads=self.threads, communicator=ranks
         )
@@ -188,7 +184,7 @@ class Estimator(Parameters, Generic[ModelT]):
                 dev=judge,
                 seed=self.seed,
                 callbacks=[*callbacks, line.update],
-                checkpoint=checkpoint,
+                checkpoint=self.checkpoint,
                 resume=self.resume,
                 rescue=rescue,
             )

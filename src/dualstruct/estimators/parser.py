@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.distributed.bqo import BQO
 from dualstruct.distributed.communicator import Alone
-from dualstruct.distributed.data import Held, Source, TreeFiles, check_paths, paths_of
+from dualstruct.distributed.data import Held, Source, TreeFiles, check_paths, paths_of, weighed
 from dualstruct.distributed.merging import agree, gather, total, union
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator
@@ -247,6 +247,8 @@ class DependencyParser(Estimator[TreeModel]):
         y: None = None,
         dev: Trees | None = None,
         callbacks: Iterable[Callback] = (),
+        *,
+        sample_weight: Sequence[float] | None = None,
     ) -> Self:
         """Learn from sentences and their trees.
 
@@ -262,18 +264,23 @@ class DependencyParser(Estimator[TreeModel]):
             weights are kept.
         callbacks : iterable
             Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
+        sample_weight : one number a sentence, optional
+            Multiplies C: a sentence of weight 2 counts as if it were there twice.
         """
         self._settings()
         if self._divides:
-            self._train_together("fit", *_sources(X, dev), callbacks)
+            weights_of = {"sample_weight": sample_weight}
+            self._train_together("fit", *_sources(X, dev, weights_of), callbacks)
             return self
-        treebank = self.usable(_all_of(X))
+        given = _all_of(X)
+        treebank = self.usable(given)
+        weights = self._weights_of(given, treebank, sample_weight, self.single_root is True)
         clusters = None if self.clusters is None else read_clusters(self.clusters)
         found = present_sources(treebank, {"lemma": self.lemma, "morphology": self.morphology})
         anywhere = union(self._ranks, list(found))
         sources = tuple(name for name in SOURCES if name in anywhere)
         labels = Labels(union(self._ranks, Labels.learn(treebank.relations).names))
-        return self._train(treebank, labels, sources, clusters, dev, callbacks, None)
+        return self._train(treebank, labels, sources, clusters, dev, callbacks, None, weights)
 
     def partial_fit(
         self,
@@ -281,6 +288,8 @@ class DependencyParser(Estimator[TreeModel]):
         y: None = None,
         dev: Trees | None = None,
         callbacks: Iterable[Callback] = (),
+        *,
+        sample_weight: Sequence[float] | None = None,
     ) -> Self:
         """Go on learning from new trees; they may bring new words and relations.
 
@@ -288,17 +297,38 @@ class DependencyParser(Estimator[TreeModel]):
         learned stays unless the new data speak against it. Untrained, this is ``fit``.
         """
         if not hasattr(self, "_model"):
-            return self.fit(X, y, dev, callbacks)
+            return self.fit(X, y, dev, callbacks, sample_weight=sample_weight)
         self._settings()
         if self._divides:
-            self._train_together("partial_fit", *_sources(X, dev), callbacks)
+            weights_of = {"sample_weight": sample_weight}
+            self._train_together("partial_fit", *_sources(X, dev, weights_of), callbacks)
             return self
         old = self._model
-        treebank = self.usable(_all_of(X), old.shape.single_root)
+        given = _all_of(X)
+        treebank = self.usable(given, old.shape.single_root)
+        weights = self._weights_of(given, treebank, sample_weight, old.shape.single_root)
         self._check_sources(treebank, old.sources)
         found = Labels(union(self._ranks, Labels.learn(treebank.relations).names))
         labels = old.labels.extend(found)
-        return self._train(treebank, labels, old.sources, old.clusters, dev, callbacks, old)
+        sources, clusters = old.sources, old.clusters
+        return self._train(treebank, labels, sources, clusters, dev, callbacks, old, weights)
+
+    def _weights_of(
+        self,
+        given: Treebank,
+        usable: Treebank,
+        sample_weight: Sequence[float] | None,
+        single_root: bool,
+    ) -> Sequence[float] | None:
+        """The weights of the sentences that are trained on."""
+        if sample_weight is None:
+            return None
+        if len(sample_weight) != len(given):
+            raise InputError(f"{len(sample_weight)} weights for {len(given)} sentences")
+        if len(given) == len(usable):
+            return sample_weight
+        faults = given.faults(single_root)
+        return [weight for i, weight in enumerate(sample_weight) if i not in faults]
 
     def _settings(self) -> tuple[Solver, Stopping]:
         for name in ("projective", "single_root"):
@@ -362,6 +392,7 @@ class DependencyParser(Estimator[TreeModel]):
         dev: Trees | None,
         callbacks: Iterable[Callback],
         old: TreeModel | None,
+        weights: Sequence[float] | None,
     ) -> Self:
         started = time.perf_counter()
         shape = self._shape(treebank) if old is None else old.shape
@@ -395,6 +426,7 @@ class DependencyParser(Estimator[TreeModel]):
                 arcs = second.prune(tree, pruner, keep_truth=True)
             self.pruning_recall_ = self._recall(arcs)
             structure = second.structure(tree, arcs)
+        structure.weigh(weights)
         if old is not None:
             center = structure.new_weights(values)
 
@@ -624,9 +656,9 @@ class DependencyParser(Estimator[TreeModel]):
         return self.evaluate(X).las
 
 
-def _sources(X: Any, dev: Any) -> tuple[Source, Source | None]:
+def _sources(X: Any, dev: Any, weights: dict[str, Any]) -> tuple[Source, Source | None]:
     """Where training and development data are."""
-    return _source(X), None if dev is None else _source(dev)
+    return weighed(_source(X), **weights), None if dev is None else _source(dev)
 
 
 def _source(X: Any) -> Source:

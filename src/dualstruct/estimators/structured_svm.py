@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.distributed.data import Held
+from dualstruct.distributed.data import Held, weighed
 from dualstruct.distributed.merging import gather, total
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator, State
@@ -190,6 +190,8 @@ class StructuredSVM(Estimator[TrainedStructure]):
         Y: Sequence[Any],
         dev: tuple[Sequence[Any], Sequence[Any]] | None = None,
         callbacks: Iterable[Callback] = (),
+        *,
+        sample_weight: Sequence[float] | None = None,
     ) -> Self:
         """Learn from inputs X and their true outputs Y.
 
@@ -204,6 +206,8 @@ class StructuredSVM(Estimator[TrainedStructure]):
             weights are kept.
         callbacks : iterable
             Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
+        sample_weight : one number an example, optional
+            Multiplies C: an example of weight 2 counts as if it were there twice.
         """
         template = self._template()
         self._settings()  # bad parameters fail before features are computed
@@ -215,9 +219,11 @@ class StructuredSVM(Estimator[TrainedStructure]):
         if self._divides:
             held_out = None if dev is None else Held(as_list(dev[0]), as_list(dev[1]))
             prepared = {"_known": known}
-            self._train_together("fit", Held(X, Y), held_out, callbacks, prepared)
+            given = weighed(Held(X, Y), sample_weight=sample_weight)
+            self._train_together("fit", given, held_out, callbacks, prepared)
             return self
         bound = known.bind(X, Y)
+        bound.weigh(sample_weight)
         self._check_expectations(bound)
         judge = None if dev is None else self._judge(known, as_list(dev[0]), as_list(dev[1]))
 

@@ -14,11 +14,26 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.distributed.communicator import Alone
-from dualstruct.distributed.data import ColumnFiles, Held, Part, Source, check_paths, paths_of
+from dualstruct.distributed.data import (
+    ColumnFiles,
+    Held,
+    Part,
+    Source,
+    check_paths,
+    paths_of,
+    weighed,
+)
 from dualstruct.distributed.merging import agree, fit_features, gather, total, union
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import Estimator
+from dualstruct.estimators.base import Estimator, State
 from dualstruct.estimators.chain_model import ChainModel, Codec, unlabelled_chain
+from dualstruct.estimators.costs import (
+    Costs,
+    check_costs_count,
+    flat_token_weights,
+    label_costs,
+    pack_costs,
+)
 from dualstruct.estimators.labels import Labels, UnseenLabel, UnseenLabelWarning
 from dualstruct.estimators.params import as_list
 from dualstruct.estimators.weights import WeightTable
@@ -37,6 +52,7 @@ from dualstruct.files.spans import (
     iob1_signs,
 )
 from dualstruct.fit import Callback, Stopping, SummedScore
+from dualstruct.losses import find_loss
 from dualstruct.metrics import Scores, evaluate_ids, score_name
 from dualstruct.metrics.counts import share
 from dualstruct.solvers import Solver
@@ -85,8 +101,13 @@ class SequenceTagger(Estimator[ChainModel]):
     scheme : str, optional
         Learn in this label scheme (``"bilou"``, ``"iob2"`` …) whatever the training labels are
         in; predictions come back in theirs.
-    cost : dict, optional
-        The cost of mistaking a label, 1 for those not named.
+    cost : dict or matrix, optional
+        What mistakes cost, 1 for those not named: ``{"B-LOC": 2.0}`` by true label,
+        ``{("B-LOC", "B-ORG"): 0.5}`` by true and predicted one, or a matrix of both in the order of
+        the sorted labels.
+    class_weight : dict or "balanced", optional
+        Multiplies the cost of mistaking each label. ``"balanced"`` makes all labels weigh the same
+        together, however rare they are.
     hash_bits : int, optional
         Hash features into 2**hash_bits weights instead of keeping a dictionary.
     min_count : int
@@ -151,7 +172,8 @@ class SequenceTagger(Estimator[ChainModel]):
         patience: int = 5,
         constraints: str | None = "auto",
         scheme: Scheme | None = None,
-        cost: dict[str, float] | None = None,
+        cost: Costs | None = None,
+        class_weight: dict[str, float] | str | None = None,
         hash_bits: int | None = None,
         min_count: int = 1,
         unseen_labels: str = "warn",
@@ -178,6 +200,7 @@ class SequenceTagger(Estimator[ChainModel]):
         self.constraints = constraints
         self.scheme = scheme
         self.cost = cost
+        self.class_weight = class_weight
         self.hash_bits = hash_bits
         self.min_count = min_count
         self.unseen_labels = unseen_labels
@@ -196,6 +219,9 @@ class SequenceTagger(Estimator[ChainModel]):
         y: Sequence[Sequence[str]] | None = None,
         dev: Any = None,
         callbacks: Iterable[Callback] = (),
+        *,
+        sample_weight: Sequence[float] | None = None,
+        token_weight: Sequence[Sequence[float]] | None = None,
     ) -> Self:
         """Learn from sentences X and their labels y.
 
@@ -212,10 +238,15 @@ class SequenceTagger(Estimator[ChainModel]):
             weights are kept.
         callbacks : iterable
             Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
+        sample_weight : one number a sentence, optional
+            Multiplies C: a sentence of weight 2 counts as if it were there twice.
+        token_weight : a list of numbers a sentence, optional
+            Multiplies the cost of a mistake at each token.
         """
+        weights = (sample_weight, token_weight)
         self._settings()  # bad parameters fail before features are extracted
         if self._divides:
-            self._train_together("fit", *_sources(X, y, dev), callbacks)
+            self._train_together("fit", *_sources(X, y, dev, *weights), callbacks)
             return self
         X, y, dev = _read(X, y, dev)
         ranks = self._ranks
@@ -237,7 +268,7 @@ class SequenceTagger(Estimator[ChainModel]):
         self._agree_on(extractor, X)
         extractor, rows = fit_features(ranks, extractor, X)
         self.feature_seconds_ = time.perf_counter() - started
-        return self._train(extractor, codec, X, rows, inner_y, dev, callbacks, None)
+        return self._train(extractor, codec, X, rows, inner_y, dev, callbacks, None, weights)
 
     def _outer_scheme(self, y: Sequence[Sequence[str]]) -> Scheme | None:
         """The scheme that the labels of all workers are in."""
@@ -261,6 +292,9 @@ class SequenceTagger(Estimator[ChainModel]):
         y: Sequence[Sequence[str]] | None = None,
         dev: Any = None,
         callbacks: Iterable[Callback] = (),
+        *,
+        sample_weight: Sequence[float] | None = None,
+        token_weight: Sequence[Sequence[float]] | None = None,
     ) -> Self:
         """Go on learning from new data; it may bring new features and labels.
 
@@ -268,10 +302,13 @@ class SequenceTagger(Estimator[ChainModel]):
         learned stays unless the new data speak against it. Untrained, this is ``fit``.
         """
         if not hasattr(self, "_model"):
-            return self.fit(X, y, dev, callbacks)
+            return self.fit(
+                X, y, dev, callbacks, sample_weight=sample_weight, token_weight=token_weight
+            )
         self._settings()
         if self._divides:
-            self._train_together("partial_fit", *_sources(X, y, dev), callbacks)
+            sources = _sources(X, y, dev, sample_weight, token_weight)
+            self._train_together("partial_fit", *sources, callbacks)
             return self
         X, y, dev = _read(X, y, dev)
         old = self._model
@@ -284,7 +321,8 @@ class SequenceTagger(Estimator[ChainModel]):
         extractor, rows = fit_features(self._ranks, extractor, X)
         self.feature_seconds_ = time.perf_counter() - started
         center = old.grown_weights(rows, codec.labels)
-        return self._train(extractor, codec, X, rows, inner_y, dev, callbacks, center)
+        weights = (sample_weight, token_weight)
+        return self._train(extractor, codec, X, rows, inner_y, dev, callbacks, center, weights)
 
     def _settings(self) -> tuple[Solver, Stopping]:
         if self.unseen_labels not in ("warn", "count", "error"):
@@ -312,19 +350,28 @@ class SequenceTagger(Estimator[ChainModel]):
         dev: tuple[Sequence[Any], Sequence[Sequence[str]]] | None,
         callbacks: Iterable[Callback],
         start: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
+        weights: tuple[Sequence[float] | None, Sequence[Sequence[float]] | None],
     ) -> Self:
         if not rows.dimension:
             raise InputError(f"no feature is left: min_count is {self.min_count}")
+        sample_weight, token_weight = weights
+        loss = find_loss(self.loss, self.beta, self.gamma)
+        check_costs_count(
+            loss, cost=self.cost, class_weight=self.class_weight, token_weight=token_weight
+        )
         labels = codec.labels
         truth = labels.encode(inner_y, rows.sentences)
         transitions = self._allowed(codec, truth, rows.sentences)
+        counts = self._ranks.allreduce(np.bincount(truth, minlength=len(labels)))
         chain = Chain(
             rows,
             len(labels),
             truth,
-            cost=None if self.cost is None else labels.weigh(self.cost),
+            cost=label_costs(labels, self.cost, self.class_weight, counts),
+            token_weights=flat_token_weights(token_weight, rows.sentences),
             transitions=transitions,
         )
+        chain.weigh(sample_weight)
         center = None if start is None else chain.pack(*start)
         judge = None
         if dev is not None:
@@ -402,6 +449,11 @@ class SequenceTagger(Estimator[ChainModel]):
         if not everybody:
             return None
         return UnseenLabel(*min(everybody, key=lambda each: each[1]))
+
+    def _state(self) -> State:
+        facts, arrays = super()._state()
+        facts["parameters"]["cost"] = pack_costs(self.cost)
+        return facts, arrays
 
     @classmethod
     def _model_from(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ChainModel:
@@ -559,9 +611,12 @@ def _finite(weight: float) -> float:
     return weight
 
 
-def _sources(X: Any, y: Any, dev: Any) -> tuple[Source, Source | None]:
+def _sources(
+    X: Any, y: Any, dev: Any, sample_weight: Any = None, token_weight: Any = None
+) -> tuple[Source, Source | None]:
     """Where training and development data are."""
-    return _source(X, y), None if dev is None else _dev_source(dev)
+    given = weighed(_source(X, y), sample_weight=sample_weight, token_weight=token_weight)
+    return given, None if dev is None else _dev_source(dev)
 
 
 def _source(X: Any, y: Any) -> Source:
