@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import worker_jobs
 from dualstruct import (
     DCD,
     DependencyParser,
@@ -29,6 +31,7 @@ from dualstruct.distributed.data import ColumnFiles, Held, TreeFiles
 from dualstruct.distributed.merging import agree, fit_features
 from dualstruct.distributed.strategies import find_strategy
 from dualstruct.features import CSRSequences, make_extractor
+from engines_here import mpiexec, needs_ray, run
 
 WORDS = ["Ada", "sings", "the", "old", "song", "in", "Turin", "and", "Bo", "waits", "."]
 TREES = load_english("train").select(range(24))
@@ -465,3 +468,47 @@ def test_the_command_refuses_what_workers_cannot_do(files, tmp_path, options, me
         command(files[0], "--model", tmp_path / "m.dstruct", *options)
     with pytest.raises(InputError, match="standard input cannot be divided"):
         command("-", "--model", tmp_path / "m.dstruct", "--engine", "local", "--workers", 2)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    X = sentences(14, seed=8)
+    write_columns(folder / "train.txt", X, labels_of(X))
+    (folder / "trees.conllu").write_bytes(bytes(TREES.select(range(8))))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(folder) -> dict:
+    return json.loads(json.dumps(worker_jobs.train("local", folder)))
+
+
+@needs_ray
+def test_estimators_on_ray_make_the_models_of_one_process(folder, expected):
+    done = run(sys.executable, worker_jobs.__file__, "ray", str(folder), timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    unreachable = found.pop("unreachable")
+    assert found == expected
+    assert unreachable.startswith("there is no Ray cluster at '127.0.0.1:1'")
+
+
+def test_estimators_under_mpi_make_the_models_of_one_process(folder, expected):
+    job = [mpiexec(), "-n", "2", sys.executable, worker_jobs.__file__, "mpi", str(folder)]
+    done = run(*job, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == expected
+
+
+def test_the_command_under_mpi_writes_and_tells_once(folder, tmp_path):
+    command = [sys.executable, "-m", "dualstruct", "train", folder / "train.txt", "--engine", "mpi"]
+    command += ["--model", tmp_path / "m.dstruct", "--passes", "2"]
+    done = run(mpiexec(), "-n", "2", *map(str, command), timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("2 workers (mpi), bqo") == 1
+    assert SequenceTagger.load(tmp_path / "m.dstruct").result_.passes == 2
+    done = run(mpiexec(), "-n", "2", *map(str, command), "--workers", "3", timeout=120)
+    assert done.returncode != 0
+    assert "workers is 3, but this MPI job has 2: start it with mpiexec -n 3" in done.stderr
+    assert "Traceback" not in done.stderr

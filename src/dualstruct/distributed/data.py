@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -42,6 +42,7 @@ class Part:
     y: Any  #: None where X holds the truth as well
     numbers: NDArray[np.int64]  #: which sentences these are, of all, counted from 0
     text: TextPart | None = None  #: where in files they stand
+    weights: dict[str, Any] = field(default_factory=dict)  #: of sentences and tokens, by name
 
     @property
     def tokens(self) -> int:
@@ -268,6 +269,7 @@ class Held:
 
     X: Any
     y: Any = None
+    weights: dict[str, Any] = field(default_factory=dict)  #: for each example, by name
 
     def part(self, ranks: Communicator, seed: int, needed: bool = True) -> Part:
         mine = part_numbers(_count(self.X), ranks, seed, needed)
@@ -275,7 +277,8 @@ class Held:
 
     def chosen(self, numbers: NDArray[np.int64]) -> Part:
         y = None if self.y is None else choose(self.y, numbers)
-        return Part(choose(self.X, numbers), y, numbers)
+        weights = {name: choose(given, numbers) for name, given in self.weights.items()}
+        return Part(choose(self.X, numbers), y, numbers, weights=weights)
 
     def lend(self, ray: Any, workers: int, seed: int, needed: bool = True) -> Lent:
         """The parts in Ray's store, from which each rank takes its own."""
@@ -297,6 +300,19 @@ class Lent:
 
         part: Part = ray.get(self.parts[ranks.rank])
         return part
+
+
+def weighed(source: Source, **weights: Any) -> Source:
+    """The examples with weights of their own, where there are any."""
+    given = {name: weight for name, weight in weights.items() if weight is not None}
+    if not given:
+        return source
+    if not isinstance(source, Held):
+        raise InputError(f"{next(iter(given))} is for sentences in memory, not for files")
+    for name, weight in given.items():
+        if _count(weight) != _count(source.X):
+            raise InputError(f"{name} has {_count(weight)} entries for {_count(source.X)} examples")
+    return replace(source, weights=given)
 
 
 class _Place(Alone):

@@ -85,7 +85,8 @@ class Work:
         held_out = None
         if dev is not None:
             held_out = dev.X if dev.y is None else (dev.X, dev.y)
-        getattr(mine, self.method)(*arguments, dev=held_out, callbacks=callbacks)
+        learn = getattr(mine, self.method)
+        learn(*arguments, dev=held_out, callbacks=callbacks, **part.weights)
         sentences, tokens = total(ranks, len(part.numbers), part.tokens)
         if ranks.rank != 0 and mine.engine != "mpi":
             return None

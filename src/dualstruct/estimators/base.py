@@ -182,11 +182,7 @@ class Estimator(Parameters, Generic[ModelT]):
             solver = self._find_solver("lbfgs")
         if structure.completes and loss.name != "ramp":  # the ramp's own rounds complete, too
             solver = Completing(solver)
-        ranks, checkpoint = None, self.checkpoint
-        if isinstance(solver, Strategy):
-            ranks = self._ranks
-            if checkpoint is not None:
-                checkpoint = f"{checkpoint}.{ranks.rank}-of-{ranks.size}"
+        ranks = self._ranks if isinstance(solver, Strategy) else None
         problem = Problem(
             structure, loss, self.C, center=center, threads=self.threads, communicator=ranks
         )
@@ -199,7 +195,7 @@ class Estimator(Parameters, Generic[ModelT]):
                 dev=judge,
                 seed=self.seed,
                 callbacks=[*callbacks, line.update],
-                checkpoint=checkpoint,
+                checkpoint=self.checkpoint,
                 resume=self.resume,
                 rescue=rescue,
             )

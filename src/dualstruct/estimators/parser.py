@@ -26,10 +26,9 @@ from dualstruct.confidence.trees import (
 )
 from dualstruct.distributed.bqo import BQO
 from dualstruct.distributed.communicator import Alone
-from dualstruct.distributed.data import Held, Source, TreeFiles, check_paths, paths_of
+from dualstruct.distributed.data import Held, Source, TreeFiles, check_paths, paths_of, weighed
 from dualstruct.distributed.merging import agree, gather, total, union
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import refuse_divided
 from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.labels import Labels
 from dualstruct.estimators.tree_model import (
@@ -286,8 +285,8 @@ class DependencyParser(CalibratedEstimator[TreeModel]):
         """
         self._settings()
         if self._divides:
-            refuse_divided(sample_weight=sample_weight)
-            self._train_together("fit", *_sources(X, dev), callbacks)
+            weights_of = {"sample_weight": sample_weight}
+            self._train_together("fit", *_sources(X, dev, weights_of), callbacks)
             return self
         given = _all_of(X)
         treebank = self.usable(given)
@@ -317,8 +316,8 @@ class DependencyParser(CalibratedEstimator[TreeModel]):
             return self.fit(X, y, dev, callbacks, sample_weight=sample_weight)
         self._settings()
         if self._divides:
-            refuse_divided(sample_weight=sample_weight)
-            self._train_together("partial_fit", *_sources(X, dev), callbacks)
+            weights_of = {"sample_weight": sample_weight}
+            self._train_together("partial_fit", *_sources(X, dev, weights_of), callbacks)
             return self
         old = self._model
         given = _all_of(X)
@@ -757,9 +756,9 @@ class DependencyParser(CalibratedEstimator[TreeModel]):
         return self.evaluate(X).las
 
 
-def _sources(X: Any, dev: Any) -> tuple[Source, Source | None]:
+def _sources(X: Any, dev: Any, weights: dict[str, Any]) -> tuple[Source, Source | None]:
     """Where training and development data are."""
-    return _source(X), None if dev is None else _source(dev)
+    return weighed(_source(X), **weights), None if dev is None else _source(dev)
 
 
 def _source(X: Any) -> Source:

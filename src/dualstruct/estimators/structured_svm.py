@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.distributed.data import Held
+from dualstruct.distributed.data import Held, weighed
 from dualstruct.distributed.merging import gather, total
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator, State, refuse_divided
@@ -220,7 +220,8 @@ class StructuredSVM(Estimator[TrainedStructure]):
             refuse_divided(sample_weight=sample_weight)
             held_out = None if dev is None else Held(as_list(dev[0]), as_list(dev[1]))
             prepared = {"_known": known}
-            self._train_together("fit", Held(X, Y), held_out, callbacks, prepared)
+            given = weighed(Held(X, Y), sample_weight=sample_weight)
+            self._train_together("fit", given, held_out, callbacks, prepared)
             return self
         bound = known.bind(X, Y)
         bound.weigh(sample_weight)

@@ -21,7 +21,15 @@ from dualstruct.confidence.chains import (
     sentences_to_calibrate,
 )
 from dualstruct.distributed.communicator import Alone
-from dualstruct.distributed.data import ColumnFiles, Held, Part, Source, check_paths, paths_of
+from dualstruct.distributed.data import (
+    ColumnFiles,
+    Held,
+    Part,
+    Source,
+    check_paths,
+    paths_of,
+    weighed,
+)
 from dualstruct.distributed.merging import agree, fit_features, gather, total, union
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import State, refuse_divided
@@ -255,9 +263,8 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         weights = (sample_weight, token_weight)
         self._settings()  # bad parameters fail before features are extracted
         if self._divides:
-            refuse_divided(sample_weight=sample_weight, token_weight=token_weight)
             self._refuse_divided_unknown()
-            self._train_together("fit", *_sources(X, y, dev), callbacks)
+            self._train_together("fit", *_sources(X, y, dev, *weights), callbacks)
             return self
         X, y, dev = _read(X, y, dev)
         ranks = self._ranks
@@ -321,9 +328,9 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
             )
         self._settings()
         if self._divides:
-            refuse_divided(sample_weight=sample_weight, token_weight=token_weight)
             self._refuse_divided_unknown()
-            self._train_together("partial_fit", *_sources(X, y, dev), callbacks)
+            sources = _sources(X, y, dev, sample_weight, token_weight)
+            self._train_together("partial_fit", *sources, callbacks)
             return self
         X, y, dev = _read(X, y, dev)
         old = self._model
@@ -780,9 +787,12 @@ def _finite(weight: float) -> float:
     return weight
 
 
-def _sources(X: Any, y: Any, dev: Any) -> tuple[Source, Source | None]:
+def _sources(
+    X: Any, y: Any, dev: Any, sample_weight: Any = None, token_weight: Any = None
+) -> tuple[Source, Source | None]:
     """Where training and development data are."""
-    return _source(X, y), None if dev is None else _dev_source(dev)
+    given = weighed(_source(X, y), sample_weight=sample_weight, token_weight=token_weight)
+    return given, None if dev is None else _dev_source(dev)
 
 
 def _source(X: Any, y: Any) -> Source:
