@@ -53,8 +53,9 @@ Regex::Regex(std::string_view text) {
         const bool escaped = text[at] == '\\' && at + 1 < text.size();
         if (escaped) ++at;
         Item item{next_code_point(text, at), false, Times::once};
-        item.is_class = escaped ? item.character < 0x80 && classes.find(static_cast<char>(item.character)) != classes.npos
-                                : item.character == anything;
+        const bool names_class =
+            item.character < 0x80 && classes.find(static_cast<char>(item.character)) != classes.npos;
+        item.is_class = escaped ? names_class : item.character == anything;
         if (at < text.size() && (text[at] == '*' || text[at] == '?')) {
             item.times = text[at++] == '*' ? Times::any : Times::optional;
         }

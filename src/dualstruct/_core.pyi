@@ -300,6 +300,10 @@ class Chain(Structure):
         transitions: NDArray[Any] | None,
         allowed_offsets: NDArray[np.int64] | None,
         allowed: NDArray[np.int32] | None,
+        pair_offsets: NDArray[np.int64] | None = None,
+        pair_features: NDArray[np.int32] | None = None,
+        pair_values: NDArray[np.float32] | None = None,
+        pair_dimension: int = 0,
     ) -> None: ...
     @property
     def stride(self) -> int: ...

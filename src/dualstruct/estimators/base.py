@@ -93,7 +93,8 @@ class Estimator(Parameters, Generic[ModelT]):
         """Train as the parameters say; ``rescue`` gets what was learned if an exception ends it."""
         solver, stopping = self._settings()
         loss = find_loss(self.loss, self.beta, self.gamma)
-        if solver.name == "eg" and self.solver == "auto" and not structure.has_parts:
+        parts = structure.has_parts and not structure.has_many_parts
+        if solver.name == "eg" and self.solver == "auto" and not parts:
             solver = self._find_solver("lbfgs")
         problem = Problem(structure, loss, self.C, center=center, threads=self.threads)
         if judge is None and stopping.gap is stopping.passes is stopping.seconds is None:

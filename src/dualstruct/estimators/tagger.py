@@ -59,8 +59,8 @@ class SequenceTagger(Estimator[ChainModel]):
     features : str, path or None
         ``"auto"`` (for BIO-like labels the preset ``ner``, or ``ner-pos`` if the tokens have a
         second column; ``pos`` for other labels; attributes for tokens that are dicts or lists), a
-        preset (``chunking``, ``pos``, ``ner``, ``ner-pos``), a template file or text, or
-        ``"attributes"``.
+        preset (``chunking``, ``pos``, ``ner``, ``ner-pos``), a template file or text (also of CRF++
+        and Wapiti), or ``"attributes"``.
     loss : str
         What a mistake costs: ``squared_hinge``, ``hinge``, ``crf``, ``softmax_margin``, ``ramp``
         or ``perceptron``.
@@ -96,12 +96,15 @@ class SequenceTagger(Estimator[ChainModel]):
         Multiplies the cost of mistaking each label. ``"balanced"`` makes all labels weigh the same
         together, however rare they are.
     hash_bits : int, optional
-        Hash features into 2**hash_bits weights instead of keeping a dictionary.
+        Hash features into 2**hash_bits rows of weights, one a label, instead of keeping a
+        dictionary. Features of pairs of labels (``B`` templates) get at most as many rows.
     min_count : int
         Leave out features seen fewer times.
     unseen_labels : {"warn", "count", "error"}
         What to do with labels in dev or test data that training never saw: count their tokens
         as mistakes, with or without a warning, or refuse.
+    dialect : {"auto", "dualstruct", "crf++", "wapiti"}
+        The language of the templates; ``auto`` looks at them.
     seed : int
         Same seed, same model, bit for bit.
     threads : int
@@ -134,7 +137,8 @@ class SequenceTagger(Estimator[ChainModel]):
     """
 
     model_format = "dualstruct tagger"
-    of_the_run = ("features", *Estimator.of_the_run)  # the model keeps the templates themselves
+    # The model keeps the templates themselves.
+    of_the_run = ("features", "dialect", *Estimator.of_the_run)
 
     def __init__(
         self,
@@ -161,6 +165,7 @@ class SequenceTagger(Estimator[ChainModel]):
         verbose: bool = False,
         checkpoint: str | Path | None = None,
         resume: bool = False,
+        dialect: str = "auto",
     ) -> None:
         self.features = features
         self.loss = loss
@@ -185,6 +190,7 @@ class SequenceTagger(Estimator[ChainModel]):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.resume = resume
+        self.dialect = dialect
 
     def fit(
         self,
@@ -231,6 +237,10 @@ class SequenceTagger(Estimator[ChainModel]):
             self.features_,
             hash_bits=self.hash_bits,
             min_count=self.min_count,
+            # A feature of pairs has a row for every label before.
+            pair_bits=self.hash_bits
+            and max(1, self.hash_bits - (len(codec.labels) - 1).bit_length()),
+            dialect=self.dialect,
         )
         rows = extractor.fit(X)
         self.feature_seconds_ = time.perf_counter() - started
@@ -293,7 +303,7 @@ class SequenceTagger(Estimator[ChainModel]):
         inner_y: Sequence[Sequence[str]],
         dev: tuple[Sequence[Any], Sequence[Sequence[str]]] | None,
         callbacks: Iterable[Callback],
-        start: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
+        start: tuple[NDArray[np.float32], ...] | None,
         weights: tuple[Sequence[float] | None, Sequence[Sequence[float]] | None],
     ) -> Self:
         if not rows.dimension:
@@ -397,7 +407,11 @@ class SequenceTagger(Estimator[ChainModel]):
         """The weights by feature and label, and by pairs of labels."""
         model = self._trained()
         return WeightTable(
-            model.emission(), model.transition(), model.labels.names, model.extractor
+            model.emission(),
+            model.transition(),
+            model.labels.names,
+            model.extractor,
+            model.pair_weights(),
         )
 
     def predict(

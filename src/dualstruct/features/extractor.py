@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dualstruct.errors import InputError
 from dualstruct.features.attributes import AttributeExtractor
 from dualstruct.features.base import FeatureExtractor, FeatureRows, check_settings
-from dualstruct.features.patterns import are_patterns, parse_patterns
+from dualstruct.features.patterns import DIALECTS, are_patterns, parse_patterns
 from dualstruct.features.template_extractor import TemplateExtractor
 from dualstruct.features.templates import PRESETS, Templates, parse_templates
 from dualstruct.files.opening import read_text
@@ -26,6 +26,7 @@ def make_extractor(
     hash_bits: int | None = None,
     min_count: int = 1,
     pair_bits: int | None = None,
+    dialect: str = "auto",
 ) -> FeatureExtractor:
     """Make a feature extractor.
 
@@ -42,6 +43,8 @@ def make_extractor(
         Leave out features that occur less often when they are first seen.
     pair_bits : int, optional
         With ``hash_bits``, the same for features of pairs of labels (``B`` lines).
+    dialect : {"auto", "dualstruct", "crf++", "wapiti"}
+        The language of the templates; ``auto`` looks at them.
 
     Examples
     --------
@@ -61,7 +64,7 @@ def make_extractor(
     elif isinstance(features, str) and features in PRESETS:
         templates = parse_templates(PRESETS[features], features)
     elif isinstance(features, str) and ("\n" in features or "[" in features):
-        templates = _parse(features, "templates")
+        templates = _parse(features, "templates", dialect)
     elif isinstance(features, str | os.PathLike):
         path = Path(features)
         if not path.is_file():
@@ -69,7 +72,7 @@ def make_extractor(
                 f'features="{path}" is neither a file nor one of {", ".join(PRESETS)}, attributes'
             )
         folder = path.parent
-        templates = _parse(read_text(path), path.name)
+        templates = _parse(read_text(path), path.name, dialect)
     else:
         raise InputError(f"features cannot be a {type(features).__name__}")
     return TemplateExtractor.load(
@@ -77,8 +80,13 @@ def make_extractor(
     )
 
 
-def _parse(text: str, name: str) -> Templates:
-    return parse_patterns(text, name) if are_patterns(text) else parse_templates(text, name)
+def _parse(text: str, name: str, dialect: str) -> Templates:
+    if dialect not in ("auto", "dualstruct", *DIALECTS):
+        known = ", ".join(DIALECTS)
+        raise InputError(f"dialect is {dialect!r}, not one of auto, dualstruct, {known}")
+    if dialect == "dualstruct" or (dialect == "auto" and not are_patterns(text)):
+        return parse_templates(text, name)
+    return parse_patterns(text, name, None if dialect == "auto" else dialect)
 
 
 def from_state(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FeatureExtractor:

@@ -139,7 +139,8 @@ class _LineParser:
         self.at = 0
 
     def parse(self) -> tuple[tuple[str, ...], tuple[Term, ...]]:
-        literals, terms = [], []
+        literals: list[str] = []
+        terms: list[Term] = []
         while True:
             begin = self.at
             end = self.line.find("%", begin)
