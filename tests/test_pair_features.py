@@ -170,3 +170,27 @@ def test_too_many_weights_are_refused_with_their_size():
 def test_crfsuite_has_no_place_for_them(tagger):
     with pytest.raises(InputError, match="CRFsuite's transitions see no features"):
         crfsuite_from_tagger(tagger)
+
+
+@pytest.mark.parametrize("hash_bits", [None, 8])
+def test_explanations_say_what_they_did(hash_bits):
+    tagger = SequenceTagger(TEMPLATES, C=10.0, passes=30, hash_bits=hash_bits).fit(*switches(0))
+    last = tagger.explain(["on", "flip", "keep"])[2]
+    assert (last.label, last.runner_up.label) == ("off", "on")
+    by_pairs = [each for each in last.contributions if each.kind == "pair"]
+    assert {each.name: each.chosen_part for each in by_pairs} == {
+        "B:flip": "on → off",
+        "B:keep": "off → off",
+    }
+    assert sum(each.amount for each in last.contributions) == pytest.approx(last.difference)
+    assert "B:keep" in str(last)
+
+
+def test_weights_of_pairs_can_be_changed(tagger):
+    changed = pickle.loads(pickle.dumps(tagger))
+    for before, after in (("on", "off"), ("off", "on")):
+        changed.set_pair_weight("B:keep", before, after, 50.0)
+    assert changed.predict([["on", "keep"]]) == [["on", "off"]]
+    assert tagger.predict([["on", "keep"]]) == [["on", "on"]]
+    with pytest.raises(InputError, match="no pair feature 'B:never'"):
+        changed.set_pair_weight("B:never", "on", "on", 1.0)

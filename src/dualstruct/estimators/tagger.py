@@ -481,7 +481,12 @@ class SequenceTagger(Estimator[ChainModel]):
         model = self._trained()
         chain = model.chain([sentence])
         count = chain.tokens(0)
-        names = model.extractor.names_in([sentence])
+        extractor = model.extractor
+        names = extractor.names_in([sentence])
+        pairs, pair_names = chain.rows.pairs, []
+        if extractor.pairs is not None and pairs is not None:
+            found = extractor.pairs.names_in([sentence])
+            pair_names = [found[a:b] for a, b in pairwise(pairs.offsets.tolist())]
         best = chain.decode_all(model.w)
         return explain_chain(
             chain,
@@ -490,6 +495,7 @@ class SequenceTagger(Estimator[ChainModel]):
             forms=forms_of(sentence, count),
             labels=model.labels.names,
             feature_names=[names[a:b] for a, b in pairwise(chain.rows.offsets.tolist())],
+            pair_names=pair_names,
             tokens=wanted_tokens(token, count),
             predicted=model.codec.to_outer(model.labels.decode(best, chain.sentences))[0],
         )
@@ -510,7 +516,7 @@ class SequenceTagger(Estimator[ChainModel]):
             raise InputError(f"the model has no feature {feature!r}: training never saw it")
         emission = np.array(model.emission())
         emission[at, model.labels.number(label)] = _finite(weight)
-        self._model = model.with_weights(emission, model.transition())
+        self._model = model.with_weights(emission, model.transition(), model.pair_weights())
 
     def set_transition(self, before: str, after: str, weight: float) -> None:
         """Change the weight of one label after another one; <s> and </s> are the outside."""
@@ -522,7 +528,17 @@ class SequenceTagger(Estimator[ChainModel]):
             raise InputError("there is no transition from <s> to </s>")
         transition = model.transition()
         transition[row, column] = _finite(weight)
-        self._model = model.with_weights(np.array(model.emission()), transition)
+        self._model = model.with_weights(model.emission(), transition, model.pair_weights())
+
+    def set_pair_weight(self, feature: str, before: str, after: str, weight: float) -> None:
+        """Change the weight of a pair feature (a ``B`` line), by its name, for a step."""
+        model = self._trained()
+        at = None if model.extractor.pairs is None else model.extractor.pairs.find(feature)
+        if at is None:
+            raise InputError(f"the model has no pair feature {feature!r}: training never saw it")
+        pairs = np.array(model.pair_weights())
+        pairs[at, model.labels.number(before), model.labels.number(after)] = _finite(weight)
+        self._model = model.with_weights(model.emission(), model.transition(), pairs)
 
     def evaluate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Scores:
         """Accuracy, and precision, recall and F1 of the spans, over all and by type."""

@@ -48,6 +48,7 @@ class TemplateExtractor(FeatureExtractor):
         check_settings(hash_bits, min_count)
         self.templates = templates
         self.hash_bits = hash_bits
+        self._of_pairs = of_pairs
         self.min_count = int(min_count)
         self._clusters = clusters
         self._gazetteers = dict(gazetteers or {})
@@ -151,7 +152,9 @@ class TemplateExtractor(FeatureExtractor):
     def names_in(self, X: Any) -> list[str]:
         if not self.hash_bits:
             return super().names_in(X)
-        by_name = TemplateExtractor(self.templates, self._clusters, self._gazetteers)
+        by_name = TemplateExtractor(
+            self.templates, self._clusters, self._gazetteers, of_pairs=self._of_pairs
+        )
         return by_name.names(by_name.fit(X).ids) if self._table(X).n_tokens else []
 
     def find(self, name: str) -> int | None:
