@@ -91,7 +91,15 @@ def train(
     features: Annotated[
         str,
         typer.Option(
-            help="auto, a preset (chunking, pos, ner, ner-pos) or a template file.",
+            help="auto, a preset (chunking, pos, ner, ner-pos) or a template file: ours, or one of "
+            "CRF++ or Wapiti.",
+            rich_help_panel=TAGGERS,
+        ),
+    ] = "auto",
+    dialect: Annotated[
+        str,
+        typer.Option(
+            help="The template file's language: auto, dualstruct, crf++ or wapiti.",
             rich_help_panel=TAGGERS,
         ),
     ] = "auto",
@@ -286,6 +294,7 @@ def train(
     settings |= {name: value for name, value in chosen.items() if value is not None}
     for_taggers = {
         "--features": features != "auto",
+        "--dialect": dialect != "auto",
         "--min-count": min_count != 1,
         "--constraints": constraints != "auto",
         "--scheme": scheme is not None,
@@ -336,6 +345,7 @@ def train(
     tagger.set_params(
         **{"C": _DEFAULT_C, "averaged": False, "hash_bits": None, **settings},
         features=features,
+        dialect=dialect,
         constraints=None if constraints == "none" else constraints,
         scheme=scheme,
         min_count=min_count,
@@ -643,6 +653,7 @@ def inspect(
     table = tagger.weights_
     strongest = table.strongest(top, label)
     transitions = table.transitions(top)
+    pairs = table.strongest_pairs(top)
     summary = {
         "labels": table.labels,
         "features": tagger.n_features_,
@@ -652,7 +663,12 @@ def inspect(
     if as_json:
         weights = [row._asdict() for row in strongest]
         steps = [{"from": a, "to": b, "weight": weight} for a, b, weight in transitions]
-        _print_json({**summary, "weights": weights, "transitions": steps})
+        by_pair = [
+            {"feature": row.feature, "from": row.before, "to": row.label, "weight": row.weight}
+            for row in pairs
+        ]
+        lists = {"weights": weights, "transitions": steps} | ({"pairs": by_pair} if pairs else {})
+        _print_json({**summary, **lists})
         return
     from rich.console import Console
     from rich.table import Table
@@ -671,6 +687,13 @@ def inspect(
     console.print(features)
     console.print()
     console.print(steps_table)
+    if pairs:
+        pairs_table = Table("weight", "from", "to", "feature", box=None)
+        for pair in pairs:
+            cells = (pair.before, pair.label, pair.feature)
+            pairs_table.add_row(_signed(pair.weight), *map(_plain, cells))
+        console.print()
+        console.print(pairs_table)
 
 
 @app.command()

@@ -177,7 +177,7 @@ class Estimator(Parameters, Generic[ModelT]):
         stopping = self._stopping(judge is not None)
         loss = find_loss(self.loss, self.beta, self.gamma)
         # eg starts close to the truth, and is slow where costs do not say what that is.
-        slow = structure.completes or not structure.has_parts
+        slow = structure.completes or not structure.has_parts or structure.has_many_parts
         if solver.name == "eg" and self.solver == "auto" and slow:
             solver = self._find_solver("lbfgs")
         if structure.completes and loss.name != "ramp":  # the ramp's own rounds complete, too

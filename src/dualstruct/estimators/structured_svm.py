@@ -15,7 +15,7 @@ from dualstruct import _core
 from dualstruct.distributed.data import Held, weighed
 from dualstruct.distributed.merging import gather, total
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import Estimator, State, refuse_divided
+from dualstruct.estimators.base import Estimator, State
 from dualstruct.estimators.params import as_list, count
 from dualstruct.explaining import Comparison
 from dualstruct.explaining.custom import compare_features
@@ -217,7 +217,6 @@ class StructuredSVM(Estimator[TrainedStructure]):
             raise InputError("there are no examples to train on")
         known = self._known or template.learn(X, Y)
         if self._divides:
-            refuse_divided(sample_weight=sample_weight)
             held_out = None if dev is None else Held(as_list(dev[0]), as_list(dev[1]))
             prepared = {"_known": known}
             given = weighed(Held(X, Y), sample_weight=sample_weight)

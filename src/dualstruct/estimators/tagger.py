@@ -82,8 +82,8 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
     features : str, path or None
         ``"auto"`` (for BIO-like labels the preset ``ner``, or ``ner-pos`` if the tokens have a
         second column; ``pos`` for other labels; attributes for tokens that are dicts or lists), a
-        preset (``chunking``, ``pos``, ``ner``, ``ner-pos``), a template file or text, or
-        ``"attributes"``.
+        preset (``chunking``, ``pos``, ``ner``, ``ner-pos``), a template file or text (also of CRF++
+        and Wapiti), or ``"attributes"``.
     loss : str
         What a mistake costs: ``squared_hinge``, ``hinge``, ``crf``, ``softmax_margin``, ``ramp``
         or ``perceptron``.
@@ -123,12 +123,15 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         the best completion under the model as it learns, and left out where scores are computed.
         None takes every label for a label, and warns of ``?``; False does not even warn.
     hash_bits : int, optional
-        Hash features into 2**hash_bits weights instead of keeping a dictionary.
+        Hash features into 2**hash_bits rows of weights, one a label, instead of keeping a
+        dictionary. Features of pairs of labels (``B`` templates) get at most as many rows.
     min_count : int
         Leave out features seen fewer times.
     unseen_labels : {"warn", "count", "error"}
         What to do with labels in dev or test data that training never saw: count their tokens
         as mistakes, with or without a warning, or refuse.
+    dialect : {"auto", "dualstruct", "crf++", "wapiti"}
+        The language of the templates; ``auto`` looks at them.
     seed : int
         Same seed, same model, bit for bit.
     threads : int
@@ -170,7 +173,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
 
     model_format = "dualstruct tagger"
     # The model keeps the templates themselves.
-    of_the_run = ("features", *CalibratedEstimator.of_the_run)
+    of_the_run = ("features", "dialect", *CalibratedEstimator.of_the_run)
 
     def __init__(
         self,
@@ -201,6 +204,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         engine: str | None = None,
         workers: int | None = None,
         address: str | None = None,
+        dialect: str = "auto",
     ) -> None:
         self.features = features
         self.loss = loss
@@ -229,6 +233,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         self.engine = engine
         self.workers = workers
         self.address = address
+        self.dialect = dialect
 
     def fit(
         self,
@@ -285,6 +290,10 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
             self.features_,
             hash_bits=self.hash_bits,
             min_count=self.min_count,
+            # A feature of pairs has a row for every label before.
+            pair_bits=self.hash_bits
+            and max(1, self.hash_bits - (len(codec.labels) - 1).bit_length()),
+            dialect=self.dialect,
         )
         self._agree_on(extractor, X)
         extractor, rows = fit_features(ranks, extractor, X)
@@ -371,7 +380,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         inner_y: Sequence[Sequence[str]],
         dev: tuple[Sequence[Any], Sequence[Sequence[str]]] | None,
         callbacks: Iterable[Callback],
-        start: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
+        start: tuple[NDArray[np.float32], ...] | None,
         weights: tuple[Sequence[float] | None, Sequence[Sequence[float]] | None],
     ) -> Self:
         if not rows.dimension:
@@ -559,7 +568,11 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         """The weights by feature and label, and by pairs of labels."""
         model = self._trained()
         return WeightTable(
-            model.emission(), model.transition(), model.labels.names, model.extractor
+            model.emission(),
+            model.transition(),
+            model.labels.names,
+            model.extractor,
+            model.pair_weights(),
         )
 
     def predict(
@@ -721,7 +734,12 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         model = self._trained()
         chain = model.chain([sentence])
         count = chain.tokens(0)
-        names = model.extractor.names_in([sentence])
+        extractor = model.extractor
+        names = extractor.names_in([sentence])
+        pairs, pair_names = chain.rows.pairs, []
+        if extractor.pairs is not None and pairs is not None:
+            found = extractor.pairs.names_in([sentence])
+            pair_names = [found[a:b] for a, b in pairwise(pairs.offsets.tolist())]
         best = chain.decode_all(model.w)
         return explain_chain(
             chain,
@@ -730,6 +748,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
             forms=forms_of(sentence, count),
             labels=model.labels.names,
             feature_names=[names[a:b] for a, b in pairwise(chain.rows.offsets.tolist())],
+            pair_names=pair_names,
             tokens=wanted_tokens(token, count),
             predicted=model.codec.to_outer(model.labels.decode(best, chain.sentences))[0],
         )
@@ -750,7 +769,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
             raise InputError(f"the model has no feature {feature!r}: training never saw it")
         emission = np.array(model.emission())
         emission[at, model.labels.number(label)] = _finite(weight)
-        self._model = model.with_weights(emission, model.transition())
+        self._model = model.with_weights(emission, model.transition(), model.pair_weights())
 
     def set_transition(self, before: str, after: str, weight: float) -> None:
         """Change the weight of one label after another one; <s> and </s> are the outside."""
@@ -762,7 +781,17 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
             raise InputError("there is no transition from <s> to </s>")
         transition = model.transition()
         transition[row, column] = _finite(weight)
-        self._model = model.with_weights(np.array(model.emission()), transition)
+        self._model = model.with_weights(model.emission(), transition, model.pair_weights())
+
+    def set_pair_weight(self, feature: str, before: str, after: str, weight: float) -> None:
+        """Change the weight of a pair feature (a ``B`` line), by its name, for a step."""
+        model = self._trained()
+        at = None if model.extractor.pairs is None else model.extractor.pairs.find(feature)
+        if at is None:
+            raise InputError(f"the model has no pair feature {feature!r}: training never saw it")
+        pairs = np.array(model.pair_weights())
+        pairs[at, model.labels.number(before), model.labels.number(after)] = _finite(weight)
+        self._model = model.with_weights(model.emission(), model.transition(), pairs)
 
     def evaluate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Scores:
         """Accuracy, and precision, recall and F1 of the spans, over all and by type."""

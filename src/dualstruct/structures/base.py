@@ -95,6 +95,11 @@ class Structure(ABC):
             return False
 
     @property
+    def has_many_parts(self) -> bool:
+        """Whether parts are so many that keeping numbers for each of them is a burden."""
+        return False
+
+    @property
     def kind(self) -> str:
         """What users know the structure by, for messages."""
         return type(self).__name__

@@ -2,6 +2,9 @@
 
     w·φ(x, y) = Σ_t Σ_f x_tf W[f, y_t] + A[start, y_1] + Σ_t A[y_t−1, y_t] + A[y_T, end]
 
+Pair features, if there are any, let what is seen at a token weigh the step into it: the score gains
+Σ_t>1 Σ_g z_tg P[g, y_t−1, y_t]. P has labels² weights for each pair feature.
+
 The core does the arithmetic (core/structures/chain.cpp); this is its face.
 """
 
@@ -24,6 +27,8 @@ MAX_LABELS = _core.Chain.max_labels
 MAX_TOKENS = _core.Chain.max_tokens
 #: Larger feature values would overflow the sums of a sentence in single precision.
 MAX_VALUE = 1e12
+#: Weights of pair features take 4 bytes each, and training holds a few copies of them.
+MAX_PAIR_WEIGHTS = 2**29
 
 #: For each sentence and token, the labels allowed there (None: all of them).
 AllowedLabels = Sequence[Sequence[Sequence[int] | None] | None]
@@ -44,7 +49,7 @@ class Chain(Structure):
     Parameters
     ----------
     rows : FeatureRows
-        The features of every token.
+        The features of every token; ``rows.pairs`` are its pair features.
     labels : int
         How many labels there are, at most 4,096.
     truth : int32 array [tokens], optional
@@ -97,8 +102,8 @@ class Chain(Structure):
         self.rows = rows
         self.labels = labels
         self.sentences = np.ascontiguousarray(rows.sentences, dtype=np.int64)
-        offsets = np.ascontiguousarray(rows.offsets, dtype=np.int64)
-        self._check_rows(offsets)
+        offsets = self._check_rows(rows)
+        pair_arrays = self._pair_arrays(rows.pairs)
         tokens = len(offsets) - 1
         if truth is not None:
             truth = np.ascontiguousarray(truth, dtype=np.int32)
@@ -134,6 +139,7 @@ class Chain(Structure):
             transitions,
             allowed_offsets,
             allowed_labels,
+            *pair_arrays,
         )
         self.core = _core.Chain(
             self.sentences,
@@ -148,6 +154,8 @@ class Chain(Structure):
             transitions,
             allowed_offsets,
             allowed_labels,
+            *pair_arrays,
+            self.pair_dimension,
         )
         if truth is not None:
             given = truth if self.unknown is None else np.where(self.unknown, np.int32(-1), truth)
@@ -209,6 +217,15 @@ class Chain(Structure):
         if "truth" in arrays:
             self.set_truth(np.ascontiguousarray(arrays["truth"], dtype=np.int32))
 
+    @property
+    def pair_dimension(self) -> int:
+        """How many pair features there are."""
+        return 0 if self.rows.pairs is None else self.rows.pairs.dimension
+
+    @property
+    def has_many_parts(self) -> bool:
+        return self.rows.pairs is not None
+
     def name_example(self, i: int, part: int) -> str:
         return f"sentence {i + 1}, token {part + 1}"
 
@@ -253,23 +270,41 @@ class Chain(Structure):
 
     def transition_weights(self, w: _core.Weights) -> NDArray[np.float32]:
         """A: [labels + 1, labels + 1]; the last row is the start, the last column the end."""
-        block = self._matrix(w)[self.rows.dimension :, : self.labels]
+        first = self.rows.dimension
+        block = self._matrix(w)[first : first + self.labels + 2, : self.labels]
         square = np.zeros((self.labels + 1, self.labels + 1), dtype=np.float32)
         square[:, :-1] = block[:-1]
         square[:-1, -1] = block[-1]
         return square
 
-    def pack(self, emission: NDArray[np.float32], transition: NDArray[np.float32]) -> _core.Weights:
-        """Weights from what :meth:`emission_weights` and :meth:`transition_weights` gave."""
+    def pair_weights(self, w: _core.Weights) -> NDArray[np.float32]:
+        """A view of P: [pair features, labels before, labels]."""
+        block = self._matrix(w)[self.rows.dimension + self.labels + 2 :]
+        shape = (self.pair_dimension, self.labels, self.core.stride)
+        return block.reshape(shape)[:, :, : self.labels]
+
+    def pack(
+        self,
+        emission: NDArray[np.float32],
+        transition: NDArray[np.float32],
+        pairs: NDArray[np.float32] | None = None,
+    ) -> _core.Weights:
+        """Weights from what the functions above gave."""
         features, labels = self.rows.dimension, self.labels
         if emission.shape != (features, labels):
             raise InputError(f"emissions have shape {emission.shape}, not {(features, labels)}")
         if transition.shape != (labels + 1, labels + 1):
             raise InputError(f"transitions have shape {transition.shape}")
-        matrix = np.zeros((features + labels + 2, self.core.stride), dtype=np.float32)
+        shape = (self.pair_dimension, labels, labels)
+        given = np.zeros((0, labels, labels)) if pairs is None else pairs
+        if given.shape != shape:
+            raise InputError(f"the weights of pairs have shape {given.shape}, not {shape}")
+        end = features + labels + 2
+        matrix = np.zeros((end + shape[0] * labels, self.core.stride), dtype=np.float32)
         matrix[:features, :labels] = emission
-        matrix[features:-1, :labels] = transition[:, :-1]
-        matrix[-1, :labels] = transition[:-1, -1]
+        matrix[features : end - 1, :labels] = transition[:, :-1]
+        matrix[end - 1, :labels] = transition[:-1, -1]
+        matrix[end:, :labels] = given.reshape(-1, labels)
         return self.new_weights(matrix.ravel())
 
     def _matrix(self, w: _core.Weights) -> NDArray[np.float32]:
@@ -283,8 +318,29 @@ class Chain(Structure):
             raise InputError(f"sentence {i + 1}: a label that is not among the {self.labels}")
         return labels
 
-    def _check_rows(self, offsets: NDArray[np.int64]) -> None:
-        rows = self.rows
+    def _pair_arrays(
+        self, pairs: FeatureRows | None
+    ) -> tuple[NDArray[np.int64] | None, NDArray[np.int32] | None, NDArray[np.float32] | None]:
+        if pairs is None:
+            return None, None, None
+        if not np.array_equal(pairs.sentences, self.sentences):
+            raise InputError("the pair features are of other sentences than the features")
+        if pairs.dimension * self.labels**2 > MAX_PAIR_WEIGHTS:
+            gigabytes = 4e-9 * pairs.dimension * self.labels**2
+            raise InputError(
+                f"{pairs.dimension} features of pairs of {self.labels} labels need {gigabytes:.1f}"
+                " GB of weights: leave out rare ones by min_count, or give hash_bits"
+            )
+        offsets = self._check_rows(pairs)
+        values = pairs.values
+        return (
+            offsets,
+            np.ascontiguousarray(pairs.ids, dtype=np.int32),
+            None if values is None else np.ascontiguousarray(values, dtype=np.float32),
+        )
+
+    def _check_rows(self, rows: FeatureRows) -> NDArray[np.int64]:
+        offsets = np.ascontiguousarray(rows.offsets, dtype=np.int64)
         tokens = len(offsets) - 1
         if tokens < 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
             raise InputError("the offsets of the features do not rise from 0")
@@ -300,11 +356,12 @@ class Chain(Structure):
         if len(rows.ids) and not 0 <= rows.ids.min() <= rows.ids.max() < rows.dimension:
             raise InputError(f"a feature id is not in 0 … {rows.dimension - 1}")
         if rows.values is not None:
+            if rows.values.shape != rows.ids.shape:
+                raise InputError(f"{rows.ids.size} features, but {rows.values.size} values")
             self._check_values(rows.values, offsets)
+        return offsets
 
     def _check_values(self, values: NDArray[np.float32], offsets: NDArray[np.int64]) -> None:
-        if values.shape != self.rows.ids.shape:
-            raise InputError(f"{self.rows.ids.size} features, but {values.size} values")
         good = np.abs(values) <= MAX_VALUE  # false for NaN
         if not good.all():
             bad = int(np.flatnonzero(~good)[0])
