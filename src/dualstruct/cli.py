@@ -1,4 +1,5 @@
-"""The command ``dualstruct``: train, predict, evaluate, draw, inspect, convert, demo.
+"""The command ``dualstruct``: train, predict, evaluate, draw, inspect, convert, serve,
+demo.
 
 Results go to standard output, everything else to standard error. Heavy imports happen inside
 the commands, so that ``--help`` answers at once.
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dualstruct.cli_serve import serve
 from dualstruct.errors import DualstructError, InputError
 
 if TYPE_CHECKING:
@@ -586,6 +588,9 @@ def convert(
             f"the first item of a sequence needs the attribute {START}, the last one {END}",
             file=sys.stderr,
         )
+
+
+app.command()(serve)
 
 
 @app.command()
