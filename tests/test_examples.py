@@ -24,7 +24,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "page",
-    [*PAGES, DOCS / "coming_from_crfsuite.md", DOCS / "tutorial.md"],
+    [*PAGES, *(DOCS / f"{name}.md" for name in ("coming_from_crfsuite", "explaining", "tutorial"))],
     ids=lambda page: page.stem,
 )
 def test_the_code_of_a_page_prints_what_the_page_says(page, tmp_path, monkeypatch):

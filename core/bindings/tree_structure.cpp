@@ -75,6 +75,39 @@ KeptArcs kept_arcs(const Tree& tree, Input<std::int64_t> offsets, Input<std::uin
             {modifiers.data(), modifiers.data() + modifiers.size()}};
 }
 
+nb::list as_tuples(const std::vector<NamedFeature>& features) {
+    nb::list result;
+    for (const NamedFeature& feature : features) result.append(nb::make_tuple(feature.name, feature.weights));
+    return result;
+}
+
+void check_arc(const Tree& tree, std::int64_t i, int h, int m, int label) {
+    if (i < 0 || i >= tree.size() || h < 0 || h > tree.words(i) || m < 1 || m > tree.words(i) || h == m || label < 0 ||
+        label >= tree.features().labels()) {
+        throw std::invalid_argument("there is no such arc");
+    }
+}
+
+// (feature's name, its weights) of an arc by itself, then of its label.
+nb::tuple name_arc(const Tree& tree, std::int64_t i, int h, int m, int label, const ArcNames::ColumnNames& columns) {
+    check_arc(tree, i, h, m, label);
+    const ArcNames names(tree.features(), i, columns);
+    return nb::make_tuple(as_tuples(names.arc(h, m)), as_tuples(names.label(h, m, label)));
+}
+
+// (0: left, 1: right siblings, 2: grandparent; three nodes; features) of every pair of arcs in a tree.
+nb::list name_parts(const SecondOrderTree& tree, std::int64_t i, Input<std::int32_t> heads,
+                    const ArcNames::ColumnNames& columns) {
+    if (i < 0 || i >= tree.size() || static_cast<int>(heads.size()) != tree.words(i)) {
+        throw std::invalid_argument("a head for each word");
+    }
+    nb::list result;
+    for (const auto& [part, features] : tree.named_parts(i, view(heads), columns)) {
+        result.append(nb::make_tuple(part.kind, part.first, part.second, part.third, as_tuples(features)));
+    }
+    return result;
+}
+
 const int tree_max_labels = Tree::max_labels, tree_max_words = Tree::max_words;
 
 }  // namespace
@@ -92,6 +125,7 @@ void bind_tree_structure(nb::module_& m) {
         .def_ro_static("max_labels", &tree_max_labels)
         .def_ro_static("max_words", &tree_max_words)
         .def_prop_ro("stride", [](const Tree& t) { return t.features().stride(); })
+        .def("name_arc", name_arc, "i"_a, "h"_a, "m"_a, "label"_a, "columns"_a)
         .def("expectation", [](const Tree& t, const Weights& w, std::int64_t i, double beta, double gamma) {
             TreeExpectation e;
             {
@@ -115,6 +149,7 @@ void bind_tree_structure(nb::module_& m) {
                                        {siblings, grandparents, max_iterations, branch});
         }, "first"_a, "offsets"_a, "heads"_a, "modifiers"_a, "bits"_a, "siblings"_a, "grandparents"_a,
            "max_iterations"_a, "branch"_a)
+        .def("name_parts", name_parts, "i"_a, "heads"_a, "columns"_a)
         .def("take_effort", [](const SecondOrderTree& t) {
             const auto effort = t.take_effort();
             return nb::make_tuple(effort.decoded, effort.exact, effort.iterations);

@@ -16,6 +16,15 @@ std::array<std::uint64_t, 512> make_salts() {
     return salts;
 }
 
+template <class F>
+void each_attribute(std::string_view morphology, F f) {
+    while (!morphology.empty() && morphology != "_") {
+        const std::size_t end = std::min(morphology.find('|'), morphology.size());
+        f(morphology.substr(0, end));
+        morphology.remove_prefix(std::min(end + 1, morphology.size()));
+    }
+}
+
 }  // namespace
 
 const std::array<std::uint64_t, 512> ArcFeatures::salts = make_salts();
@@ -38,12 +47,7 @@ ArcFeatures::ArcFeatures(std::shared_ptr<const TokenTable> table, const TreeColu
         const StringTable& types = table_->columns[static_cast<std::size_t>(columns_.morphology)].types;
         for (std::size_t id = 0; id < types.size(); ++id) {
             auto& values = morphology_.emplace_back();
-            std::string_view rest = types[id];
-            while (!rest.empty() && rest != "_") {
-                const std::size_t end = std::min(rest.find('|'), rest.size());
-                values.push_back(hash_bytes(rest.substr(0, end)));
-                rest.remove_prefix(std::min(end + 1, rest.size()));
-            }
+            each_attribute(types[id], [&](std::string_view attribute) { values.push_back(hash_bytes(attribute)); });
         }
     }
 }
@@ -91,6 +95,15 @@ ArcFeatures::Node ArcFeatures::node(std::int64_t i, int k) const {
         node.morphology = morphology_[static_cast<std::size_t>(column.ids[static_cast<std::size_t>(token)])];
     }
     return node;
+}
+
+std::string ArcFeatures::morphology_value(std::int64_t i, int k, int number) const {
+    std::string value;
+    const std::int64_t token = table_->sentences[static_cast<std::size_t>(i)] + k - 1;
+    each_attribute(table_->cell(static_cast<std::size_t>(columns_.morphology), token), [&](std::string_view attribute) {
+        if (number-- == 0) value = attribute;
+    });
+    return value;
 }
 
 void ArcFeatures::nodes(std::int64_t i, std::vector<Node>& out) const {

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "memory.hpp"
@@ -167,7 +168,12 @@ public:
         return mask;
     }
 
-private:
+    // What names are made of.
+    const TokenTable& table() const { return *table_; }
+    const TreeColumns& columns() const { return columns_; }
+    // The number-th attribute of the k-th word's morphology: Number=Plur.
+    std::string morphology_value(std::int64_t i, int k, int number) const;
+
     struct Pair {
         Combination head, modifier;
     };
@@ -187,6 +193,7 @@ private:
         {coarse_morphology, coarse_morphology, false}, {fine, before_fine_next, false},
     }};
 
+private:
     static const std::array<std::uint64_t, 512> salts;
 
     std::int64_t between_base() const { return std::int64_t{line_width} << line_bits_; }

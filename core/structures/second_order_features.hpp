@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "random.hpp"
 #include "structures/arc_features.hpp"
@@ -33,7 +34,8 @@ public:
     std::int64_t dimension() const { return std::int64_t{line_width} << bits_; }
     int bits() const { return bits_; }
 
-    // f(first index of the line) of every template of h's modifier m after s; s = h: the first, m = h: the end.
+    // f(first index of the line) of every template of h's modifier m after s; s = h: the first, m = h: the end. An f
+    // that takes four arguments gets what the line combines of the three nodes as well; of h possibly nothing.
     template <class F>
     void sibling_lines(std::span<const Node> nodes, int h, int s, int m, F f) const {
         const Node& head = nodes[static_cast<std::size_t>(h)];
@@ -41,11 +43,12 @@ public:
         const Node& modifier = m == h ? end_ : nodes[static_cast<std::size_t>(m)];
         int t = first_sibling_salt;
         const auto three = [&](Combination a, Combination b, Combination c) {
-            f(line(ArcFeatures::product(folded(ArcFeatures::product(head.key[a], before.key[b], t)), modifier.key[c], t)));
+            const auto pair = folded(ArcFeatures::product(head.key[a], before.key[b], t));
+            visit(f, line(ArcFeatures::product(pair, modifier.key[c], t)), a, b, c);
             ++t;
         };
         const auto two = [&](Combination b, Combination c) {
-            f(line(ArcFeatures::product(before.key[b], modifier.key[c], t++)));
+            visit(f, line(ArcFeatures::product(before.key[b], modifier.key[c], t++)), none, b, c);
         };
         three(ArcFeatures::fine, ArcFeatures::fine, ArcFeatures::fine);
         three(ArcFeatures::coarse, ArcFeatures::coarse, ArcFeatures::coarse);
@@ -71,11 +74,12 @@ public:
         const Node& modifier = nodes[static_cast<std::size_t>(m)];
         int t = first_grandparent_salt;
         const auto three = [&](Combination a, Combination b, Combination c) {
-            f(line(ArcFeatures::product(folded(ArcFeatures::product(top.key[a], head.key[b], t)), modifier.key[c], t)));
+            const auto pair = folded(ArcFeatures::product(top.key[a], head.key[b], t));
+            visit(f, line(ArcFeatures::product(pair, modifier.key[c], t)), a, b, c);
             ++t;
         };
         const auto two = [&](Combination a, Combination c) {
-            f(line(ArcFeatures::product(top.key[a], modifier.key[c], t++)));
+            visit(f, line(ArcFeatures::product(top.key[a], modifier.key[c], t++)), a, none, c);
         };
         three(ArcFeatures::fine, ArcFeatures::fine, ArcFeatures::fine);
         three(ArcFeatures::coarse, ArcFeatures::coarse, ArcFeatures::coarse);
@@ -92,9 +96,20 @@ public:
         return {0, 1 + 4 * (g < h) + 2 * (h < m) + (g < m)};
     }
 
-private:
     using Combination = ArcFeatures::Combination;
+    static constexpr Combination none = ArcFeatures::combinations;
+
+private:
     static constexpr int first_sibling_salt = 320, first_grandparent_salt = 340;
+
+    template <class F>
+    static void visit(F& f, std::int64_t line, Combination a, Combination b, Combination c) {
+        if constexpr (std::is_invocable_v<F&, std::int64_t, Combination, Combination, Combination>) {
+            f(line, a, b, c);
+        } else {
+            f(line);
+        }
+    }
 
     static std::uint64_t folded(std::uint64_t x) { return x ^ x >> 32; }
     std::int64_t line(std::uint64_t hash) const { return static_cast<std::int64_t>(hash >> shift_) * line_width; }

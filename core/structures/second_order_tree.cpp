@@ -23,6 +23,8 @@ struct SecondOrderScratch final : Scratch {
     trees::SecondOrderDecoder decoder;
 };
 
+using Combination = ArcFeatures::Combination;
+
 SecondOrderScratch& own(Scratch& scratch) { return static_cast<SecondOrderScratch&>(scratch); }
 
 }  // namespace
@@ -266,6 +268,43 @@ void SecondOrderTree::for_each_of(std::int64_t i, std::span<const std::int32_t> 
     for (int h = 0; h <= n && n > 0; ++h) {
         each_part(heads, h, [&](const Part& part) { each_index(nodes, part, f); });
     }
+}
+
+std::vector<SecondOrderTree::NamedPart> SecondOrderTree::named_parts(std::int64_t i,
+                                                                     std::span<const std::int32_t> given,
+                                                                     const ArcNames::ColumnNames& columns) const {
+    std::vector<std::int32_t> heads(1, -1);
+    heads.insert(heads.end(), given.begin(), given.end());
+    std::vector<ArcFeatures::Node> nodes;
+    first_->features().nodes(i, nodes);
+    const ArcNames names(first_->features(), i, columns);
+    std::vector<NamedPart> found;
+    const auto name_part = [&](const Part& part) {
+        auto& features = found.emplace_back(NamedPart{part, {}}).features;
+        const auto [a, b, c, kind] = part;
+        // The nodes that are no words, and what each of the three is to the others.
+        const bool siblings = kind < 2;
+        const int second = siblings && b == a ? ArcNames::nothing : b, third = siblings && c == a ? ArcNames::end : c;
+        const char* first_role = siblings ? "head" : "grandparent";
+        const char* second_role = siblings ? "sibling" : "head";
+        const auto add = [&](auto slots) {
+            return [&, slots](std::int64_t line, Combination x, Combination y, Combination z) {
+                std::string name;
+                if (x != SecondOrderFeatures::none) name = names.combination(a, x, first_role);
+                if (y != SecondOrderFeatures::none) name = ArcNames::joined(name, names.combination(second, y, second_role));
+                NamedFeature feature{ArcNames::joined(name, names.combination(third, z, "child")), {}};
+                for (int slot : slots) feature.weights.push_back(base() + line + slot);
+                features.push_back(std::move(feature));
+            };
+        };
+        if (siblings) {
+            features_.sibling_lines(nodes, a, b, c, add(SecondOrderFeatures::sibling_slots(a, c, kind == 1)));
+        } else {
+            features_.grandparent_lines(nodes, a, b, c, add(SecondOrderFeatures::grandparent_slots(a, b, c)));
+        }
+    };
+    for (int h = 0; h < static_cast<int>(heads.size()) && heads.size() > 1; ++h) each_part(heads, h, name_part);
+    return found;
 }
 
 double SecondOrderTree::dot(const float* w, std::int64_t i, std::span<const Word> words) const {

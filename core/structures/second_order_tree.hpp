@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "structures/arc_names.hpp"
 #include "structures/second_order_features.hpp"
 #include "structures/tree.hpp"
 #include "trees/pruning.hpp"
@@ -72,14 +73,21 @@ public:
     };
     Effort take_effort() const;
 
-private:
     // A second-order part of a tree.
     struct Part {
         std::int32_t first, second, third;  // (h, s, m) or (g, h, m)
         std::uint8_t kind;                  // siblings to the left, to the right, grandparents
         auto operator<=>(const Part&) const = default;
     };
+    struct NamedPart {
+        Part part;
+        std::vector<NamedFeature> features;
+    };
+    // The second-order parts of a tree, heads [n], with what their weights stand for.
+    std::vector<NamedPart> named_parts(std::int64_t i, std::span<const std::int32_t> heads,
+                                       const ArcNames::ColumnNames& columns) const;
 
+private:
     std::int64_t base() const { return first_->dimension(); }
     bool load(std::int64_t i, Scratch& scratch) const;
     void score_parts(const float* w, Scratch& scratch) const;

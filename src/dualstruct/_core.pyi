@@ -371,6 +371,9 @@ class Tree(Structure):
     def expectation(
         self, w: Weights, i: int, beta: float, gamma: float
     ) -> tuple[float, float, NDArray[np.float32], NDArray[np.float32]]: ...
+    def name_arc(
+        self, i: int, h: int, m: int, label: int, columns: Sequence[str]
+    ) -> tuple[list[tuple[str, list[int]]], list[tuple[str, list[int]]]]: ...
 
 class Custom(Structure):
     def __init__(self, calls: Any, dimension: int, function: int = 0, data: int = 0) -> None: ...
@@ -486,6 +489,9 @@ def prune_arcs(
 ) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint16], int, int, int]: ...
 
 class SecondOrderTree(Structure):
+    def name_parts(
+        self, i: int, heads: NDArray[np.int32], columns: Sequence[str]
+    ) -> list[tuple[int, int, int, int, list[tuple[str, list[int]]]]]: ...
     def __init__(
         self,
         first: Tree,

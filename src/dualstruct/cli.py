@@ -1,4 +1,4 @@
-"""The command ``dualstruct``: train, predict, evaluate, draw, inspect, convert, serve,
+"""The command ``dualstruct``: train, predict, evaluate, explain, draw, inspect, convert, serve,
 demo.
 
 Results go to standard output, everything else to standard error. Heavy imports happen inside
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dualstruct.cli_explain import explain
 from dualstruct.cli_serve import serve
 from dualstruct.errors import DualstructError, InputError
 
@@ -480,6 +481,9 @@ def evaluate(
     else:
         print(scores.table())
         print(f"{report['tokens_per_second']:,.0f} tokens a second, features included")
+
+
+app.command()(explain)
 
 
 @app.command()

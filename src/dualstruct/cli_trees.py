@@ -137,7 +137,7 @@ def predict(
         for tagger in model.taggers_.values():
             tagger.set_params(threads=threads)
     rows: list[dict[str, Any]] = []
-    for treebank in _read_any(file, text, raw_words=isinstance(model, ParsingPipeline)):
+    for treebank in read_any(file, text, raw_words=isinstance(model, ParsingPipeline)):
         tagged = model.tag(treebank) if isinstance(model, ParsingPipeline) else treebank
         if as_json:
             rows += _json_rows(parser, tagged, k_best, marginals)
@@ -148,7 +148,7 @@ def predict(
         print(json.dumps({"sentences": rows}, ensure_ascii=False))
 
 
-def _read_any(file: str, text: bool, raw_words: bool) -> Iterator[Treebank]:
+def read_any(file: str, text: bool, raw_words: bool) -> Iterator[Treebank]:
     """Sentences from CoNLL-U, or for a pipeline from one token a line or one sentence a line."""
     name = name_of(file)
     if text:

@@ -7,7 +7,7 @@ sees either the old model or the new one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,12 @@ class ChainModel:
 
     def transition(self) -> NDArray[np.float32]:
         return self.empty_chain().transition_weights(self.w)
+
+    def with_weights(
+        self, emission: NDArray[np.float32], transition: NDArray[np.float32]
+    ) -> ChainModel:
+        """The same model with other weights."""
+        return replace(self, w=self.empty_chain().pack(emission, transition))
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """JSON and arrays; features whose weights are all 0 are left out."""

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,9 +22,13 @@ from dualstruct.estimators.tree_model import (
     TreeModel,
     TreeShape,
     check_sources,
+    column_names,
     make_tree,
     present_sources,
 )
+from dualstruct.explaining import Explanation
+from dualstruct.explaining.sentences import wanted_tokens
+from dualstruct.explaining.trees import explain_tree, without_arc
 from dualstruct.features.clusters import read_clusters
 from dualstruct.files.conllu import ConlluSentence, Treebank
 from dualstruct.fit import Callback, Stopping, fit
@@ -476,6 +481,51 @@ class DependencyParser(Estimator[TreeModel]):
         _, model, structure = self._structure(X)
         return [arcs[:, 1:].T for arcs in _arc_marginals(structure, model.w, beta)]
 
+    def explain(
+        self,
+        sentence: Treebank | ConlluSentence | Sequence[str],
+        token: int | None = None,
+    ) -> Explanation:
+        """Why each word of a sentence gets its head and relation, or one word, counted from 1.
+
+        The rivals of a word's arc are the best tree in which it has another head, and the best one
+        in which it has another relation at the same head. Contributions are what the features of
+        arcs (of pairs of arcs, too, at order 2) add to the difference of the trees' scores; they
+        add up to it.
+
+        Examples
+        --------
+        >>> from dualstruct.datasets import load_english
+        >>> parser = DependencyParser(hash_bits=16, passes=3).fit(load_english("train"))
+        >>> explained = parser.explain(load_english("test")[0], token=1)[0]
+        >>> explained.form, explained.head, explained.label
+        ('A', 2, 'det')
+        >>> [rival.differs_in for rival in explained.alternatives]
+        ['relation', 'head']
+        """
+        treebank = one_sentence(sentence)
+        if len(treebank) != 1:
+            raise InputError(f"one sentence is explained at a time, not {len(treebank)}")
+        if self.minimum_risk is not None:
+            raise InputError(
+                "explanations compare the best tree with others, and minimum_risk predicts another "
+                "tree than the best: set it to None"
+            )
+        _, model, structure = self._structure(treebank)
+        second = structure if isinstance(structure, SecondOrderTree) else None
+        return explain_tree(
+            structure,
+            model.w,
+            0,
+            without=None if second is None else partial(without_arc, second, 0),
+            projective=model.shape.projective,
+            single_root=model.shape.single_root,
+            forms=[str(form) for form in treebank.forms[0]],
+            labels=model.labels.names,
+            columns=column_names(model.sources),
+            words=wanted_tokens(token, int(treebank.lengths[0])),
+        )
+
     def _structure(self, X: Sentences) -> tuple[Treebank, TreeModel, Tree | SecondOrderTree]:
         model = self._trained()
         treebank = as_treebank(X)
@@ -502,6 +552,13 @@ def as_treebank(X: Sentences) -> Treebank:
     if any(isinstance(sentence, ConlluSentence | str) for sentence in sentences):
         raise InputError("a Treebank, a list of its sentences, or lists of words are wanted")
     return Treebank.from_columns(sentences)  # type: ignore[arg-type]
+
+
+def one_sentence(sentence: Treebank | ConlluSentence | Sequence[str]) -> Treebank:
+    """A sentence of any kind as a treebank."""
+    if isinstance(sentence, Treebank):
+        return sentence
+    return as_treebank([sentence] if isinstance(sentence, ConlluSentence) else [list(sentence)])
 
 
 def _short_enough(treebank: Treebank) -> Treebank:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from dualstruct.errors import InputError, NotFittedError
 from dualstruct.estimators.params import Parameters
-from dualstruct.estimators.parser import DependencyParser, Sentences, as_treebank
+from dualstruct.estimators.parser import DependencyParser, Sentences, as_treebank, one_sentence
 from dualstruct.estimators.tagger import SequenceTagger
+from dualstruct.explaining import Explanation
 from dualstruct.files.arrays import read_arrays, write_arrays
 from dualstruct.files.conllu import ConlluSentence, Treebank
 from dualstruct.fit import Callback, FitResult
@@ -214,6 +215,15 @@ class ParsingPipeline(Parameters):
     def predict(self, X: Sentences) -> Treebank:
         """The sentences with predicted tags, heads and relations; all else stays as it is."""
         return self.parser_.predict(self.tag(X))
+
+    def explain(
+        self, sentence: Treebank | ConlluSentence | Sequence[str], token: int | None = None
+    ) -> Explanation:
+        """Why each word, with the tags that it gets, gets its head and relation.
+
+        ``taggers_["upos"].explain(words)`` explains the tags.
+        """
+        return self.parser_.explain(self.tag(one_sentence(sentence)), token)
 
     def evaluate(self, X: Treebank | Sequence[ConlluSentence]) -> PipelineScores:
         """The scores of the predicted trees and tags, against those that X has."""

@@ -15,6 +15,8 @@ from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator, State
 from dualstruct.estimators.params import as_list, count
+from dualstruct.explaining import Comparison
+from dualstruct.explaining.custom import compare_features
 from dualstruct.fit import Callback, FitResult
 from dualstruct.losses import Loss, SoftmaxMargin, find_loss
 from dualstruct.problem import Certificate
@@ -273,6 +275,35 @@ class StructuredSVM(Estimator[TrainedStructure]):
         """The k best outputs of each input with their scores, best first."""
         model = self._trained()
         return model.structure.predict_k_best(model.structure.bind(as_list(X)), model.w, k)
+
+    def explain(self, x: Any, other: Any = None) -> Comparison:
+        """Which features of a custom structure make the best output beat another one.
+
+        Parameters
+        ----------
+        x : an input
+        other : an output, optional
+            What to compare with; by default the second best, if the structure has ``k_best``.
+        """
+        model = self._trained()
+        structure = model.structure
+        if not isinstance(structure, CustomStructure):
+            raise InputError(
+                f"features of {type(structure).__name__} have no names to explain by; "
+                "SequenceTagger, DependencyParser and CustomStructure have them"
+            )
+        chosen = self.predict([x])[0]
+        if other is None:
+            if structure.k_best is None:
+                raise InputError(
+                    f"{type(structure).__name__} has no method k_best that could tell the second "
+                    "best output: say which other output to compare with"
+                )
+            outputs = [y for _, y in self.predict_k_best([x], 2)[0]]
+            if len(outputs) < 2:
+                raise InputError("this input has no other output to compare with")
+            other = outputs[1]
+        return compare_features(structure, model.w.array, x, chosen, other)
 
     def score(self, X: Sequence[Any], Y: Sequence[Any]) -> float:
         """1 − the mean cost of the predictions: 1 is perfect, and costs up to 1 give a share."""

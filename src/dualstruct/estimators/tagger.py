@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ from dualstruct.estimators.chain_model import ChainModel, Codec, unlabelled_chai
 from dualstruct.estimators.labels import Labels, UnseenLabel, UnseenLabelWarning
 from dualstruct.estimators.params import as_list
 from dualstruct.estimators.weights import WeightTable
+from dualstruct.explaining import Explanation
+from dualstruct.explaining.chains import END, START, explain_chain
+from dualstruct.explaining.sentences import forms_of, wanted_tokens
 from dualstruct.features import FeatureExtractor, FeatureRows, from_state, make_extractor
 from dualstruct.files.columns import ColumnSentences
 from dualstruct.files.spans import (
@@ -398,6 +402,72 @@ class SequenceTagger(Estimator[ChainModel]):
             for outputs in found
         ]
 
+    def explain(self, sentence: Any, token: int | None = None) -> Explanation:
+        """Why each token of a sentence gets its label, or one token, counted from 1.
+
+        The runner-up is the best whole labelling with another label at the token. Contributions
+        are what features and transitions add to the difference of the two scores; they add up to
+        it. Labels are those that the model learned in (``scheme``).
+
+        Examples
+        --------
+        >>> X = [["Ada", "lives", "in", "Turin"], ["Bo", "left", "Rome"]]
+        >>> y = [["B-PER", "O", "O", "B-LOC"], ["B-PER", "O", "B-LOC"]]
+        >>> tagger = SequenceTagger(features="word[0]\\nword[-1]", C=1.0).fit(X, y)
+        >>> turin = tagger.explain(["Bo", "lives", "in", "Turin"])[3]
+        >>> turin.label, turin.runner_up.label
+        ('B-LOC', 'B-PER')
+        >>> "word[0]=Turin" in [each.name for each in turin.contributions]
+        True
+        >>> abs(sum(each.amount for each in turin.contributions) - turin.difference) < 1e-9
+        True
+        """
+        model = self._trained()
+        chain = model.chain([sentence])
+        count = chain.tokens(0)
+        names = model.extractor.names_in([sentence])
+        best = chain.decode_all(model.w)
+        return explain_chain(
+            chain,
+            model.w,
+            0,
+            forms=forms_of(sentence, count),
+            labels=model.labels.names,
+            feature_names=[names[a:b] for a, b in pairwise(chain.rows.offsets.tolist())],
+            tokens=wanted_tokens(token, count),
+            predicted=model.codec.to_outer(model.labels.decode(best, chain.sentences))[0],
+        )
+
+    def set_weight(self, feature: str, label: str, weight: float) -> None:
+        """Change the weight of a feature, by its name, for a label; ``save`` keeps it.
+
+        Examples
+        --------
+        >>> tagger = SequenceTagger(features="pos").fit([["a", "dog"]], [["DET", "NOUN"]])
+        >>> tagger.set_weight("word[0]=dog", "DET", 9.0)
+        >>> tagger.predict([["dog"]])
+        [['DET']]
+        """
+        model = self._trained()
+        at = model.extractor.find(feature)
+        if at is None:
+            raise InputError(f"the model has no feature {feature!r}: training never saw it")
+        emission = np.array(model.emission())
+        emission[at, model.labels.number(label)] = _finite(weight)
+        self._model = model.with_weights(emission, model.transition())
+
+    def set_transition(self, before: str, after: str, weight: float) -> None:
+        """Change the weight of one label after another one; <s> and </s> are the outside."""
+        model = self._trained()
+        outside = len(model.labels)
+        row = outside if before == START else model.labels.number(before)
+        column = outside if after == END else model.labels.number(after)
+        if row == column == outside:
+            raise InputError("there is no transition from <s> to </s>")
+        transition = model.transition()
+        transition[row, column] = _finite(weight)
+        self._model = model.with_weights(np.array(model.emission()), transition)
+
     def evaluate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Scores:
         """Accuracy, and precision, recall and F1 of the spans, over all and by type."""
         model = self._trained()
@@ -409,6 +479,12 @@ class SequenceTagger(Estimator[ChainModel]):
     def score(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
         """F1 for BIO-like labels, accuracy for others."""
         return self.evaluate(X, y).score
+
+
+def _finite(weight: float) -> float:
+    if not np.isfinite(weight):
+        raise InputError(f"a weight is a finite number, not {weight}")
+    return weight
 
 
 def _count_columns(X: Sequence[Any]) -> int | None:

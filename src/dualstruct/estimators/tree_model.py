@@ -213,6 +213,17 @@ def present_sources(treebank: Treebank, wanted: Mapping[str, bool]) -> tuple[str
     )
 
 
+def column_names(sources: tuple[str, ...]) -> list[str]:
+    """What CoNLL-U calls the columns that features look at; tags stand in for each other."""
+    coarse, fine = (
+        "upos" if "coarse" in sources else "xpos",
+        "xpos" if "fine" in sources else "upos",
+    )
+    if "coarse" not in sources and "fine" not in sources:
+        coarse = fine = "form"
+    return ["form", "lemma", coarse, fine, "feats", "cluster"]
+
+
 def check_sources(treebank: Treebank, sources: tuple[str, ...]) -> None:
     """Refuse sentences without something that the model was trained to look at."""
     for name in sources:

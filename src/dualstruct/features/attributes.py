@@ -91,6 +91,12 @@ class AttributeExtractor(FeatureExtractor):
             return self._columns.names_of(numbers)
         return [self._strings.name(id) for id in numbers.tolist()] if self._strings else []
 
+    def names_in(self, X: Any) -> list[str]:
+        if not self.hash_bits:
+            return super().names_in(X)
+        by_name = AttributeExtractor()
+        return by_name.names(by_name.fit(X).ids)
+
     def find(self, name: str) -> int | None:
         if self._columns is not None:
             return self._columns.find(name)

@@ -72,6 +72,13 @@ class FeatureExtractor(ABC):
         """The name of a feature."""
         return self.names([id])[0]
 
+    def names_in(self, X: Any) -> list[str]:
+        """The name of every feature in the rows of X, in their order.
+
+        Hashed features, which have no names of their own, get those that X gives them.
+        """
+        return self.names(self.transform(X).ids)
+
     @abstractmethod
     def find(self, name: str) -> int | None:
         """The id of the feature with this name, if there is one."""

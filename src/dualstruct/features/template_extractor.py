@@ -105,6 +105,12 @@ class TemplateExtractor(FeatureExtractor):
     def names(self, ids: ArrayLike) -> list[str]:
         return self._core.names(as_ids(ids, self.dimension))
 
+    def names_in(self, X: Any) -> list[str]:
+        if not self.hash_bits:
+            return super().names_in(X)
+        by_name = TemplateExtractor(self.templates, self._clusters, self._gazetteers)
+        return by_name.names(by_name.fit(X).ids) if self._table(X).n_tokens else []
+
     def find(self, name: str) -> int | None:
         for number, template in enumerate(self.templates.templates):
             values = _values_in(name, template)

@@ -110,6 +110,7 @@ class Chain(Structure):
                 )
         self.transitions = transitions
         allowed_offsets, allowed_labels = self._flatten(allowed, tokens)
+        self._allowed = allowed_offsets, allowed_labels
         self._arrays = (
             self.sentences,
             offsets,
@@ -150,6 +151,13 @@ class Chain(Structure):
 
     def tokens(self, i: int) -> int:
         return int(self.sentences[i + 1] - self.sentences[i])
+
+    def allowed_at(self, token: int) -> NDArray[np.int32] | None:
+        """The labels that a token, by its number in the whole data, may have; None: all."""
+        offsets, labels = self._allowed
+        if offsets is None or labels is None or offsets[token] == offsets[token + 1]:
+            return None
+        return labels[offsets[token] : offsets[token + 1]]
 
     def expectation(
         self, w: _core.Weights, i: int, beta: float = 1.0, gamma: float = 0.0

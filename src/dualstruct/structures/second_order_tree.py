@@ -166,6 +166,19 @@ class SecondOrderTree(Structure):
             branch,
         )
 
+    def with_arcs(self, arcs: PrunedArcs) -> SecondOrderTree:
+        """The same sentences and weights with other arcs to choose from."""
+        siblings, grandparents, bits, max_iterations, branch = self._facts.tolist()
+        return SecondOrderTree(
+            self.first,
+            arcs,
+            siblings=bool(siblings),
+            grandparents=bool(grandparents),
+            bits=bits,
+            max_iterations=max_iterations,
+            branch=bool(branch),
+        )
+
     def name_example(self, i: int, part: int) -> str:
         return self.first.name_example(i, part)
 

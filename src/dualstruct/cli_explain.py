@@ -1,0 +1,134 @@
+"""The command ``dualstruct explain``: why a model said what it said."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dualstruct.errors import InputError
+
+if TYPE_CHECKING:
+    from dualstruct.estimators.loading import AnyModel
+    from dualstruct.explaining import Explanation
+
+FORMATS = ("text", "html", "json")
+
+
+def explain(
+    model: Annotated[Path, typer.Argument(help="A model file that train wrote.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|SENTENCE",
+            help="A column file, or CoNLL-U for parsers; - is standard input. Or a sentence, in "
+            "quotes, for models that look at words alone.",
+        ),
+    ] = "-",
+    text: Annotated[
+        bool, typer.Option("--text", help="Each line is a sentence, words separated by blanks.")
+    ] = False,
+    sentence: Annotated[
+        str | None, typer.Option(help="Only this one: its number from 1, or its sent_id.")
+    ] = None,
+    token: Annotated[
+        int | None, typer.Option(min=1, help="Only this token, counted from 1.")
+    ] = None,
+    most: Annotated[int, typer.Option(min=1, help="How many sentences to explain at most.")] = 10,
+    top: Annotated[
+        int, typer.Option(min=1, help="How many contributions to show one by one, as text.")
+    ] = 12,
+    format: Annotated[str, typer.Option(help="text, html or json.")] = "text",
+) -> None:
+    """Show which features and transitions made each label, or each arc, beat the runner-up.
+
+    The runner-up is the best whole labelling, or tree, in which the token has another label, head
+    or relation. The contributions add up to the difference of the two scores.
+    """
+    from dualstruct.estimators import load_model
+
+    if format not in FORMATS:
+        raise InputError(f"--format is {format!r}; it is {', '.join(FORMATS)}")
+    if token is not None and sentence is None:
+        sentence = "1"
+    loaded = load_model(model)
+    explanations = list(_explanations(loaded, file, text, sentence, token, most))
+    if format == "json":
+        rows = [{"sentence": number, **each.to_dict()} for number, each in explanations]
+        print(json.dumps({"sentences": rows}, ensure_ascii=False))
+    elif format == "html":
+        from dualstruct.explaining.html import page
+
+        sys.stdout.write(page([each for _, each in explanations], f"{model.name}: explanations"))
+    else:
+        _print(explanations, top)
+
+
+def _print(explanations: list[tuple[int, Explanation]], top: int) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from dualstruct.explaining.terminal import explanation_lines
+
+    console = Console(highlight=False)
+    for number, each in explanations:
+        console.print(Text(f"# {number} {' '.join(each.forms)}", style="dim"))
+        console.print(explanation_lines(each, top))
+
+
+def _explanations(
+    model: AnyModel, file: str, text: bool, sentence: str | None, token: int | None, most: int
+) -> Iterator[tuple[int, Explanation]]:
+    """The sentences that are wanted, with their numbers."""
+    from dualstruct.estimators import SequenceTagger
+
+    sentences: Any
+    if isinstance(model, SequenceTagger):
+        sentences = _tagger_sentences(model, file, text)
+    else:
+        sentences = _parser_sentences(model, file, text)
+    found = False
+    for number, (name, one) in enumerate(sentences, 1):
+        if sentence is None and number > most:
+            print(f"dualstruct: only {most} sentences are explained; see --most", file=sys.stderr)
+            return
+        if sentence in (None, str(number), name):
+            found = True
+            yield number, model.explain(one, token)
+            if sentence is not None:
+                return
+    if not found and sentence is not None:
+        raise InputError(f"there is no sentence {sentence}")
+
+
+def _is_sentence(file: str) -> bool:
+    return " " in file.strip() and not Path(file).exists()
+
+
+def _tagger_sentences(tagger: Any, file: str, text: bool) -> Iterator[tuple[str | None, Any]]:
+    from dualstruct.cli import _read_lines, _read_unlabelled
+
+    if _is_sentence(file):
+        yield None, file.split()
+        return
+    for tokens in _read_lines(file) if text else _read_unlabelled(file, tagger):
+        yield None, list(tokens)
+
+
+def _parser_sentences(model: Any, file: str, text: bool) -> Iterator[tuple[str | None, Any]]:
+    from dualstruct.cli_trees import read_any
+    from dualstruct.estimators import ParsingPipeline
+
+    raw_words = isinstance(model, ParsingPipeline)
+    if _is_sentence(file):
+        if not raw_words:
+            raise InputError("a sentence needs a tag+parse model: a parser alone wants tags, too")
+        yield None, file.split()
+        return
+    for one in chain.from_iterable(read_any(file, text, raw_words=raw_words)):
+        yield one.sent_id, one

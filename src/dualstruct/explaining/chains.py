@@ -1,0 +1,180 @@
+"""Explanations of label sequences.
+
+For token t the runner-up is the best whole labelling with another label at t. With forward maxima
+f_t(k) (the best beginning that ends in k) and backward maxima b_t(k) (the best rest after k), the
+best labelling with label k at t has the score f_t(k) + b_t(k); the contributions are what the two
+labellings' features and transitions differ in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.explaining.results import (
+    Alternative,
+    Change,
+    Contribution,
+    Explanation,
+    TokenExplanation,
+    by_size,
+    total,
+)
+from dualstruct.structures import Chain
+
+Scores = NDArray[np.float64]
+START, END = "<s>", "</s>"
+
+
+class ChainScores:
+    """One sentence's scores in double precision, and the best labellings under a constraint."""
+
+    def __init__(self, chain: Chain, w: _core.Weights, i: int) -> None:
+        first, last = chain.sentences[i : i + 2]
+        offsets = chain.rows.offsets[first : last + 1]
+        weights = chain.emission_weights(w)
+        self.ids = [chain.rows.ids[a:b] for a, b in pairwise(offsets)]
+        self.values: list[Scores] = [
+            np.ones(b - a) if chain.rows.values is None else chain.rows.values[a:b].astype(float)
+            for a, b in pairwise(offsets)
+        ]
+        #: [features of the token, labels] of each token: what each feature says for each label
+        self.parts: list[Scores] = [
+            weights[ids].astype(float) * values[:, None]
+            for ids, values in zip(self.ids, self.values, strict=True)
+        ]
+        sums = [part.sum(axis=0) for part in self.parts]
+        self.emission: Scores = np.array(sums).reshape(len(sums), chain.labels)
+        for t, token in enumerate(range(first, last)):
+            choice = chain.allowed_at(token)
+            if choice is not None:
+                forbidden = np.ones(chain.labels, dtype=bool)
+                forbidden[choice] = False
+                self.emission[t, forbidden] = -np.inf
+        self.steps: Scores = chain.transition_weights(w).astype(float)  # [labels + 1, labels + 1]
+        if chain.transitions is not None:
+            self.steps[chain.transitions == 0] = -np.inf
+        self._find_maxima()
+
+    def _find_maxima(self) -> None:
+        inner = self.steps[:-1, :-1]
+        forward, backward = np.empty_like(self.emission), np.empty_like(self.emission)
+        n = len(self.emission)
+        for t in range(n):
+            before = (
+                self.steps[-1, :-1] if t == 0 else (forward[t - 1][:, None] + inner).max(axis=0)
+            )
+            forward[t] = before + self.emission[t]
+        for t in reversed(range(n)):
+            backward[t] = (
+                self.steps[:-1, -1]
+                if t == n - 1
+                else (inner + (self.emission[t + 1] + backward[t + 1])[None]).max(axis=1)
+            )
+        self._forward, self._backward = forward, backward
+
+    def score(self, labels: NDArray[np.int32]) -> float:
+        """Of a labelling."""
+        outside = len(self.steps) - 1
+        path = [outside, *labels.tolist(), outside]
+        emissions = self.emission[np.arange(len(labels)), labels].sum()
+        return float(emissions + sum(self.steps[a, b] for a, b in pairwise(path)))
+
+    def best_without(self, t: int, label: int) -> NDArray[np.int32] | None:
+        """The best labelling in which token t has another label; None if there is none."""
+        here = self._forward[t] + self._backward[t]
+        here[label] = -np.inf
+        if not np.isfinite(here.max()):
+            return None
+        inner = self.steps[:-1, :-1]
+        found = np.empty(len(self.emission), dtype=np.int32)
+        found[t] = here.argmax()
+        for s in range(t, 0, -1):
+            found[s - 1] = (self._forward[s - 1] + inner[:, found[s]]).argmax()
+        for s in range(t + 1, len(found)):
+            found[s] = (inner[found[s - 1]] + self.emission[s] + self._backward[s]).argmax()
+        return found
+
+
+def explain_chain(
+    chain: Chain,
+    w: _core.Weights,
+    i: int,
+    *,
+    forms: Sequence[str],
+    labels: Sequence[str],
+    feature_names: Sequence[Sequence[str]],
+    tokens: Sequence[int],
+    predicted: Sequence[str],
+) -> Explanation:
+    """Why sentence i got its labels, at some of its tokens (counted from 0).
+
+    ``feature_names`` are those of each token's features, in their order.
+    """
+    scores = ChainScores(chain, w, i)
+    chosen = chain.decode(w, i)
+    found = []
+    for t in tokens:
+        other = scores.best_without(t, int(chosen[t]))
+        alternatives: tuple[Alternative, ...] = ()
+        if other is not None:
+            alternatives = (_compare(scores, chosen, other, t, forms, labels, feature_names),)
+        name = labels[chosen[t]]
+        found.append(TokenExplanation(t + 1, forms[t], name, None, name, alternatives))
+    score = scores.score(chosen) if len(chosen) else 0.0
+    return Explanation("labels", tuple(forms), score, tuple(found), tuple(predicted))
+
+
+def _compare(
+    scores: ChainScores,
+    chosen: NDArray[np.int32],
+    other: NDArray[np.int32],
+    t: int,
+    forms: Sequence[str],
+    labels: Sequence[str],
+    feature_names: Sequence[Sequence[str]],
+) -> Alternative:
+    changed = np.flatnonzero(chosen != other).tolist()
+    contributions = []
+    for s in changed:
+        a, b = int(chosen[s]), int(other[s])
+        part = scores.parts[s]
+        contributions += [
+            Contribution(name, "feature", s + 1, labels[a], labels[b], for_a, for_b)
+            for name, for_a, for_b in zip(
+                feature_names[s], part[:, a].tolist(), part[:, b].tolist(), strict=True
+            )
+        ]
+    contributions += _transitions(scores, chosen, other, labels)
+    ordered = by_size(contributions)
+    name = labels[other[t]]
+    changes = tuple(Change(s + 1, forms[s], labels[chosen[s]], labels[other[s]]) for s in changed)
+    return Alternative("label", name, None, name, total(ordered), changes, ordered)
+
+
+def _transitions(
+    scores: ChainScores,
+    chosen: NDArray[np.int32],
+    other: NDArray[np.int32],
+    labels: Sequence[str],
+) -> list[Contribution]:
+    """Those that only one of the two labellings takes at a place."""
+    outside = len(labels)
+    before, after = [*labels, START], [*labels, END]
+    ours = list(pairwise([outside, *chosen.tolist(), outside]))
+    theirs = list(pairwise([outside, *other.tolist(), outside]))
+    found = []
+    for s, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+        if a == b:
+            continue
+        token = min(s + 1, len(chosen))
+        name, rival = f"{before[a[0]]} → {after[a[1]]}", f"{before[b[0]]} → {after[b[1]]}"
+        found.append(Contribution(name, "transition", token, name, "", float(scores.steps[a]), 0.0))
+        found.append(
+            Contribution(rival, "transition", token, "", rival, 0.0, float(scores.steps[b]))
+        )
+    return found

@@ -1,0 +1,117 @@
+"""Explanations in the terminal: a bar for each contribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import fsum
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dualstruct.explaining.results import (
+    Alternative,
+    Contribution,
+    Explanation,
+    TokenExplanation,
+)
+
+#: How many contributions are shown one by one, and how long the longest bar is.
+MOST, BAR = 12, 24
+EIGHTHS = "▏▎▍▌▋▊▉█"
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of this share of the width, to an eighth of a character."""
+    eighths = max(round(min(share, 1.0) * width * 8), 1)
+    return EIGHTHS[-1] * (eighths // 8) + (EIGHTHS[eighths % 8 - 1] if eighths % 8 else "")
+
+
+def heading(token: TokenExplanation, alternative: Alternative | None) -> str:
+    """What beat what, and by how much."""
+    start = f"{token.token} {token.form}: {token.text}"
+    if alternative is None:
+        return f"{start}; nothing else is possible"
+    return f"{start} beats {alternative.text} by {alternative.difference:.4f}"
+
+
+def elsewhere(token: TokenExplanation, alternative: Alternative) -> str:
+    """What else the rival would change."""
+    others = [change for change in alternative.changes if change.token != token.token]
+    shown = [f"{c.token} {c.form}: {c.other} instead of {c.chosen}" for c in others[:5]]
+    if len(others) > 5:
+        shown.append(f"{len(others) - 5} more")
+    return "with it would come " + "; ".join(shown) if shown else ""
+
+
+def where(token: TokenExplanation, contribution: Contribution) -> str:
+    """What a contribution is about, unless that goes without saying."""
+    if contribution.kind == "transition":
+        return "transition" if contribution.chosen_part else "transition of the runner-up"
+    if contribution.kind == "feature":
+        if contribution.token == token.token:
+            return ""
+        return f"at {contribution.token}: {contribution.chosen_part}, not {contribution.other_part}"
+    side = "" if contribution.chosen_part else " of the runner-up"
+    place = "" if contribution.token == token.token else f" at {contribution.token}"
+    return f"{contribution.kind}{side}{place}"
+
+
+def split(contributions: Sequence[Contribution], most: int) -> tuple[list[Contribution], float]:
+    """Those to show, and what the others add up to."""
+    return list(contributions[:most]), fsum(each.amount for each in contributions[most:])
+
+
+def alternative_lines(
+    token: TokenExplanation, alternative: Alternative, most: int
+) -> RenderableType:
+    shown, rest = split(alternative.contributions, most)
+    largest = max((abs(each.amount) for each in shown), default=1.0)
+    table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True, min_width=BAR)
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold", style="dim")
+    for each in shown:
+        style = "green" if each.amount > 0 else "red"
+        length = bar(abs(each.amount) / largest, BAR)
+        table.add_row(
+            Text(f"{each.amount:+.4f}", style=style),
+            Text(length, style=style),
+            Text(each.name),
+            Text(where(token, each)),
+        )
+    hidden = len(alternative.contributions) - len(shown)
+    if hidden:
+        table.add_row(Text(f"{rest:+.4f}", style="dim"), "", Text(f"{hidden} smaller ones"), "")
+    return table
+
+
+def token_lines(token: TokenExplanation, most: int = MOST) -> RenderableType:
+    """One token's explanation for rich's console."""
+    if not token.alternatives:
+        return Text(heading(token, None), style="bold")
+    parts: list[RenderableType] = []
+    for alternative in token.alternatives:
+        parts.append(Text(heading(token, alternative), style="bold"))
+        others = elsewhere(token, alternative)
+        if others:
+            parts.append(Text(others, style="dim"))
+        parts.append(alternative_lines(token, alternative, most))
+    return Group(*parts)
+
+
+def explanation_lines(explanation: Explanation, most: int = MOST) -> RenderableType:
+    """A sentence's explanation for rich's console."""
+    parts: list[RenderableType] = []
+    for token in explanation:
+        parts += [token_lines(token, most), Text()]
+    return Group(*parts)
+
+
+def token_text(token: TokenExplanation, most: int = MOST) -> str:
+    """The same without colours."""
+    console = Console(width=110, color_system=None, force_terminal=False, highlight=False)
+    with console.capture() as caught:
+        console.print(token_lines(token, most))
+    return "\n".join(line.rstrip() for line in caught.get().rstrip().split("\n"))
