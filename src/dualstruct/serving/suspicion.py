@@ -8,7 +8,6 @@ from typing import Any
 
 from dualstruct.errors import DualstructError
 
-
 WITHOUT_FILE = "start the server with --train FILE to see the sentences that fight the model"
 
 
@@ -24,13 +23,20 @@ class Suspicion:
     def __init__(self, search: Callable[[], list[dict[str, Any]]] | None) -> None:
         self._search = search
         self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
         self._put("missing", WITHOUT_FILE)
 
     def start(self) -> None:
         """Begin to look, in the background."""
         if self._search is not None:
             self._put("working", "looking through the training file …")
-            threading.Thread(target=self._run, name="suspects", daemon=True).start()
+            self._thread = threading.Thread(target=self._run, name="suspects", daemon=True)
+            self._thread.start()
+
+    def join(self, timeout: float) -> None:
+        """Wait for the search to end."""
+        if self._thread is not None:
+            self._thread.join(timeout)
 
     def _run(self) -> None:
         assert self._search is not None

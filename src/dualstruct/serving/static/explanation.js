@@ -2,7 +2,7 @@
 
 import { make, signed } from "./elements.js";
 
-const MOST = 15;
+const MOST = 12;
 
 export function reasons(explained) {
   if (!explained.alternatives.length) return [make("p", {}, "Nothing else is possible here.")];
@@ -33,7 +33,7 @@ function comparison(explained, rival) {
       make(
         "table",
         {},
-        make("thead", {}, make("tr", {}, head("adds", "number"), make("td"), head("feature"), head("of"))),
+        make("thead", {}, make("tr", {}, head("adds", "number"), make("td"), head("feature"), make("td"))),
         make("tbody", {}, rows),
       ),
     ),
@@ -44,17 +44,23 @@ function head(text, kind) {
   return make("th", { scope: "col", class: kind }, text);
 }
 
+// What a contribution belongs to, unless that goes without saying.
+function about(explained, each) {
+  const elsewhere = each.token !== explained.token;
+  if (each.kind === "feature") return elsewhere ? `at ${each.token}: ${each.chosen_part}, not ${each.other_part}` : "";
+  const side = each.chosen_part ? "" : " of the rival";
+  return each.kind + side + (elsewhere && each.kind !== "transition" ? ` at ${each.token}` : "");
+}
+
 function row(explained, each, largest) {
   const bar = make("span", { class: each.amount > 0 ? "for" : "against" });
   bar.style.width = `${(100 * Math.abs(each.amount)) / largest}%`;
-  const parts = [each.chosen_part && `for ${each.chosen_part}`, each.other_part && `against ${each.other_part}`];
-  const about = each.kind === "feature" ? parts.filter(Boolean).join(", ") : each.kind;
   return make(
     "tr",
     {},
     make("td", { class: "number" }, signed(each.amount)),
     make("td", { class: "bar", "aria-hidden": "true" }, bar),
     make("td", { class: "name" }, each.name),
-    make("td", { class: "soft" }, about),
+    make("td", { class: "soft" }, about(explained, each)),
   );
 }
