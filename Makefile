@@ -2,9 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find core src -type f -not -name '*.pyc')
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# One build of the core serves every target; what it was compiled with stays in .venv.
+PIP := -m pip install --quiet --disable-pip-version-check
+BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTRUCT_WERROR=$(or $(WERROR),OFF)
+TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test lint format docs sanitize bench-chunking bench-parsing bench-solvers clean
+.PHONY: demo test lint format docs sanitize bench bench-chunking bench-parsing bench-solvers clean
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -16,8 +19,6 @@ lint: .venv/installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy src
-	rm -rf build/werror
-	$(PIP) --no-deps --force-reinstall -C build-dir=build/werror -C cmake.define.DUALSTRUCT_WERROR=ON .
 
 format: .venv/installed-lint
 	$(BIN)/ruff check --fix .
@@ -35,6 +36,10 @@ sanitize: .venv-sanitize/installed
 		$(filter-out tests/test_cli.py tests/test_cli_trees.py tests/test_datasets.py \
 			tests/test_drawing.py tests/test_metrics.py,$(wildcard tests/test_*.py))
 
+# Ours and the peers: about two hours. Results are kept in benchmarks/peers/outputs.
+bench: .venv/installed-bench
+	$(BIN)/python benchmarks/peers/run.py --page docs/benchmarks.md
+
 bench-chunking: .venv/installed-bench
 	$(BIN)/python benchmarks/chunking.py
 
@@ -45,21 +50,23 @@ bench-solvers: .venv/installed-bench
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/smooth.py
 
-.venv/bin/python:
+.venv/tools:
 	$(PYTHON) -m venv .venv
-
-.venv/installed: .venv/bin/python $(SOURCES)
-	$(PIP) .
+	$(BIN)/python $(PIP) $(TOOLS)
 	touch $@
 
-.venv/installed-%: .venv/bin/python $(SOURCES)
-	$(PIP) '.[$*]'
+.venv/installed: .venv/tools $(SOURCES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python $(PIP) $(BUILD) .
+	touch $@
+
+.venv/installed-%: .venv/tools $(SOURCES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python $(PIP) $(BUILD) '.[$*]'
 	touch $@
 
 .venv-sanitize/installed: $(SOURCES)
 	$(PYTHON) -m venv .venv-sanitize
-	.venv-sanitize/bin/python -m pip install --quiet --disable-pip-version-check \
-		-C build-dir=build/sanitize -C cmake.define.DUALSTRUCT_SANITIZE=ON '.[test]'
+	.venv-sanitize/bin/python $(PIP) -C build-dir=build/sanitize \
+		-C cmake.define.DUALSTRUCT_SANITIZE=ON '.[test]'
 	touch $@
 
 clean:

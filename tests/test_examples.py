@@ -24,7 +24,12 @@ def blocks(text: str, language: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "page",
-    [*PAGES, *(DOCS / f"{name}.md" for name in ("coming_from_crfsuite", "explaining", "tutorial"))],
+    [
+        *PAGES,
+        DOCS / "coming_from_crfsuite.md",
+        DOCS / "explaining.md",
+        DOCS / "tutorial.md",
+    ],
     ids=lambda page: page.stem,
 )
 def test_the_code_of_a_page_prints_what_the_page_says(page, tmp_path, monkeypatch):

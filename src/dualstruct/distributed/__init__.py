@@ -5,6 +5,7 @@ from __future__ import annotations
 from dualstruct.distributed.admm import ADMM
 from dualstruct.distributed.bqo import BQO
 from dualstruct.distributed.communicator import Alone, CommunicationError, Communicator
+from dualstruct.distributed.engines import run_on
 from dualstruct.distributed.local import fit_local, partition, run_local
 from dualstruct.distributed.mixing import IterativeMixing, SimpleAverage
 from dualstruct.distributed.mpi import run_mpi
@@ -22,5 +23,6 @@ __all__ = [
     "partition",
     "run_local",
     "run_mpi",
+    "run_on",
     "run_ray",
 ]

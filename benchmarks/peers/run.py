@@ -1,0 +1,200 @@
+"""Ours and the peers on the same attributes: tables, ratios, a picture, a page.
+
+    python benchmarks/peers/run.py [--corpora NAME …] [--solvers NAME …] [--page FILE] [--collect]
+
+Each corpus is a run of benchopt of its own; what was run before comes from its cache. Times are CPU
+seconds of one thread. `prepare` is what a tool does with ready tokens (ours: makes the attributes)
+or ready attributes (the others) before it learns; reading files, and making the others' attributes,
+costs nothing here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from benchmark_utils.corpora import PARSING, TAGGING, folder  # noqa: E402
+
+STEPS = ("prepare", "train", "test")
+JUDGED_BY = {True: "F1 of spans", False: "accuracy"}
+
+
+def run(corpus: str, solvers: list[str], results: Path) -> Path:
+    kind = "tagging" if corpus in TAGGING else "parsing"
+    target = results / f"{corpus}.parquet"
+    command = [sys.executable, "-m", "benchopt", "run", str(HERE), "-d", f"{kind}[corpus={corpus}]"]
+    for solver in solvers:
+        command += ["-s", solver]
+    command += ["--no-plot", "--no-html", "--output", str(target)]
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    subprocess.run(command, check=True, env={**os.environ, **one_thread})
+    return target
+
+
+def table_of(path: Path) -> pd.DataFrame:
+    """One row for each tool, the best score first."""
+    frame = pd.read_parquet(path)
+    table = pd.DataFrame(
+        {"tool": frame["solver_name"].map(plain_name), "score": frame["objective_score"]}
+    )
+    for step in (*STEPS, "choose"):
+        column = f"objective_{step}_seconds"
+        table[step] = frame[column].fillna(0.0) if column in frame else 0.0
+    table["total"] = table[[*STEPS]].sum(axis=1)
+    return table.sort_values("score", ascending=False, ignore_index=True)
+
+
+def plain_name(name: str) -> str:
+    """ "crfsuite[algorithm=ap]" → "crfsuite ap"."""
+    tool, _, settings = name.partition("[")
+    values = [pair.split("=")[1] for pair in settings.rstrip("]").split(",") if pair]
+    return " ".join([tool, *values])
+
+
+def verdict(table: pd.DataFrame) -> list[str]:
+    """How we stand against the best and the quickest of the others."""
+    ours = table[table.tool.str.startswith("dualstruct")]
+    others = table[~table.tool.str.startswith("dualstruct")]
+    if ours.empty or others.empty:
+        return []
+    lines = []
+    best = others.loc[others.score.idxmax()]
+    level = ours[ours.score >= best.score]
+    if level.empty:
+        mine = ours.loc[ours.score.idxmax()]
+        lines.append(
+            f"best score: {best.tool}, {best.score:.2f}; ours {mine.score:.2f} ({mine.tool}), "
+            f"{best.score - mine.score:.2f} below"
+        )
+    else:
+        mine = level.loc[level.total.idxmin()]
+        lines.append(
+            f"the best peer's score ({best.tool}, {best.score:.2f}, {best.total:.2f} s): "
+            f"{mine.tool} has {mine.score:.2f} in {mine.total:.2f} s, "
+            f"{ratio(mine.total, best.total)} of the time"
+        )
+    quickest = ours.loc[ours.total.idxmin()]
+    level = others[others.score >= quickest.score]
+    if level.empty:
+        lines.append(
+            f"no peer reaches {quickest.tool}: {quickest.score:.2f} in {quickest.total:.2f} s"
+        )
+    else:
+        peer = level.loc[level.total.idxmin()]
+        lines.append(
+            f"the quickest peer at the score of {quickest.tool} ({quickest.score:.2f}, "
+            f"{quickest.total:.2f} s): {peer.tool}, {peer.score:.2f}, {peer.total:.2f} s: "
+            f"{ratio(quickest.total, peer.total)}"
+        )
+    return lines
+
+
+def ratio(ours: float, theirs: float) -> str:
+    return f"1/{theirs / ours:.1f}" if theirs >= ours else f"{ours / theirs:.1f} times"
+
+
+def markdown(table: pd.DataFrame, score: str) -> str:
+    rows = [
+        f"| tool | {score} | prepare | train | test | total |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in table.itertuples():
+        rows.append(
+            f"| {row.tool} | {row.score:.2f} | {row.prepare:.2f} | {row.train:.2f} "
+            f"| {row.test:.2f} | {row.total:.2f} |"
+        )
+    chose = table[table.choose > 0]
+    if not chose.empty:
+        rows += ["", f"Choosing loss and C took {chose.choose.iloc[0]:.1f} s more."]
+    return "\n".join(rows)
+
+
+def draw(tables: dict[str, pd.DataFrame], path: Path) -> None:
+    """Score against time, a panel for each corpus; up and to the left is better."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    columns = min(4, len(tables))
+    rows = -(-len(tables) // columns)
+    figure, panels = plt.subplots(rows, columns, figsize=(3.4 * columns, 2.9 * rows), squeeze=False)
+    for panel in panels.flat[len(tables) :]:
+        panel.axis("off")
+    for panel, (corpus, table) in zip(panels.flat, tables.items(), strict=False):
+        for row in table.itertuples():
+            ours = row.tool.startswith("dualstruct")
+            panel.plot(row.total, row.score, "o" if ours else "s", color="C0" if ours else "0.55")
+            panel.annotate(
+                row.tool.replace("dualstruct", "").strip() if ours else row.tool,
+                (row.total, row.score), textcoords="offset points", xytext=(4, 3), fontsize=6,
+            )  # fmt: skip
+        low = table.score.quantile(0.2) - 1
+        panel.set(title=corpus, xscale="log", ylim=(low, table.score.max() + 0.4))
+        panel.grid(alpha=0.3)
+    figure.supxlabel("CPU seconds: prepare, train and test")
+    figure.tight_layout()
+    figure.savefig(path, dpi=70)
+
+
+def page(tables: dict[str, pd.DataFrame], picture: str) -> str:
+    parts = [
+        "# Benchmarks",
+        "",
+        "`make bench` runs dualstruct and the tools that pip installs on the same sentences, the "
+        "same attributes and the same split, one thread, and writes this page. What a tool "
+        "predicts for the test data is judged from outside, by the same code for all; times are "
+        "CPU seconds, the best score comes first. `prepare` is what a tool does before it learns "
+        "(ours: makes the attributes from words; the others get them ready-made); `chosen` picks "
+        "loss and C on held-out data, `default` and `crf` run as they are.",
+        "",
+        f"![score against time]({picture})",
+        "",
+    ]
+    for corpus, table in tables.items():
+        score = JUDGED_BY[TAGGING[corpus][2]] if corpus in TAGGING else "LAS"
+        parts += [f"## {corpus}", "", markdown(table, score), ""]
+        parts += [*(f"- {line}" for line in verdict(table)), ""]
+    return "\n".join(parts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--corpora", nargs="*", default=[*TAGGING, *PARSING])
+    parser.add_argument(
+        "--solvers", nargs="*", default=[], help='as benchopt names them: "crfsuite[algorithm=ap]"'
+    )
+    parser.add_argument("--results", type=Path, default=HERE / "outputs")
+    parser.add_argument("--page", type=Path, help="write the page here, the picture beside it")
+    parser.add_argument(
+        "--collect", action="store_true", help="run nothing: use the results that are there"
+    )
+    options = parser.parse_args()
+    if not options.collect and not folder().is_dir():
+        sys.exit(f"no corpora in {folder()}: name their folder by DUALSTRUCT_DATA")
+    options.results.mkdir(exist_ok=True)
+    tables = {}
+    for corpus in options.corpora:
+        path = options.results / f"{corpus}.parquet"
+        if not options.collect:
+            path = run(corpus, options.solvers, options.results)
+        if path.exists():
+            tables[corpus] = table_of(path)
+            print(f"\n{corpus}\n{tables[corpus].round(2).to_string(index=False)}")
+            print("\n".join(verdict(tables[corpus])))
+    if options.page and tables:
+        picture = options.page.with_name("benchmarks.png")
+        draw(tables, picture)
+        options.page.write_text(page(tables, picture.name), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
