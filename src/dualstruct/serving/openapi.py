@@ -23,12 +23,12 @@ INTEGER: Schema = {"type": "integer"}
 MAYBE_NUMBER: Schema = {"type": ["number", "null"]}
 MAYBE_INTEGER: Schema = {"type": ["integer", "null"]}
 SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-#: No blanks, no control characters, no halves of characters.
+#: No blanks, no control characters.
 CELL: Schema = {
     "type": "string",
     "minLength": 1,
     "maxLength": MOST_IN_A_CELL,
-    "pattern": r"^[^\s\u0000-\u001f\u007f-\u009f\ud800-\udfff]+$",
+    "pattern": r"^[^\s\u0000-\u001f\u007f-\u009f]+$",
 }
 ERRORS = {
     "400": "the request is not what the description asks for",
@@ -115,8 +115,9 @@ def _sentence(served: Served) -> dict[str, Schema]:
     if served.columns.only_words:
         ways["text"] = {
             "type": "string",
+            "minLength": 1,
             "maxLength": MOST_CHARACTERS,
-            "pattern": r"[^\s\u0000-\u001f\u007f-\u009f\ud800-\udfff]",
+            "pattern": r"[^\s\u0000-\u001f\u007f-\u009f]",
             "description": f"at most {served.most_tokens} words, with blanks between them",
         }
     return ways

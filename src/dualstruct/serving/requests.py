@@ -61,6 +61,8 @@ def read_number(found: dict[str, Any], key: str, least: int, most: int, default:
     value = found.get(key, default)
     if value is None and key not in found:
         raise RequestError(400, f"{key} is missing")
+    if isinstance(value, float) and value.is_integer():  # to JSON, 3.0 is a whole number
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise RequestError(400, f"{key} has to be a whole number from {least} to {most}")
     return value

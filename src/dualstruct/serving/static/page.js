@@ -10,6 +10,7 @@ import { suspects } from "./suspects.js";
 let model = null;
 let asked = null; // the sentence as it was sent
 let answer = null;
+let explainedToken = null;
 let turn = 0; // answers to older questions are dropped
 
 const ASPECTS = { tree: "head and relation", labels: "label" };
@@ -134,7 +135,7 @@ async function explain(token, of = model.explains[0]) {
   const explained = found.tokens[0];
   const title = byId("explanation-title");
   title.textContent = `Why ${answer.tokens[token - 1]} is ${explained.text}`;
-  byId("explanation").dataset.token = token;
+  explainedToken = token;
   byId("aspects").replaceChildren(...(model.explains.length > 1 ? model.explains.map((name) => aspect(name, of, token)) : []));
   byId("reasons").replaceChildren(...reasons(explained));
   byId("explanation").hidden = false;
@@ -154,9 +155,8 @@ function close() {
 }
 
 function closeAndReturn() {
-  const token = byId("explanation").dataset.token;
   close();
-  focusToken(byId("output"), token);
+  focusToken(byId("output"), explainedToken);
 }
 
 let shownTraining = false;
