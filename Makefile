@@ -32,9 +32,10 @@ docs: .venv/installed-docs
 sanitize: .venv-sanitize/installed
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	.venv-sanitize/bin/python -m pytest -k "not instruction and not little_memory" -p no:cacheprovider \
+	.venv-sanitize/bin/python -m pytest -k "not instruction and not little_memory and not tutorial" -p no:cacheprovider \
 		$(filter-out tests/test_cli.py tests/test_cli_trees.py tests/test_datasets.py \
-			tests/test_drawing.py tests/test_metrics.py,$(wildcard tests/test_*.py))
+			tests/test_drawing.py tests/test_metrics.py $(wildcard tests/test_serving*.py),\
+			$(wildcard tests/test_*.py))
 
 # Ours and the peers: about two hours. Results are kept in benchmarks/peers/outputs.
 bench: .venv/installed-bench

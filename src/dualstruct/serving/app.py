@@ -129,7 +129,7 @@ class Guard:
 
 def host_in(headers: Headers) -> str:
     """The host that was asked for, without its port."""
-    host = headers.get("host", "")
+    host: str = headers.get("host", "")
     if host.startswith("["):  # IPv6
         return host[1:].partition("]")[0]
     return host.partition(":")[0].lower()
