@@ -25,6 +25,7 @@ FLAGS = [
 ]
 WORDS = cases.SENTENCE.split()
 
+expect.set_options(timeout=30_000)  # a busy machine is no reason to fail
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 
