@@ -1,13 +1,13 @@
 # `make demo` and `make test` set up everything they need in .venv and then run.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := pyproject.toml CMakeLists.txt $(shell find core src -type f -not -name '*.pyc')
+SOURCES := pyproject.toml CMakeLists.txt $(shell find core src experiments -type f -not -name '*.pyc')
 # One build of the core serves every target; what it was compiled with stays in .venv.
 PIP := -m pip install --quiet --disable-pip-version-check
 BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTRUCT_WERROR=$(or $(WERROR),OFF)
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test lint format docs sanitize bench bench-chunking bench-parsing bench-solvers clean
+.PHONY: demo test lint format docs sanitize bench bench-chunking bench-parsing bench-solvers experiments-quick clean
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -18,7 +18,7 @@ test: .venv/installed-test
 lint: .venv/installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy src
+	$(BIN)/mypy src experiments
 
 format: .venv/installed-lint
 	$(BIN)/ruff check --fix .
@@ -28,14 +28,29 @@ format: .venv/installed-lint
 docs: .venv/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
+# What starts processes of its own, or uses the core only as the other tests do.
+NOT_SANITIZED := \
+	cli \
+	cli_explain \
+	cli_trees \
+	corpora \
+	datasets \
+	drawing \
+	engines \
+	examples \
+	experiments \
+	faults \
+	metrics \
+	serving \
+	serving_page \
+	serving_schema
+
 # The core under AddressSanitizer and UBSan, in an environment of its own.
 sanitize: .venv-sanitize/installed
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	.venv-sanitize/bin/python -m pytest -k "not instruction and not little_memory and not tutorial" -p no:cacheprovider \
-		$(filter-out tests/test_cli.py tests/test_cli_trees.py tests/test_datasets.py \
-			tests/test_drawing.py tests/test_metrics.py $(wildcard tests/test_serving*.py),\
-			$(wildcard tests/test_*.py))
+	.venv-sanitize/bin/python -m pytest -k "not instruction and not little_memory" -p no:cacheprovider \
+		$(filter-out $(NOT_SANITIZED:%=tests/test_%.py),$(wildcard tests/test_*.py))
 
 # Ours and the peers: about two hours. Results are kept in benchmarks/peers/outputs.
 bench: .venv/installed-bench
@@ -50,6 +65,11 @@ bench-parsing: .venv/installed-bench
 bench-solvers: .venv/installed-bench
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/smooth.py
+
+# A small version of every paper's experiment, on the corpus that comes with dualstruct.
+experiments-quick: .venv/installed-experiments
+	for name in $$($(BIN)/dualstruct experiment | cut -d ' ' -f 1); do \
+		$(BIN)/dualstruct experiment $$name --quick --out build/experiments || exit 1; done
 
 .venv/tools:
 	$(PYTHON) -m venv .venv

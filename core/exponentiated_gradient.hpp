@@ -2,6 +2,8 @@
 //
 //   max_p  D(p) = C Σ_i (H(p_i)/β + γ E_i Δ_i) − ½(‖w‖² − ‖c‖²),   w = c + C Σ_i E_i δ_i
 //
+// with C times its weight for each example.
+//
 // p_i ∝ exp θ_i(y) is log-linear in scores θ_i of the parts that the structure's outputs are made of.
 // A step of size η multiplies p_i by exp(η·gradient), which moves the scores of parts:
 //
@@ -56,7 +58,7 @@ public:
         std::vector<float> marginals;
         for (std::int64_t i = 0; i < structure_.size(); ++i) {
             value_[static_cast<std::size_t>(i)] = measure(i, scores(i), marginals, *scratch).value;
-            structure_.add_part_difference(out.data(), i, marginals, static_cast<float>(C_));
+            structure_.add_part_difference(out.data(), i, marginals, static_cast<float>(C_of(i)));
         }
         structure_.derive(out.data());
     }
@@ -64,8 +66,8 @@ public:
     // D(p), where w is what p stands for.
     double dual(const Weights& w) const {
         double total = 0;
-        for (double value : value_) total += value;
-        return C_ * total - 0.5 * (w.squared_norm() - (center_ ? center_->squared_norm() : 0));
+        for (std::size_t i = 0; i < value_.size(); ++i) total += C_of(static_cast<std::int64_t>(i)) * value_[i];
+        return total - 0.5 * (w.squared_norm() - (center_ ? center_->squared_norm() : 0));
     }
     double dual() const { return dual(w_); }
     const Structure& structure() const { return structure_; }
@@ -104,6 +106,8 @@ private:
         double size;   // of the numbers whose difference the value is
     };
 
+    double C_of(std::int64_t i) const { return C_ * structure_.weight(i); }
+
     std::span<float> scores(std::int64_t i) {
         const auto first = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(i)]);
         const auto end = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(i) + 1]);
@@ -127,6 +131,7 @@ private:
 
     void update(std::int64_t i, Scratch& scratch) {
         const std::span<float> old = scores(i);
+        const double C = C_of(i);
         double& step = steps[static_cast<std::size_t>(i)];
         const Measure before = measure(i, old, marginals_, scratch);
         gains_.resize(old.size());
@@ -141,24 +146,24 @@ private:
             const Measure after = measure(i, trial_, trial_marginals_, scratch);
             // E_new δ − E_old δ = E_old φ − E_new φ.
             for (std::size_t k = 0; k < old.size(); ++k) change_[k] = marginals_[k] - trial_marginals_[k];
-            structure_.add_parts(w_.data(), i, change_, static_cast<float>(C_));
+            structure_.add_parts(w_.data(), i, change_, static_cast<float>(C));
             // ‖w'‖² − ‖w‖² = (w' − w)·(w' + w), by the scores of parts under both.
             structure_.part_scores(w_.data(), i, gamma_, after_gains_);
             const double of_cost = gamma_ * (before.cost - after.cost);
-            const double norm_change = C_ * (inner(change_, gains_) + inner(change_, after_gains_) - 2 * of_cost);
-            const double gain = C_ * (after.value - before.value) - 0.5 * norm_change;
-            const double noise = rounding * C_ * (1 + before.size + after.size);
+            const double norm_change = C * (inner(change_, gains_) + inner(change_, after_gains_) - 2 * of_cost);
+            const double gain = C * (after.value - before.value) - 0.5 * norm_change;
+            const double noise = rounding * C * (1 + before.size + after.size);
             if (gain >= -noise) {
                 // D(p + t(p' − p)) ≈ D(p) + slope·t − (slope − gain)·t² is largest at t = slope / 2(slope − gain),
                 // and the gradient at p is that of θ: (θ' − θ)/η.
-                const double slope = C_ / eta * (inner(change_, old) - inner(change_, trial_));
+                const double slope = C / eta * (inner(change_, old) - inner(change_, trial_));
                 const bool overshot = slope > noise && slope < 2 * growth * (slope - gain);
                 step = eta * (overshot ? std::max(slope / (2 * (slope - gain)), 0.5) : growth);
                 std::copy(trial_.begin(), trial_.end(), old.begin());
                 value_[static_cast<std::size_t>(i)] = after.value;
                 return;
             }
-            structure_.add_parts(w_.data(), i, change_, -static_cast<float>(C_));
+            structure_.add_parts(w_.data(), i, change_, -static_cast<float>(C));
             step = eta / 2;
         }
         step *= 1 << most_halvings;  // nothing to gain here and now; later there may be

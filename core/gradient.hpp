@@ -1,4 +1,4 @@
-// Σ_i ℓ_i(w) and its gradient, over all examples at a fixed w.
+// Σ_i weight_i ℓ_i(w) and its gradient, over all examples at a fixed w.
 //
 //   softmax_margin(β, γ)  ∇ℓ_i = −(φ_i(y_i) − E φ_i(y)),   p(y) ∝ exp β(w·φ_i(y) + γΔ_i(y))
 //   hinge                 −δ_i(y*) is a subgradient,        y* = argmax_y H_i(y; w)
@@ -19,15 +19,16 @@
 
 namespace dualstruct {
 
-// One example's loss; adds −∇ℓ_i to the target.
+// weight·ℓ of one example; adds −weight·∇ℓ to the target.
 struct SoftmaxMarginGradient {
     double beta, gamma;
 
     double operator()(const Structure& structure, const float* w, std::int64_t i, float* target, Scratch& scratch,
                       Difference&) const {
         const double loss = structure.log_loss(w, i, beta, gamma, scratch);
-        structure.add_expected_difference(target, i, 1, scratch);
-        return loss;
+        const double weight = structure.weight(i);
+        structure.add_expected_difference(target, i, static_cast<float>(weight), scratch);
+        return weight * loss;
     }
 };
 
@@ -41,8 +42,9 @@ struct HingeGradient {
         if (found.is_truth) return 0;
         const double violation = found.cost - structure.dot(w, i, found.words);
         if (violation <= 0) return 0;
-        structure.axpy(target, i, found.words, squared ? static_cast<float>(2 * violation) : 1);
-        return squared ? violation * violation : violation;
+        const double weight = structure.weight(i);
+        structure.axpy(target, i, found.words, static_cast<float>(weight * (squared ? 2 * violation : 1)));
+        return weight * (squared ? violation * violation : violation);
     }
 };
 
@@ -59,7 +61,7 @@ public:
 
     const Structure& structure() const { return structure_; }
 
-    // Returns Σ_i ℓ_i(w); descent = −∇ of it. Both mean nothing after an interrupt.
+    // Returns Σ_i weight_i ℓ_i(w); descent = −∇ of it. Both mean nothing after an interrupt.
     template <class Gradient>
     double run(const Weights& w, Weights& descent, const Gradient& gradient, const Interrupt& interrupt) {
         const std::int64_t n = structure_.size();

@@ -116,6 +116,9 @@ public:
     Difference& found;  // what find found
     std::int64_t i = 0;
 
+    // What C, or the step, is multiplied by here.
+    double weight() const { return w.structure.weight(i); }
+
     // max_y cost_weight·Δ_i(y) − w·δ_i(y), with the maximiser in `found`.
     double find(double cost_weight) {
         ++report_.inferences;
@@ -187,7 +190,7 @@ PassReport online_pass(const Structure& structure, Weights& weights, Average* av
         if (!(std::abs(loss) < diverged_loss)) {
             throw std::overflow_error("the steps diverge: the loss of an example is beyond all bounds");
         }
-        report.loss += loss;
+        report.loss += meeting.weight() * loss;
         if (step.finish(w, q + 1 == n)) w.end_step();
         report.moves += w.take_moved();
     }

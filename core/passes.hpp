@@ -23,6 +23,13 @@
 
 namespace dualstruct {
 
+// A cut by its output, which stays the same when the truth changes.
+struct HeldOutput {
+    std::int64_t i;
+    double alpha;
+    std::vector<std::int32_t> output;
+};
+
 // (α, w) with w = center + Σ_iy α_iy δ_i(y); no center stands for 0.
 class DualState {
 public:
@@ -39,6 +46,31 @@ public:
     void rebuild(int threads) {
         write(w, threads);
         add_up();
+    }
+
+    // Takes all cuts of some examples out, as outputs with their α: the truth may change then, and put
+    // gives the outputs back as differences from the new one. w and the sums follow with rebuild.
+    std::vector<HeldOutput> take(std::span<const std::int64_t> examples) {
+        std::vector<HeldOutput> held;
+        for (std::int64_t i : examples) {
+            cuts.for_each(i, [&](Cut& cut) {
+                held.push_back({i, cut.alpha, {}});
+                structure.output_of(i, cut.words(), held.back().output);
+                cut.alpha = 0;
+            });
+            cuts.remove_zeros(i);
+        }
+        return held;
+    }
+    void put(std::span<const HeldOutput> held) {
+        const auto scratch = structure.make_scratch();
+        Difference found;
+        for (const HeldOutput& each : held) {
+            structure.difference(each.i, each.output, found);
+            if (found.is_truth) continue;  // its α is the truth's share now
+            const double norm2 = structure.inner(each.i, found.words, found.words, *scratch);
+            cuts.add(each.i, found, norm2).alpha = each.alpha;
+        }
     }
 
     // Every α to before + step·(α − before), where `before` is what cuts.save gave. w is the caller's
@@ -92,6 +124,8 @@ public:
     Weights& w;
     CutStore cuts;
     std::vector<double> sum_alpha;  // Σ_y α_iy of each example
+    double overlap = 0;             // of the next pass on several threads (core/concurrent.hpp); 0: not known
+    std::vector<Weights> spare;     // what passes on several threads copy w to; kept, as it is large
 
 private:
     void add_up() {
@@ -112,10 +146,13 @@ private:
     const Weights* center_;
 };
 
-// Buffers that the examples of a pass share.
+// What the examples of a pass share: the weights that they move, and buffers.
 struct PassScratch {
-    explicit PassScratch(const Structure& structure, std::uint64_t seed)
-        : structure(structure.make_scratch()), random(seed ^ 0x5EED) {}
+    PassScratch(const Structure& structure, Weights& w, Average* average, std::uint64_t seed)
+        : w(w), average(average), structure(structure.make_scratch()), random(seed ^ 0x5EED) {}
+    Weights& w;
+    Average* average;
+    double overlap = 1;  // how much farther than its duals say a step goes in w (core/concurrent.hpp)
     std::unique_ptr<Scratch> structure;
     Random random;
     std::vector<Cut*> order;
@@ -127,9 +164,11 @@ struct PassScratch {
 class Example {
 public:
     Example(DualState& state, std::int64_t i, PassScratch& scratch)
-        : sum_alpha(state.sum_alpha[static_cast<std::size_t>(i)]), scratch(scratch), state_(state), i_(i) {}
+        : sum_alpha(state.sum_alpha[static_cast<std::size_t>(i)]), weight(state.structure.weight(i)), scratch(scratch),
+          state_(state), i_(i) {}
 
     double& sum_alpha;
+    const double weight;       // what C is multiplied by here
     PassScratch& scratch;
     bool decoded = false;      // whether this update follows inference
     Cut* found = nullptr;      // the cut that inference found; null: the truth, or not admitted
@@ -153,25 +192,27 @@ public:
 
     // H_i(y; w) = Δ_i(y) − w·δ_i(y).
     double violation(const Cut& cut) const {
-        return cut.cost - state_.structure.dot(state_.w.data(), i_, cut.words());
+        return cut.cost - state_.structure.dot(scratch.w.data(), i_, cut.words());
     }
 
     // α ← alpha, w ← w + (change of α)·δ.
     void set_alpha(Cut& cut, double alpha) {
         const float step = static_cast<float>(alpha - cut.alpha);
         if (step == 0) return;
-        state_.structure.axpy(state_.w.data(), i_, cut.words(), step);
-        if (state_.average) state_.average->add(state_.structure, i_, cut.words(), step);
+        state_.structure.axpy(scratch.w.data(), i_, cut.words(), static_cast<float>(scratch.overlap * step));
+        if (scratch.average) scratch.average->add(state_.structure, i_, cut.words(), step);
         sum_alpha += alpha - cut.alpha;
         cut.alpha = alpha;
     }
 
-    // ‖δ − δ'‖² of two cuts, ‖Σ c_p δ_p‖² of several.
+    // How fast violations fall as α move: ‖δ‖² of a cut, ‖δ − δ'‖² of two, ‖Σ c_p δ_p‖² of several, as far as
+    // steps go in w.
+    double norm2(const Cut& cut) const { return scratch.overlap * cut.norm2; }
     double distance2(const Cut& a, const Cut& b) const {
-        return state_.structure.distance2(i_, a.words(), b.words(), *scratch.structure);
+        return scratch.overlap * state_.structure.distance2(i_, a.words(), b.words(), *scratch.structure);
     }
     double combination_norm2(std::span<const WeightedWords> terms) const {
-        return state_.structure.combination_norm2(i_, terms, *scratch.structure);
+        return scratch.overlap * state_.structure.combination_norm2(i_, terms, *scratch.structure);
     }
 
     // The cut that violates most, if that is more than `violation` by more than rounding explains.
@@ -199,7 +240,7 @@ struct PassReport {
     std::int64_t inferences = 0;
     std::int64_t added = 0;
     double largest_violation = 0;  // of what the rule returned: how far from optimal duals were
-    double loss = 0;               // visit: Σ of the rule's loss as each example was met
+    double loss = 0;               // visit: Σ of weight·(the rule's loss) as each example was met
     std::int64_t beaten = 0;       // inferences whose output a cut held by then violates more than
     std::int64_t moves = 0;        // learners without cuts: examples that moved w
 
@@ -235,7 +276,7 @@ PassReport revisit(DualState& state, const Rule& rule, std::span<const std::int3
         }
         if (q + 1 < n) {
             state.cuts.for_each(order[q + 1], [&](const Cut& cut) {
-                state.structure.prefetch_cut(state.w.data(), order[q + 1], cut.words());
+                state.structure.prefetch_cut(scratch.w.data(), order[q + 1], cut.words());
             });
         }
         const std::int64_t i = order[q];
@@ -243,30 +284,24 @@ PassReport revisit(DualState& state, const Rule& rule, std::span<const std::int3
             Example example(state, i, scratch);
             report.largest_violation = std::max(report.largest_violation, rule.update(example));
         }
-        if (state.average) state.average->end_step();
+        if (scratch.average) scratch.average->end_step();
     }
     return report;
 }
 
-template <class Rule>
-PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const Interrupt& interrupt) {
-    PassScratch scratch(state.structure, seed);
-    return revisit(state, rule, shuffled_order(state.structure.size(), seed), scratch, interrupt);
-}
-
 // What follows the inference of a visit: perhaps a new cut, then the rule. An approximate decoder may
-// miss an output that is already held as a cut; then that one counts as found. `current`: the
-// inference was made at this very w.
+// miss an output that is already held as a cut; then that one counts as found.
 template <class Rule>
 void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Difference& found, double delta,
-                bool current, PassScratch& scratch, PassReport& report) {
+                PassScratch& scratch, PassReport& report) {
     const Structure& structure = state.structure;
     Example example(state, i, scratch);
     example.decoded = true;
     ++report.inferences;
+    if (example.weight == 0) return;  // its duals stay 0
     double violation = 0;
     if (!found.is_truth) {
-        violation = found.cost - structure.dot(state.w.data(), i, found.words);
+        violation = found.cost - structure.dot(scratch.w.data(), i, found.words);
         example.found = state.cuts.find(i, found.words);
         if (!example.found && rule.admits(example, violation, delta)) {
             const double norm2 = structure.inner(i, found.words, found.words, *scratch.structure);
@@ -274,37 +309,35 @@ void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Differ
             ++report.added;
         }
     }
-    if (current && !structure.exact_decoder()) {
+    if (!structure.exact_decoder()) {
         if (Cut* better = example.better_than(violation)) {
             ++report.beaten;
             example.found = better;
             violation = example.violation(*better);
         }
     }
-    report.loss += rule.loss(violation);
+    report.loss += example.weight * rule.loss(violation);
     if (!state.cuts.empty(i)) {
         report.largest_violation = std::max(report.largest_violation, rule.update(example));
     }
 }
 
 template <class Rule>
-PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t seed,
-                 const Interrupt& interrupt) {
+PassReport visit(DualState& state, const Rule& rule, double delta, std::span<const std::int32_t> order,
+                 PassScratch& scratch, const Interrupt& interrupt) {
     PassReport report;
     const Structure& structure = state.structure;
-    const auto order = shuffled_order(structure.size(), seed);
-    const auto n = static_cast<std::int64_t>(order.size());
-    PassScratch scratch(structure, seed);
+    const std::size_t n = order.size();
     Difference found;
-    for (std::int64_t q = 0; q < n; ++q) {
+    for (std::size_t q = 0; q < n; ++q) {
         if (interrupt()) break;
         if (q + 2 < n) structure.prefetch_example(order[q + 2]);
-        if (q + 1 < n) structure.prefetch_decode(state.w.data(), order[q + 1]);
+        if (q + 1 < n) structure.prefetch_decode(scratch.w.data(), order[q + 1]);
         const std::int64_t i = order[q];
-        structure.decode(state.w.data(), i, 1, *scratch.structure);
+        structure.decode(scratch.w.data(), i, 1, *scratch.structure);
         structure.difference(i, scratch.structure->output, found);
-        learn_from(state, rule, i, found, delta, true, scratch, report);
-        if (state.average) state.average->end_step();
+        learn_from(state, rule, i, found, delta, scratch, report);
+        if (scratch.average) scratch.average->end_step();
     }
     return report;
 }
@@ -346,7 +379,7 @@ inline std::vector<double> log_losses(const Structure& structure, const Weights&
     });
 }
 
-// The tangent at w of the concave part of the ramp: center = −C Σ_{i∈A} δ_i(y), where A are the
+// The tangent at w of the concave part of the ramp: center = −C Σ_{i∈A} weight_i δ_i(y), where A are the
 // examples with max_y (cost_weight·Δ_i(y) − w·δ_i(y)) > 0 and y where it is reached. Returns A.
 inline std::vector<std::int64_t> linearise_concave(const Structure& structure, const Weights& w, double cost_weight,
                                                    double C, Weights& center) {
@@ -360,7 +393,7 @@ inline std::vector<std::int64_t> linearise_concave(const Structure& structure, c
         structure.difference(i, scratch->output, found);
         if (found.is_truth) continue;
         if (cost_weight * found.cost - structure.dot(w.data(), i, found.words) > 0) {
-            structure.axpy(center.data(), i, found.words, static_cast<float>(-C));
+            structure.axpy(center.data(), i, found.words, static_cast<float>(-C * structure.weight(i)));
             active.push_back(i);
         }
     }

@@ -5,7 +5,7 @@
 //   max_α≥0, Σα≤C  Σ_p α_p offset_p − ½‖Σ_p α_p g_p‖²,   w = center + Σ_p α_p g_p
 //
 // For the hinge c = 1 and the offset is Σ Δ (Joachims et al. 2009); for the squared hinge the
-// tangent at H has c = 2H and offset 2HΔ − H². With a center the offsets fall by center·g.
+// tangent at H has c = 2H and offset 2HΔ − H². Both are multiplied by the example's weight. With a center the offsets fall by center·g.
 //
 // Every plane is held twice: as the outputs it is made of, which is small and goes into checkpoints,
 // and as the sparse vector g, which sums and products read in order, a part of the weights a thread.
@@ -45,12 +45,12 @@ public:
         double risk = 0;
         for (std::int64_t i = 0; i < structure_.size(); ++i) {
             const Difference& difference = found[static_cast<std::size_t>(i)];
-            const double H = violations[static_cast<std::size_t>(i)];
-            if (difference.is_truth || H <= 0) continue;
-            risk += squared ? H * H : H;
-            plane.offset += squared ? 2 * H * difference.cost - H * H : difference.cost;
+            const double H = violations[static_cast<std::size_t>(i)], weight = structure_.weight(i);
+            if (difference.is_truth || H <= 0 || weight == 0) continue;
+            risk += weight * (squared ? H * H : H);
+            plane.offset += weight * (squared ? 2 * H * difference.cost - H * H : difference.cost);
             plane.examples.push_back(i);
-            plane.coefficients.push_back(static_cast<float>(squared ? 2 * H : 1));
+            plane.coefficients.push_back(static_cast<float>(weight * (squared ? 2 * H : 1)));
             plane.words.insert(plane.words.end(), difference.words.begin(), difference.words.end());
             plane.ends.push_back(plane.words.size());
         }

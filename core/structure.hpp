@@ -7,6 +7,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sparse_sum.hpp"
@@ -70,6 +71,12 @@ public:
     // Structures with the same layout can share weights.
     virtual std::uint64_t layout() const = 0;
 
+    // How much example i counts: its loss has the weight C·weight(i). 1 unless set.
+    double weight(std::int64_t i) const { return weights_.empty() ? 1 : weights_[static_cast<std::size_t>(i)]; }
+    const std::vector<double>& weights() const { return weights_; }
+    // One for each example, at least 0; none: all 1.
+    void set_weights(std::vector<double> weights) { weights_ = std::move(weights); }
+
     // Whether decode always finds the maximum. If not, what it finds is compared with the cuts held.
     virtual bool exact_decoder() const { return true; }
 
@@ -85,14 +92,15 @@ public:
     // Whether these words could be a difference of example i.
     virtual bool is_valid(std::int64_t i, std::span<const Word> words) const = 0;
 
+    // The output that differs from the truth by these words.
+    virtual void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const;
+
     // With δ = φ_i(y_i) − φ_i(y) of a difference's words: w·δ, w += step·δ, δ·δ'.
     virtual double dot(const float* w, std::int64_t i, std::span<const Word> words) const = 0;
     virtual void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const = 0;
     // Of what axpy does, the share of one of `parts` threads, each of which has weights to itself.
     virtual void axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part,
                             int parts) const;
-    // Whether threads may call dot and axpy on the same w at the same time (core/shared.hpp).
-    virtual bool shares_weights() const { return false; }
     // sum += coefficient·δ.
     virtual void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const = 0;
     virtual double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const;
@@ -152,7 +160,14 @@ public:
     virtual void prefetch_example(std::int64_t) const {}
     virtual void prefetch_decode(const float*, std::int64_t) const {}
     virtual void prefetch_cut(const float*, std::int64_t, std::span<const Word>) const {}
+
+private:
+    std::vector<double> weights_;
 };
+
+inline void Structure::output_of(std::int64_t, std::span<const Word>, std::vector<std::int32_t>&) const {
+    throw Unsupported("the true outputs of this structure cannot change");
+}
 
 inline void Structure::axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part,
                                   int) const {

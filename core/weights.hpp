@@ -76,6 +76,12 @@ public:
         ++steps_;
         scales_ += linear_ ? scale * static_cast<double>(steps_) : scale;
     }
+    // Goes on by steps of scale 1 that others take.
+    void skip(std::int64_t steps) {
+        const auto before = static_cast<double>(steps_), more = static_cast<double>(steps);
+        steps_ += steps;
+        scales_ += linear_ ? more * before + more * (more + 1) / 2 : more;
+    }
     // v is about to be multiplied by `factor` and the scale divided by it. The sum of S_r−1 d_r
     // stays as it is: its first factor falls as its second one rises.
     void rescale(double factor) { scales_ /= factor; }
@@ -90,6 +96,7 @@ public:
     }
     // The sum of S_r−1 d_r, for changes that are not those of a cut.
     Weights& late() { return late_; }
+    bool linear() const { return linear_; }
     double scales() const { return scales_; }
     std::int64_t steps() const { return steps_; }
     // The sum of the steps' weights.

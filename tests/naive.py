@@ -24,6 +24,11 @@ class NaiveChain:
     cost: np.ndarray  # [labels, labels]
     transitions: np.ndarray | None = None  # bool [labels + 1, labels + 1]
     allowed: list[list[list[int] | None]] | None = None
+    token_weights: list[np.ndarray] | None = None  # [tokens] a sentence
+    weights: np.ndarray | None = None  # [sentences]: what C is multiplied by
+
+    def weight(self, i: int) -> float:
+        return 1.0 if self.weights is None else float(self.weights[i])
 
     def fast(self) -> Chain:
         """The same chain as the core has it."""
@@ -43,14 +48,19 @@ class NaiveChain:
             dimension=self.X[0].shape[1],
         )
         truth = np.array([k for y in self.truth for k in y], dtype=np.int32)
-        return Chain(
+        chain = Chain(
             rows,
             self.labels,
             truth,
             cost=self.cost,
+            token_weights=None
+            if self.token_weights is None
+            else np.concatenate(self.token_weights),
             transitions=self.transitions,
             allowed=self.allowed,
         )
+        chain.weigh(self.weights)
+        return chain
 
     def outputs(self, i: int) -> list[tuple[int, ...]]:
         return [
@@ -85,7 +95,9 @@ class NaiveChain:
 
     def loss(self, i: int, y: tuple[int, ...]) -> float:
         """Δ_i(y)."""
-        return float(sum(self.cost[t, k] for t, k in zip(self.truth[i], y, strict=True)))
+        costs = [self.cost[t, k] for t, k in zip(self.truth[i], y, strict=True)]
+        weights = [1.0] * len(y) if self.token_weights is None else self.token_weights[i]
+        return float(np.dot(costs, weights))
 
     @property
     def dimension(self) -> int:
@@ -124,10 +136,11 @@ class NaiveChain:
         return log_sum / beta, cost, labels, pairs
 
     def primal(self, w: np.ndarray, C: float) -> float:
-        """½‖w‖² + C Σ_i (max_y H_i(y; w))²."""
+        """½‖w‖² + C Σ_i weight_i (max_y H_i(y; w))²."""
         total = 0.5 * w @ w
         for i in range(len(self.X)):
-            total += C * max(self.loss(i, y) - w @ self.delta(i, y) for y in self.outputs(i)) ** 2
+            worst = max(self.loss(i, y) - w @ self.delta(i, y) for y in self.outputs(i))
+            total += C * self.weight(i) * worst**2
         return float(total)
 
     def solve_squared_hinge(self, C: float) -> np.ndarray:
@@ -140,9 +153,9 @@ class NaiveChain:
         rows, right = [], []
         for i in range(len(self.X)):
             for y in self.outputs(i):
-                if y != self.truth[i]:
+                if y != self.truth[i] and self.weight(i) > 0:
                     slack = np.zeros(len(self.X))
-                    slack[i] = 1 / np.sqrt(2 * C)
+                    slack[i] = 1 / np.sqrt(2 * C * self.weight(i))
                     rows.append(np.concatenate([self.delta(i, y), slack]))
                     right.append(self.loss(i, y))
         if not rows:
@@ -166,8 +179,9 @@ def random_chain(
     real: bool = False,
     weighted: bool = False,
     constrained: bool = False,
+    counted: bool = False,
 ) -> NaiveChain:
-    """A small chain with random features, labels, costs and satisfiable constraints."""
+    """A small chain with random features, labels, costs, weights and satisfiable constraints."""
     X, truth = [], []
     for _ in range(sentences):
         n = int(rng.integers(0, tokens + 1))
@@ -180,6 +194,10 @@ def random_chain(
     if weighted:
         cost = (cost * rng.uniform(0.1, 3, (labels, labels))).astype(np.float32).astype(float)
     chain = NaiveChain(X, labels, truth, cost)
+    if weighted:
+        chain.token_weights = [rng.uniform(0.2, 2, len(y)).astype(np.float32) for y in truth]
+    if counted:
+        chain.weights = np.append(1.0, rng.choice([0, 0.5, 1, 2], sentences - 1))
     if constrained:
         chain.transitions = rng.random((labels + 1, labels + 1)) < 0.6
         chain.allowed = []
@@ -206,6 +224,7 @@ problems = st.builds(
     real=st.booleans(),
     weighted=st.booleans(),
     constrained=st.booleans(),
+    counted=st.booleans(),
 )
 
 
@@ -273,8 +292,9 @@ class NaiveDCD:
             outputs[1:] = rest
         for y in outputs:
             phi = self.chain.delta(i, y)
-            d = (self.chain.loss(i, y) - self.w @ phi - sum(self.W[i].values()) / (2 * self.C)) / (
-                phi @ phi + 1 / (2 * self.C)
+            C = self.C * self.chain.weight(i)
+            d = (self.chain.loss(i, y) - self.w @ phi - sum(self.W[i].values()) / (2 * C)) / (
+                phi @ phi + 1 / (2 * C)
             )
             alpha = max(self.W[i][y] + d, 0)
             self.w = self.w + (alpha - self.W[i][y]) * phi
@@ -293,8 +313,10 @@ class NaiveDCD:
             (best, y), *others = self.chain.scored(self.w, i, 1.0)
             if others:
                 self.closest = min(self.closest, best - others[0][0])
+            if self.chain.weight(i) == 0:
+                continue
             violation = self.chain.loss(i, y) - self.w @ self.chain.delta(i, y)
-            gain = violation - sum(self.W[i].values()) / (2 * self.C)
+            gain = violation - sum(self.W[i].values()) / (2 * self.C * self.chain.weight(i))
             if y != self.chain.truth[i] and gain >= self.delta and y not in self.W[i]:
                 self.W[i][y] = 0.0
                 added = True
@@ -306,7 +328,8 @@ class NaiveDCD:
 def solve_hinge(
     chain: NaiveChain, C: float, center: np.ndarray | None = None
 ) -> tuple[float, np.ndarray]:
-    """min ½‖w − c‖² + C Σ_i max_y H_i(y; w) by a general solver over (w, ξ)."""
+    """min ½‖w − c‖² + C Σ_i weight_i max_y H_i(y; w) by a general solver over (w, ξ)."""
+    C_of = C * np.array([chain.weight(i) for i in range(len(chain.X))])
     n, d = len(chain.X), chain.dimension
     c = np.zeros(d) if center is None else center
     rows, right = [], []
@@ -319,9 +342,9 @@ def solve_hinge(
     G, h = np.array(rows), np.array(right)
     start = np.concatenate([c, np.full(n, max(h.max(), 0) + abs(G[:, :d] @ c).max())])
     found = minimize(
-        lambda u: 0.5 * (u[:d] - c) @ (u[:d] - c) + C * u[d:].sum(),
+        lambda u: 0.5 * (u[:d] - c) @ (u[:d] - c) + C_of @ u[d:],
         start,
-        jac=lambda u: np.concatenate([u[:d] - c, np.full(n, C)]),
+        jac=lambda u: np.concatenate([u[:d] - c, C_of]),
         constraints={"type": "ineq", "fun": lambda u: G @ u - h, "jac": lambda u: G},
         method="SLSQP",
         options={"ftol": 1e-13, "maxiter": 1000},

@@ -34,6 +34,9 @@ class NaiveOnline:
             self.iterates.append(self.w.copy())
         return loss
 
+    def weight_of_loss(self, i: int) -> float:
+        return self.C * self.chain.weight(i)
+
     def worst(self, i: int, cost_weight: float) -> tuple[float, np.ndarray]:
         """max_y cost_weight·Δ − w·δ, and its δ."""
         _, y = self.chain.scored(self.w, i, cost_weight)[0]
@@ -45,14 +48,14 @@ class NaiveOnline:
 
     def perceptron(self, met: list[int]) -> float:
         loss, delta = self.worst(met[0], 0.0)
-        self.w = self.w + delta
-        return loss
+        self.w = self.w + self.chain.weight(met[0]) * delta
+        return self.chain.weight(met[0]) * loss
 
     def mira(self, met: list[int]) -> float:
         loss, delta = self.worst(met[0], 1.0)
         if loss > 0 and delta @ delta > 0:
-            self.w = self.w + min(self.C, loss / (delta @ delta)) * delta
-        return max(loss, 0.0)
+            self.w = self.w + min(self.weight_of_loss(met[0]), loss / (delta @ delta)) * delta
+        return self.chain.weight(met[0]) * max(loss, 0.0)
 
     def k_best_mira(self, met: list[int], k: int) -> float:
         i = met[0]
@@ -61,14 +64,17 @@ class NaiveOnline:
             return 0.0
         D = np.array([self.chain.delta(i, y) for y in best])
         H = np.array([self.chain.loss(i, y) for y in best]) - D @ self.w
-        self.w = self.w + solve_simplex_qp(D @ D.T, H, self.C) @ D
-        return max(float(H.max()), 0.0)
+        self.w = self.w + solve_simplex_qp(D @ D.T, H, self.weight_of_loss(i)) @ D
+        return self.chain.weight(i) * max(float(H.max()), 0.0)
 
     def dca(self, met: list[int], beta: float, gamma: float) -> float:
         loss, gradient = self.smooth(met[0], beta, gamma)
         if gradient @ gradient > 0:
-            self.w = self.w - min(self.C, max(loss, 0) / (gradient @ gradient)) * gradient
-        return max(loss, 0.0)
+            self.w = (
+                self.w
+                - min(self.weight_of_loss(met[0]), max(loss, 0) / (gradient @ gradient)) * gradient
+            )
+        return self.chain.weight(met[0]) * max(loss, 0.0)
 
     def sgd(self, met: list[int], eta: Callable[[int], float], loss: str, shape: tuple) -> float:
         """loss is hinge, squared_hinge or smooth; shape is (β, γ)."""
@@ -78,21 +84,23 @@ class NaiveOnline:
             H, delta = self.worst(met[0], 1.0)
             value = H**2 if loss == "squared_hinge" else H
             gradient = -(2 * H if loss == "squared_hinge" else float(H > 0)) * delta
+        weight = self.chain.weight(met[0])
         rate = min(eta(self.t - 1), self.C * self.n)
-        self.w = self.w - rate * (self.w / (self.C * self.n) + gradient)
-        return value
+        self.w = self.w - rate * (self.w / (self.C * self.n) + weight * gradient)
+        return weight * value
 
     def pegasos(self, met: list[int], radius: float | None, concave: float | None) -> float:
         eta = self.C * self.n / self.t
         total, step = 0.0, np.zeros_like(self.w)
         for i in met:
             H, delta = self.worst(i, 1.0)
-            total += max(H, 0)
-            step += (H > 0) * delta
+            weight = self.chain.weight(i)
+            total += weight * max(H, 0)
+            step += weight * (H > 0) * delta
             if concave is not None:
                 given_up, delta = self.worst(i, concave)
-                total -= max(given_up, 0)
-                step -= (given_up > 0) * delta
+                total -= weight * max(given_up, 0)
+                step -= weight * (given_up > 0) * delta
         self.w = (1 - 1 / self.t) * self.w + eta / len(met) * step
         if radius is not None and np.linalg.norm(self.w) > radius:
             self.w = self.w * radius / np.linalg.norm(self.w)
@@ -131,13 +139,14 @@ def solve_simplex_qp(G: np.ndarray, H: np.ndarray, C: float) -> np.ndarray:
 
 
 def solve_smooth(chain: NaiveChain, C: float, beta: float, gamma: float) -> float:
-    """min_w ½‖w‖² + C Σ_i (1/β) log Σ_y exp β(γΔ_i − w·δ_i)."""
+    """min_w ½‖w‖² + C Σ_i weight_i (1/β) log Σ_y exp β(γΔ_i − w·δ_i)."""
 
     def objective(w: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = 0.5 * w @ w, w.copy()
         for i in range(len(chain.X)):
             loss, slope = smooth_loss(chain, w, i, beta, gamma)
-            value, gradient = value + C * loss, gradient + C * slope
+            C_of = C * chain.weight(i)
+            value, gradient = value + C_of * loss, gradient + C_of * slope
         return value, gradient
 
     return float(minimize(objective, np.zeros(chain.dimension), jac=True, method="L-BFGS-B").fun)

@@ -93,7 +93,8 @@ def test_the_dual_rises_and_the_state_stays_consistent(naive, solver):
                 linear += alpha * cost
                 sum_alpha += alpha
             assert iterate.duals.sum_alpha()[i] == pytest.approx(sum_alpha, abs=1e-6)
-            penalty += sum_alpha**2 / (4 * problem.C)
+            if sum_alpha:
+                penalty += sum_alpha**2 / (4 * problem.C * naive.weight(i))
         np.testing.assert_allclose(flat(naive, chain, iterate.w), w, atol=1e-5)
         assert dual == pytest.approx(linear - 0.5 * w @ w - penalty, abs=1e-4)
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from dualstruct import InputError
 from dualstruct.distributed import run_local, run_mpi, run_ray
+from engines_here import mpiexec, needs_ray, run
 
 WORK = """
 import hashlib
@@ -76,7 +74,7 @@ import json
 
 def error_of(work, **options):
     try:
-        run_ray(2, work, **options)
+        run_ray(2, work, restarts=0, **options)
     except Exception as error:
         return f"{{type(error).__name__}}: {{error}}"
 
@@ -85,6 +83,7 @@ found |= {{"differ": error_of(differ), "hang": error_of(hang, timeout=1)}}
 import ray
 
 found["address"] = ray.get_runtime_context().gcs_address
+print()
 print(json.dumps(found))
 """
 
@@ -103,40 +102,29 @@ def local(workers: int) -> list:
     return run_local(workers, names["train"])
 
 
-def run(command: list[str], timeout: float) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if "RAY" not in name}
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=timeout, env=environment, check=False
-    )
-
-
-@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
+@needs_ray
 def test_ray_gives_the_same_numbers_as_one_process_and_tells_what_went_wrong(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(RAY)
-    done = run([sys.executable, str(script)], timeout=300)
+    done = run(sys.executable, str(script), timeout=300)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["three"] == json.loads(json.dumps(local(3)))
     assert found["fail"].startswith("InputError: sentence 7 is broken")
     assert found["die"] == "CommunicationError: worker 1 died"
     assert found["differ"].startswith("InputError: worker 1 has 4 numbers")
-    assert found["hang"] == "CommunicationError: worker 0 has waited for the others for 1 seconds"
+    assert found["hang"] == (
+        "CommunicationError: worker 0 has waited 1 seconds for worker 1 to come to its barrier"
+    )
     assert found["address"].startswith("127.0.0.1:")
 
 
-def mpiexec() -> str | None:
-    beside = Path(sys.executable).with_name("mpiexec")
-    return str(beside) if beside.exists() else shutil.which("mpiexec")
-
-
-@pytest.mark.skipif(find_spec("mpi4py") is None or mpiexec() is None, reason="MPI is not installed")
 class TestMPI:
     def job(self, tmp_path: Path, work: str, workers: int) -> subprocess.CompletedProcess[str]:
         script = tmp_path / "train.py"
         script.write_text(MPI)
-        command = [str(mpiexec()), "-n", str(workers), sys.executable, str(script), work]
-        return run(command, timeout=120)
+        command = [mpiexec(), "-n", str(workers), sys.executable, str(script), work]
+        return run(*command, timeout=120)
 
     @pytest.mark.parametrize("workers", [1, 3])
     def test_mpi_gives_the_same_numbers_as_one_process(self, tmp_path, workers):

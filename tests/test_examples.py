@@ -27,6 +27,7 @@ def blocks(text: str, language: str) -> list[str]:
     [
         *PAGES,
         DOCS / "coming_from_crfsuite.md",
+        DOCS / "data.md",
         DOCS / "explaining.md",
         DOCS / "tutorial.md",
     ],

@@ -57,7 +57,7 @@ def flat(chain, w) -> np.ndarray:
 def untied(seed: int) -> NaiveChain:
     """Real features and costs: no ties, so that both sides decode the same outputs."""
     rng = np.random.default_rng(seed)
-    naive = random_chain(rng, sentences=5, tokens=3, real=True, weighted=True)
+    naive = random_chain(rng, sentences=5, tokens=3, real=True, weighted=True, counted=True)
     for x in naive.X:
         x[:] = rng.normal(size=x.shape).astype(np.float32)
     return naive
@@ -168,7 +168,8 @@ def test_an_sgd_pass_is_gradient_descent(seed, schedule, loss, setting):
 def test_a_pegasos_pass_is_that_of_shalev_shwartz(seed, batch, projection, loss, hinge_passes):
     naive = untied(seed)
     slow = NaiveOnline(naive, C, seed % 1000)
-    bound = C * sum(max(naive.loss(i, y) for y in naive.outputs(i)) for i in range(5))
+    costs = [max(naive.loss(i, y) for y in naive.outputs(i)) for i in range(5)]
+    bound = C * float(np.dot(costs, naive.weights))
     radius = np.sqrt(bound if loss == "hinge" else 2 * bound) if projection else None
     concave = None if loss == "hinge" else loss.concave_cost_weight
 

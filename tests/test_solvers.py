@@ -82,7 +82,8 @@ def test_duals_rise_and_stay_feasible(solver, loss, naive):
         np.testing.assert_allclose(iterate.w.array, before, atol=1e-4)  # w = Σ α δ
         assert problem.primal(iterate.w) >= dual - 1e-5 * max(1.0, dual)
         if loss == "hinge" and hasattr(iterate, "duals"):
-            assert (iterate.duals.sum_alpha() <= problem.C * (1 + 1e-6)).all()
+            C = problem.weights_of_losses()
+            assert (iterate.duals.sum_alpha() <= C * (1 + 1e-6)).all()
         if hasattr(iterate, "duals"):
             for i in range(len(problem.structure)):
                 assert all(cut[0] >= 0 for cut in iterate.duals.cuts_of(i))
@@ -257,6 +258,21 @@ def test_ccp_rounds_lower_the_ramp_and_give_up_on_noise(loss):
     assert len(given_up & set(noisy.tolist())) >= 0.6 * len(given_up) > 0
 
 
+def test_the_average_of_the_ramp_counts_every_w_once():
+    """A new round moves w as a whole, which is no step: the average stays what it was."""
+    data = make_chains(sentences=60, tokens=6, labels=3, features=20, noise=0.7, seed=1)
+    solver = RampSDM(passes_per_round=3)
+    iterate = solver.start(Problem(data.structure(), "ramp", 0.5), 0)
+    iterate.start_averaging()
+    for _ in range(3):
+        solver.run_pass(iterate)
+    before, w = np.array(iterate.answer().array), np.array(iterate.w.array)
+    iterate.start_round(Ramp())
+    assert len(iterate.given_up)
+    assert np.abs(iterate.w.array - w).max() > 0.01
+    np.testing.assert_allclose(iterate.answer().array, before, atol=1e-4)
+
+
 def test_n_slack_and_one_slack_count_what_they_hold():
     data = make_chains(sentences=40, tokens=6, labels=3, features=30, noise=0.5, seed=1)
     problem = Problem(data.structure(), "hinge", 0.5)
@@ -330,7 +346,7 @@ CONCURRENT = [(DCD(), "squared_hinge"), (SDM(), "hinge"), (FrankWolfe(), "hinge"
 def test_several_threads_reach_the_same_certified_objective(solver, loss):
     data = make_chains(sentences=300, tokens=8, labels=5, features=80, noise=0.5, seed=2)
     one = fit(Problem(data.structure(), loss, 0.2), solver, Stopping(gap=1e-3, passes=3000))
-    for threads in (2, 4):
+    for threads in (2, 3, 4, 8):
         problem = Problem(data.structure(), loss, 0.2, threads=threads)
         several = fit(problem, solver, Stopping(gap=1e-3, passes=3000))
         assert several.stopped_by == "gap"
@@ -355,18 +371,68 @@ def test_duals_of_several_threads_are_feasible(solver, loss, naive, threads):
 
 
 @pytest.mark.parametrize("threads", [2, 5])
-def test_a_visit_on_several_threads_leaves_w_as_the_duals_say(threads):
+def test_passes_on_several_threads_leave_w_as_the_duals_say(threads):
     data = make_chains(sentences=200, tokens=6, labels=4, features=50, noise=0.5, seed=3)
     problem = Problem(data.structure(), "squared_hinge", 0.5, threads=threads)
     iterate = DCD().start(problem, 1)
     rule = _core.DCDRule(0.5)
-    iterate.visit(rule, 0.01)
     for _ in range(5):
-        iterate.revisit(rule)
         iterate.visit(rule, 0.01)
+        iterate.revisit(rule, rounds=3)
         exact = problem.structure.new_weights()
         iterate.duals.write(exact, threads=1)
-        np.testing.assert_array_equal(iterate.w.array, exact.array)
+        np.testing.assert_allclose(iterate.w.array, exact.array, atol=1e-5)
+
+
+@pytest.mark.parametrize(("solver", "loss"), CONCURRENT)
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_passes_on_several_threads_raise_the_dual(solver, loss, threads):
+    # Ten features in all: what one thread learns is what the others learn, too.
+    data = make_chains(sentences=200, tokens=6, labels=4, features=10, noise=0.5, seed=3)
+    iterate = solver.start(Problem(data.structure(), loss, 1.0, threads=threads), 1)
+    duals = [0.0]
+    for _ in range(12):
+        solver.run_pass(iterate)
+        duals.append(iterate.settled()[1])
+    assert np.all(np.diff(duals) >= -1e-5 * duals[-1])
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+@pytest.mark.parametrize(("solver", "loss"), CONCURRENT)
+def test_a_seed_and_a_number_of_threads_give_one_model(solver, loss, averaged):
+    data = make_chains(sentences=100, tokens=6, labels=4, features=50, noise=0.5, seed=2)
+
+    def start():
+        iterate = solver.start(Problem(data.structure(), loss, 0.2, threads=3), 1)
+        if averaged:
+            iterate.start_averaging(solver.linear_average)
+        return iterate
+
+    first, second = start(), start()
+    for _ in range(4):
+        solver.run_pass(first)
+    for _ in range(2):
+        solver.run_pass(second)
+    resumed = start()
+    resumed.restore(*second.state())
+    for iterate in (second, resumed):
+        for _ in range(2):
+            solver.run_pass(iterate)
+        np.testing.assert_array_equal(iterate.w.array, first.w.array)
+        np.testing.assert_array_equal(iterate.answer().array, first.answer().array)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_averages_count_the_steps_of_all_threads(linear):
+    data = make_chains(sentences=50, tokens=6, labels=4, features=50, noise=0.5, seed=2)
+    counts = []
+    for threads in (1, 3):
+        iterate = DCD().start(Problem(data.structure(), "squared_hinge", 0.2, threads=threads), 1)
+        iterate.start_averaging(linear)
+        for _ in range(3):
+            DCD().run_pass(iterate)
+        counts.append(iterate.average.save()[1:])
+    assert counts[0] == counts[1]
 
 
 def test_averages_are_the_same_kind_on_several_threads():

@@ -25,6 +25,7 @@ struct ChainArrays {
     std::optional<Input<float>> values;
     std::optional<Input<std::int32_t>> truth;
     Input<float, nb::ndim<2>> cost;
+    std::optional<Input<float>> token_weights;
     std::optional<Input<std::uint8_t, nb::ndim<2>>> transitions;
     std::optional<Input<std::int64_t>> allowed_offsets;
     std::optional<Input<std::int32_t>> allowed;
@@ -40,6 +41,7 @@ ChainData chain_data(ChainArrays given, std::int64_t dimension, int labels) {
             .dimension = dimension,
             .labels = labels,
             .cost = view(arrays->cost),
+            .token_weights = view(arrays->token_weights),
             .transitions = view(arrays->transitions),
             .allowed_offsets = view(arrays->allowed_offsets),
             .allowed = view(arrays->allowed),
@@ -71,15 +73,24 @@ void bind_chains(nb::module_& m) {
         .def("__init__", [](Chain* self, Input<std::int64_t> sentences, Input<std::int64_t> offsets,
                             Input<std::int32_t> features, std::optional<Input<float>> values,
                             std::optional<Input<std::int32_t>> truth, std::int64_t dimension, int labels,
-                            Input<float, nb::ndim<2>> cost,
+                            Input<float, nb::ndim<2>> cost, std::optional<Input<float>> token_weights,
                             std::optional<Input<std::uint8_t, nb::ndim<2>>> transitions,
                             std::optional<Input<std::int64_t>> allowed_offsets,
                             std::optional<Input<std::int32_t>> allowed) {
-            new (self) Chain(chain_data({sentences, offsets, features, values, truth, cost, transitions,
-                                         allowed_offsets, allowed}, dimension, labels));
+            new (self) Chain(chain_data({sentences, offsets, features, values, truth, cost, token_weights,
+                                         transitions, allowed_offsets, allowed}, dimension, labels));
         }, "sentences"_a, "offsets"_a, "features"_a, "values"_a.none(), "truth"_a.none(), "dimension"_a, "labels"_a,
-           "cost"_a, "transitions"_a.none(), "allowed_offsets"_a.none(), "allowed"_a.none())
+           "cost"_a, "token_weights"_a.none(), "transitions"_a.none(), "allowed_offsets"_a.none(), "allowed"_a.none())
         .def_prop_ro("stride", &Chain::stride)
+        .def("set_truth", [](Chain& c, Input<std::int32_t> truth) {
+            if (static_cast<std::int64_t>(truth.size()) != c.first_token(c.size())) {
+                throw std::invalid_argument("a label for every token");
+            }
+            for (std::int32_t label : view(truth)) {
+                if (label < 0 || label >= c.labels()) throw std::invalid_argument("no such label");
+            }
+            c.set_truth({truth.data(), truth.data() + truth.size()});
+        }, "truth"_a)
         .def_ro_static("max_labels", &chain_max_labels)
         .def_ro_static("max_tokens", &chain_max_tokens)
         .def("marginals_all", [](const Chain& c, const Weights& w, double beta, double gamma, int threads) {

@@ -29,6 +29,8 @@
 #include "simd/dispatch.hpp"
 #include "weights.hpp"
 
+NB_MAKE_OPAQUE(std::vector<dualstruct::HeldOutput>)
+
 namespace dualstruct {
 
 using namespace nb::literals;
@@ -63,9 +65,9 @@ nb::class_<Rule> bind_rule(nb::module_& m, nb::class_<DualState>& state, const c
     state.def("visit", [](DualState& s, const Rule& rule, double delta, std::uint64_t seed, int threads) {
         return run([&](const Interrupt& interrupt) { return visit(s, rule, delta, seed, threads, interrupt); });
     }, "rule"_a, "delta"_a, "seed"_a, "threads"_a);
-    state.def("revisit", [](DualState& s, const Rule& rule, std::uint64_t seed, int threads) {
-        return run([&](const Interrupt& interrupt) { return revisit(s, rule, seed, threads, interrupt); });
-    }, "rule"_a, "seed"_a, "threads"_a);
+    state.def("revisit", [](DualState& s, const Rule& rule, std::uint64_t seed, int threads, int rounds) {
+        return run([&](const Interrupt& interrupt) { return revisit(s, rule, seed, threads, rounds, interrupt); });
+    }, "rule"_a, "seed"_a, "threads"_a, "rounds"_a = 1);
     return nb::class_<Rule>(m, name);
 }
 
@@ -283,6 +285,7 @@ void bind_learning(nb::module_& m) {
         .def_ro("beaten", &PassReport::beaten)
         .def_ro("moves", &PassReport::moves);
 
+    nb::class_<std::vector<HeldOutput>>(m, "HeldOutputs");
     nb::class_<DualState> state(m, "DualState");
     state.def("__init__", [](DualState* self, const Structure& structure, Weights& w, const Weights* center) {
             if (center) checked(*center, structure);
@@ -290,6 +293,7 @@ void bind_learning(nb::module_& m) {
         }, "structure"_a, "w"_a, "center"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
            nb::keep_alive<1, 4>())
         .def_prop_ro("cuts", [](const DualState& s) { return s.cuts.size(); })
+        .def_rw("overlap", &DualState::overlap)
         .def("average_into", [](DualState& s, Average* average) { s.average = average; }, "average"_a.none(),
              nb::keep_alive<1, 2>())
         .def("rebuild", &DualState::rebuild, "threads"_a = 1, nb::call_guard<nb::gil_scoped_release>())
@@ -320,6 +324,15 @@ void bind_learning(nb::module_& m) {
             s.cuts.load(view(words), view(words_of_example), s.structure);
             std::copy_n(sums.data(), sums.size(), s.sum_alpha.begin());
         }, "words"_a, "words_of_example"_a, "sum_alpha"_a)
+        .def("take", [](DualState& s, Input<std::int64_t> examples) {
+            for (std::int64_t i : view(examples)) {
+                if (i < 0 || i >= s.cuts.examples()) throw nb::index_error("no such example");
+            }
+            nb::gil_scoped_release no_gil;
+            return new std::vector<HeldOutput>(s.take(view(examples)));
+        }, "examples"_a, nb::rv_policy::take_ownership)
+        .def("put", [](DualState& s, const std::vector<HeldOutput>& held) { s.put(held); }, "held"_a,
+             nb::call_guard<nb::gil_scoped_release>())
         .def("go_along", [](DualState& s, Input<Word> words, Input<std::int64_t> words_of_example, double step) {
             nb::gil_scoped_release no_gil;
             s.go_along(view(words), view(words_of_example), step);

@@ -80,6 +80,10 @@ void bind_structures(nb::module_& m) {
         .def_prop_ro("has_truth", &Structure::has_truth)
         .def_prop_ro("dimension", &Structure::dimension)
         .def_prop_ro("exact_decoder", &Structure::exact_decoder)
+        .def("weigh", [](Structure& s, Input<double> weights) {
+            if (static_cast<std::int64_t>(weights.size()) != s.size()) throw std::invalid_argument("a weight an example");
+            s.set_weights({weights.data(), weights.data() + weights.size()});
+        }, "weights"_a)
         .def("output_size", [](const Structure& s, std::int64_t i) { return s.output_size(example(s, i)); }, "i"_a)
         .def("decode", [](const Structure& s, const Weights& w, std::int64_t i, float cost_weight) {
             const auto scratch = s.make_scratch();

@@ -1,6 +1,8 @@
 // Dual coordinate descent on the squared hinge loss: Algorithm 1 of Chang & Yih 2013.
 //
 //   max_α≥0  Σ_iy α_iy Δ_i(y) − ½‖Σ_iy α_iy δ_i(y)‖² − (1/4C) Σ_i (Σ_y α_iy)²
+//
+// with C times its weight for each example.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +19,12 @@ struct DCDRule {
     double loss(double violation) const { return violation > 0 ? violation * violation : 0; }
 
     // The gradient of the dual in α_iy.
-    double gradient(double violation, double sum_alpha) const { return violation - sum_alpha / (2 * C); }
+    double gradient(const Example& example, double violation) const {
+        return violation - example.sum_alpha / (2 * C * example.weight);
+    }
 
     bool admits(Example& example, double violation, double delta) const {
-        return gradient(violation, example.sum_alpha) >= delta;
+        return gradient(example, violation) >= delta;
     }
 
     // Line 1–7. Returns the largest projected gradient met.
@@ -28,11 +32,11 @@ struct DCDRule {
         double largest = 0;
         bool zeros = false;
         for (Cut* cut : example.newest_first()) {
-            const double ascent = gradient(example.violation(*cut), example.sum_alpha);
+            const double ascent = gradient(example, example.violation(*cut));
             largest = std::max(largest, cut->alpha > 0 ? std::abs(ascent) : ascent);
             // Steps below the rounding of w would move α without moving w.
             if (std::abs(ascent) > rounding * std::max(1.0f, cut->cost)) {
-                const double d = ascent / (cut->norm2 + 1 / (2 * C));
+                const double d = ascent / (example.norm2(*cut) + 1 / (2 * C * example.weight));
                 example.set_alpha(*cut, std::max(cut->alpha + d, 0.0));
             }
             zeros = zeros || cut->alpha == 0;
@@ -47,7 +51,7 @@ struct DCDRule {
 struct GatherRule : DCDRule {
     double update(Example& example) const {
         if (!example.found) return 0;
-        return std::max(gradient(example.violation(*example.found), example.sum_alpha), 0.0);
+        return std::max(gradient(example, example.violation(*example.found)), 0.0);
     }
 };
 

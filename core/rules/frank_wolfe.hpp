@@ -22,6 +22,7 @@ struct FrankWolfeRule {
     // After inference the vertex is what was found (the truth if nothing violates); otherwise the
     // best of the cuts held. Returns the example's share of the duality gap, divided by C.
     double update(Example& example) const {
+        const double C = this->C * example.weight;
         auto& cuts = example.cuts();
         auto& violations = example.scratch.violations;
         violations.clear();

@@ -31,7 +31,7 @@ struct PassiveAggressiveStep : SingleStep {
         if (k > 1) return meet_best(meeting);
         const double loss = std::max(meeting.find(cost_weight), 0.0);
         if (loss > 0) {
-            const double step = passive_aggressive_step(C, loss, meeting.norm2(meeting.found));
+            const double step = passive_aggressive_step(C * meeting.weight(), loss, meeting.norm2(meeting.found));
             meeting.w.add(meeting.i, meeting.found.words, step);
         }
         return loss;
@@ -54,7 +54,7 @@ private:
                     meeting.w.structure.inner(meeting.i, best[a].words, best[b].words, meeting.scratch);
             }
         }
-        const auto alpha = hildreth(G, H, C);
+        const auto alpha = hildreth(G, H, C * meeting.weight());
         for (std::size_t a = 0; a < m; ++a) {
             if (alpha[a] > 0) meeting.w.add(meeting.i, best[a].words, alpha[a]);
         }
@@ -74,7 +74,7 @@ struct ExpectedPassiveAggressiveStep : SingleStep {
         clamped += loss < 0;
         if (!(loss > 0)) return loss < 0 ? 0 : loss;  // NaN is passed on
         const double norm2 = meeting.w.structure.expected_difference_norm2(meeting.i, meeting.scratch);
-        const double step = passive_aggressive_step(C, loss, norm2);
+        const double step = passive_aggressive_step(C * meeting.weight(), loss, norm2);
         if (step > 0) meeting.w.add_expected(meeting.i, step, meeting.scratch);
         return loss;
     }

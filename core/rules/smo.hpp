@@ -62,7 +62,7 @@ struct SMORule {
     }
 
     double update(Example& example) const {
-        CutBlock block(example, C);
+        CutBlock block(example, C * example.weight);
         // Exchanges below the rounding of w would move α without moving w.
         const double exact = std::max(tolerance, block.rounding());
         const double tau = example.decoded ? std::max(decoded_tolerance, exact) : exact;
@@ -84,8 +84,8 @@ struct SMORule {
         }
         double violation(int k) const { return example.scratch.violations[static_cast<std::size_t>(k)]; }
         double distance2(int p, int q) const {
-            if (p < 0) return cut(q).norm2;
-            if (q < 0) return cut(p).norm2;
+            if (p < 0) return example.norm2(cut(q));
+            if (q < 0) return example.norm2(cut(p));
             return example.distance2(cut(p), cut(q));
         }
         void move(int p, int q, double d) {
@@ -120,7 +120,7 @@ struct SMORule {
     };
 
     double smallest_active(Example& example) const {
-        CutBlock block(example, C);
+        CutBlock block(example, C * example.weight);
         double least = block.alpha(-1) > 0 ? 0 : std::numeric_limits<double>::infinity();
         for (int k = 0; k < block.size(); ++k) {
             if (block.alpha(k) > 0) least = std::min(least, block.violation(k));

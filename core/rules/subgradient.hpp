@@ -1,6 +1,6 @@
 // Stochastic (sub)gradient steps on λ/2‖w‖² + (1/n) Σ_i ℓ_i(w) = P(w)/(C n), with λ = 1/(C n):
 //
-//   w ← (1 − η_t λ) w − η_t ∇ℓ_i(w)
+//   w ← (1 − η_t λ) w − η_t weight_i ∇ℓ_i(w)
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ struct SubgradientStep : SingleStep {
         const double H = std::max(meeting.find(1), 0.0);
         const double eta = schedule.next();
         meeting.w.shrink(schedule.kept(eta));
-        if (H > 0) meeting.w.add(meeting.i, meeting.found.words, squared ? 2 * H * eta : eta);
+        if (H > 0) meeting.w.add(meeting.i, meeting.found.words, meeting.weight() * (squared ? 2 * H * eta : eta));
         return squared ? H * H : H;
     }
 };
@@ -55,7 +55,7 @@ struct ExpectedGradientStep : SingleStep {
         const double loss = meeting.log_loss(beta, gamma);
         const double eta = schedule.next();
         meeting.w.shrink(schedule.kept(eta));
-        if (eta > 0) meeting.w.add_expected(meeting.i, eta, meeting.scratch);
+        if (eta > 0) meeting.w.add_expected(meeting.i, meeting.weight() * eta, meeting.scratch);
         return loss;
     }
 };
@@ -108,7 +108,7 @@ struct PegasosStep {
 private:
     struct Part {
         std::int64_t i;
-        double sign;
+        double sign;  // times the example's weight
         double norm2;
         Difference difference;
     };
@@ -118,7 +118,7 @@ private:
         const double norm2 = radius ? meeting.norm2(meeting.found) : 0;
         Part& part = parts_[gathered_++];
         part.i = meeting.i;
-        part.sign = sign;
+        part.sign = sign * meeting.weight();
         part.norm2 = norm2;
         std::swap(part.difference, meeting.found);
     }

@@ -6,7 +6,6 @@
 #include <queue>
 
 #include "random.hpp"
-#include "shared.hpp"
 #include "simd/dispatch.hpp"
 #include "structures/chain_scratch.hpp"
 
@@ -81,6 +80,7 @@ ChainInput Chain::input(const float* w, std::int64_t i, float cost_weight) const
         .transposed = masked + std::int64_t{data_.labels + 2} * stride_,
         .cost = cost_.get(),
         .truth = data_.truth.empty() ? nullptr : data_.truth.data() + first,
+        .token_weights = data_.token_weights.empty() ? nullptr : data_.token_weights.data() + first,
         .cost_weight = cost_weight,
         .allowed_offsets = data_.allowed_offsets.empty() ? nullptr : data_.allowed_offsets.data() + first,
         .allowed = data_.allowed.data(),
@@ -113,7 +113,8 @@ void Chain::difference(std::int64_t i, std::span<const std::int32_t> output, Dif
     for (std::size_t t = 0; t < output.size(); ++t) {
         if (output[t] != truth[t]) {
             d.words.push_back(static_cast<Word>(t << label_bits) | static_cast<Word>(output[t]));
-            cost += cost_[static_cast<std::size_t>(truth[t]) * stride_ + output[t]];
+            cost += token_weight(data_.sentences[i] + static_cast<std::int64_t>(t)) *
+                    cost_[static_cast<std::size_t>(truth[t]) * stride_ + output[t]];
         }
     }
     d.cost = static_cast<float>(cost);
@@ -131,6 +132,13 @@ bool Chain::is_valid(std::int64_t i, std::span<const Word> words) const {
         previous = t;
     }
     return true;
+}
+
+void Chain::output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const {
+    const auto truth = data_.truth.subspan(static_cast<std::size_t>(data_.sentences[i]),
+                                           static_cast<std::size_t>(tokens(i)));
+    output.assign(truth.begin(), truth.end());
+    for (Word word : words) output[static_cast<std::size_t>(token_of(word))] = label_of(word);
 }
 
 // Everything in δ = φ(truth) − φ(cut): emit(token, true label, cut's label) for each token that
@@ -178,14 +186,14 @@ double Chain::dot(const float* w, std::int64_t i, std::span<const Word> words) c
             for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
                 const float* row = w + std::int64_t{data_.features[f]} * stride_;
                 const float value = data_.values.empty() ? 1 : data_.values[f];
-                for_truth += value * shared_load(row[truth]);
-                for_label += value * shared_load(row[label]);
+                for_truth += value * row[truth];
+                for_label += value * row[label];
             }
             total += double{for_truth} - for_label;
         },
         [&](int from, int to, int sign) {
             const std::int64_t row = to == end ? end + 1 : from, column = to == end ? from : to;
-            total += sign * shared_load(transition[row * stride_ + column]);
+            total += sign * transition[row * stride_ + column];
         });
     return total;
 }
@@ -193,10 +201,10 @@ double Chain::dot(const float* w, std::int64_t i, std::span<const Word> words) c
 void Chain::move_transition(float* w, int from, int to, float step) const {
     const int K = data_.labels;
     const std::int64_t at = to == K ? std::int64_t{K + 1} * stride_ + from : std::int64_t{from} * stride_ + to;
-    shared_add(w[transition_row(0) * stride_ + at], step);
+    w[transition_row(0) * stride_ + at] += step;
     float* masked = w + dimension();
-    shared_add(masked[at], step);
-    if (from < K && to < K) shared_add(masked[(std::int64_t{K + 2} + to) * stride_ + from], step);
+    masked[at] += step;
+    if (from < K && to < K) masked[(std::int64_t{K + 2} + to) * stride_ + from] += step;
 }
 
 void Chain::axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const {
@@ -206,8 +214,8 @@ void Chain::axpy(float* w, std::int64_t i, std::span<const Word> words, float st
             for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
                 float* row = w + std::int64_t{data_.features[f]} * stride_;
                 const float change = data_.values.empty() ? step : step * data_.values[f];
-                shared_add(row[truth], change);
-                shared_add(row[label], -change);
+                row[truth] += change;
+                row[label] -= change;
             }
         },
         [&](int from, int to, int sign) { move_transition(w, from, to, sign * step); });
@@ -348,7 +356,8 @@ std::vector<ScoredOutput> Chain::k_best(const float* w, std::int64_t i, float co
             emitted += data_.values.empty() ? double{weight} : double{weight} * data_.values[f];
         }
         if (cost_weight != 0) {
-            emitted += double{cost_weight} * cost_[static_cast<std::size_t>(in.truth[top.token]) * stride_ + top.label];
+            emitted += double{cost_weight} * token_weight(token) *
+                       cost_[static_cast<std::size_t>(in.truth[top.token]) * stride_ + top.label];
         }
         opened.push_back(top);
         extend(top.token - 1, in.transposed + std::int64_t{top.label} * stride_, top.suffix + emitted,

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "memory.hpp"
@@ -35,6 +36,7 @@ struct ChainData {
     std::int64_t dimension = 0;                  // features
     int labels = 0;
     std::span<const float> cost;                 // [labels, labels]: (truth, label)
+    std::span<const float> token_weights;        // [tokens]: what the cost is multiplied by; empty: all 1
     std::span<const std::uint8_t> transitions;   // [labels + 1, labels + 1]: allowed; empty: all
     std::span<const std::int64_t> allowed_offsets;  // [tokens + 1] into allowed; empty: all
     std::span<const std::int32_t> allowed;
@@ -70,11 +72,11 @@ public:
     void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const override;
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override;
     bool is_valid(std::int64_t i, std::span<const Word> words) const override;
+    void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override;
     double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
     void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
     void axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part,
                     int parts) const override;
-    bool shares_weights() const override { return true; }
     void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
@@ -107,6 +109,13 @@ public:
     int labels() const { return data_.labels; }
     int stride() const { return stride_; }
 
+    // Other true labels, [tokens]. Cuts are differences from the truth: whoever holds some takes them out
+    // before (DualState::take) and puts them back.
+    void set_truth(std::vector<std::int32_t> truth) {
+        truth_ = std::move(truth);
+        data_.truth = truth_;
+    }
+
 private:
     std::int64_t rows() const { return data_.dimension + data_.labels + 2; }
     std::int64_t transition_row(int from) const { return data_.dimension + from; }
@@ -122,7 +131,13 @@ private:
     void log_marginals(const ChainInput& in, std::int64_t i, float beta, Scratch& scratch) const;
     void move_transition(float* w, int from, int to, float step) const;
 
+    // What the cost at a token is multiplied by.
+    double token_weight(std::int64_t token) const {
+        return data_.token_weights.empty() ? 1 : data_.token_weights[static_cast<std::size_t>(token)];
+    }
+
     ChainData data_;
+    std::vector<std::int32_t> truth_;  // if it was set later
     int stride_;
     FloatBuffer cost_;       // [labels, stride], padding 0
     FloatBuffer forbidden_;  // [labels + 2, stride]: 0 or −∞

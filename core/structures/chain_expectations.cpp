@@ -44,7 +44,8 @@ void Chain::part_scores(const float* w, std::int64_t i, double gamma, std::span<
             for (int k = 0; k < stride_; ++k) to[k] += value * row[k];
         }
         const float* cost = cost_.get() + std::int64_t{data_.truth[first + t]} * stride_;
-        for (std::int64_t k = 0; k < K; ++k) to[k] += static_cast<float>(gamma) * cost[k];
+        const auto cost_weight = static_cast<float>(gamma * token_weight(first + t));
+        for (std::int64_t k = 0; k < K; ++k) to[k] += cost_weight * cost[k];
     }
     std::copy_n(w + transition_row(0) * stride_, (K + 2) * stride_, scores.data() + n * stride_);
 }
@@ -92,7 +93,9 @@ double Chain::expected_part_cost(std::int64_t i, std::span<const float> marginal
     double total = 0;
     for (std::int64_t t = 0; t < n; ++t) {
         const float* cost = cost_.get() + std::int64_t{data_.truth[first + t]} * stride_;
-        for (int k = 0; k < data_.labels; ++k) total += double{marginals[static_cast<std::size_t>(t * stride_ + k)]} * cost[k];
+        double here = 0;
+        for (int k = 0; k < data_.labels; ++k) here += double{marginals[static_cast<std::size_t>(t * stride_ + k)]} * cost[k];
+        total += token_weight(first + t) * here;
     }
     return total;
 }
@@ -270,7 +273,8 @@ ChainExpectation Chain::expectation(const float* w, std::int64_t i, double beta,
         chain_kernels().label_marginals(in, forward + t * stride_, backward + t * stride_, marginals);
         if (in.truth) {
             const float* cost = cost_.get() + std::int64_t{in.truth[t]} * stride_;
-            for (int k = 0; k < K; ++k) result.expected_cost += double{marginals[k]} * cost[k];
+            const double weight = token_weight(first_token(i) + t);
+            for (int k = 0; k < K; ++k) result.expected_cost += weight * double{marginals[k]} * cost[k];
         }
     }
     if (pairs && in.tokens > 1) {

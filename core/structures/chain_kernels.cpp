@@ -31,7 +31,8 @@ inline void add_emissions(const ChainInput& in, std::int64_t t, int first, Float
     }
     if (in.cost_weight != 0) {
         const float* cost = in.cost + in.truth[t] * stride + first;
-        for (int v = 0; v < NV; ++v) sum[v] += in.cost_weight * load<N>(cost + v * N);
+        const float cost_weight = in.token_weights ? in.cost_weight * in.token_weights[t] : in.cost_weight;
+        for (int v = 0; v < NV; ++v) sum[v] += cost_weight * load<N>(cost + v * N);
     }
 }
 

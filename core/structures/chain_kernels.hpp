@@ -18,6 +18,7 @@ struct ChainInput {
     const float* transposed;       // [labels, stride]: to a label
     const float* cost;             // [labels, stride]: of the truth, of the label
     const std::int32_t* truth;     // [tokens], read only when cost_weight is not 0
+    const float* token_weights;    // [tokens]: what the cost is multiplied by; null: all 1
     float cost_weight;
     const std::int64_t* allowed_offsets;  // [tokens + 1] into allowed; null: no restriction
     const std::int32_t* allowed;          // an empty range allows every label

@@ -15,7 +15,12 @@ namespace dualstruct {
 class Subset : public Structure {
 public:
     Subset(const Structure& whole, std::vector<std::int64_t> examples)
-        : whole_(whole), examples_(std::move(examples)) {}
+        : whole_(whole), examples_(std::move(examples)) {
+        if (whole.weights().empty()) return;
+        std::vector<double> weights;
+        for (std::int64_t i : examples_) weights.push_back(whole.weight(i));
+        set_weights(std::move(weights));
+    }
 
     std::int64_t size() const override { return static_cast<std::int64_t>(examples_.size()); }
     bool has_truth() const override { return whole_.has_truth(); }
@@ -35,6 +40,10 @@ public:
     }
     bool is_valid(std::int64_t i, std::span<const Word> words) const override { return whole_.is_valid(at(i), words); }
 
+    void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override {
+        whole_.output_of(at(i), words, output);
+    }
+
     double dot(const float* w, std::int64_t i, std::span<const Word> words) const override {
         return whole_.dot(w, at(i), words);
     }
@@ -45,7 +54,6 @@ public:
                     int parts) const override {
         whole_.axpy_share(w, at(i), words, step, part, parts);
     }
-    bool shares_weights() const override { return whole_.shares_weights(); }
     void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override {
         whole_.accumulate(at(i), words, coefficient, sum);
     }

@@ -1,5 +1,5 @@
 """The command ``dualstruct``: train, predict, evaluate, explain, draw, inspect, convert, serve,
-demo.
+demo, and the papers' experiments with their corpora (``cli_experiments``).
 
 Results go to standard output, everything else to standard error. Heavy imports happen inside
 the commands, so that ``--help`` answers at once.
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dualstruct import cli_experiments
 from dualstruct.cli_explain import explain
 from dualstruct.cli_serve import serve
 from dualstruct.errors import DualstructError, InputError
@@ -138,6 +139,22 @@ def train(
             help="Learn in this label scheme, for instance bilou.", rich_help_panel=TAGGERS
         ),
     ] = None,
+    class_weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="balanced|LABEL=WEIGHT",
+            help="Weigh mistakes at this true label; may be repeated.",
+            rich_help_panel=TAGGERS,
+        ),
+    ] = None,
+    cost: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What mistakes cost: lines of true label, predicted label, cost.",
+            rich_help_panel=TAGGERS,
+        ),
+    ] = None,
     label_column: LabelColumn = -1,
     columns: Columns = None,
     averaged: Annotated[
@@ -205,9 +222,10 @@ def train(
     the best model so far.
     """
     from dualstruct.estimators import SequenceTagger
+    from dualstruct.estimators.costs import parse_class_weights, read_costs
 
     started, cpu_started = time.perf_counter(), time.process_time()
-    _check_outputs([model, checkpoint], [train, dev, features, start, clusters])
+    _check_outputs([model, checkpoint], [train, dev, features, start, clusters, cost])
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint, the file to go on from")
     if resume and checkpoint is not None and not checkpoint.exists():
@@ -234,6 +252,8 @@ def train(
         "--min-count": min_count != 1,
         "--constraints": constraints != "auto",
         "--scheme": scheme is not None,
+        "--class-weight": class_weight is not None,
+        "--cost": cost is not None,
         "--label-column": label_column != -1,
         "--columns": columns is not None,
     }
@@ -282,6 +302,8 @@ def train(
         constraints=None if constraints == "none" else constraints,
         scheme=scheme,
         min_count=min_count,
+        cost=None if cost is None else read_costs(cost),
+        class_weight=parse_class_weights(class_weight),
     )
     learn = tagger.fit if start is None else tagger.partial_fit
     with _located(dev_data or data):
@@ -603,6 +625,10 @@ def demo() -> None:
     from dualstruct.demo import run_demo
 
     run_demo()
+
+
+app.command()(cli_experiments.experiment)
+app.command()(cli_experiments.datasets)
 
 
 def _plain(text: str) -> Any:

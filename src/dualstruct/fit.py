@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,19 @@ from dualstruct.problem import Certificate, Problem, relative_gap
 from dualstruct.solvers import Iterate, Solver
 from dualstruct.structures.base import digest_of
 
+if TYPE_CHECKING:
+    from dualstruct.distributed.checkpoints import Checkpoints
+    from dualstruct.distributed.communicator import Communicator
+
 CHECKPOINT_FORMAT = "dualstruct checkpoint"
 #: Passes without any gain in dual and gap after which more of them are in vain.
 STALLED_PASSES = 300
 #: Passes between two computations of w from the duals: after 80 passes of float32 sums the
 #: drift is 1e-3 and shows in the certificate.
 REBUILD_EVERY = 20
+#: How far w of a checkpoint may be from what its duals give, relative to its length: more than
+#: rounding adds up to between two such computations, less than any wrong dual.
+DRIFT = 1e-3
 #: Why training goes on (None) or stops, as machines that train together tell each other.
 REASONS = (
     None,
@@ -194,7 +201,9 @@ def fit(
     checkpoint : path, optional
         Where to save, every ``checkpoint_every`` passes and at the end (Ctrl-C leaves the last
         one), all that is needed to go on; ``resume=True`` goes on from there, to the model that
-        an uninterrupted run gives. A pass that raises leaves a checkpoint, too.
+        an uninterrupted run gives. A pass that raises leaves a checkpoint, too. Several machines
+        write into a folder, which all of them must see; started anew after a fault, they go on from
+        there without being told to.
     rescue : callable, optional
         Called with what was learned up to then when a pass raises, before the exception goes on.
     """
@@ -220,9 +229,9 @@ def fit(
             f"solver {solver.name} has no dual and cannot stop on a gap: "
             "give passes, seconds or dev data"
         )
-    if checkpoint is not None and resume and Path(checkpoint).exists():
-        run.load(checkpoint)
-    run.check_together()
+    saved = _saved(checkpoint, problem.communicator)
+    if saved is not None:
+        run.go_on(saved, resume)
 
     stopped_by = run.agreed(run.reason_to_stop(stopping))
     try:
@@ -235,8 +244,8 @@ def fit(
                     if callback(point, run.iterate):
                         stopped_by = stopped_by or "callback"
                 stopped_by = run.agreed(stopped_by)
-                if checkpoint is not None and (stopped_by or point.passes % checkpoint_every == 0):
-                    run.save(checkpoint)
+                if saved is not None and (stopped_by or point.passes % checkpoint_every == 0):
+                    run.save(saved)
             except KeyboardInterrupt:
                 stopped_by = "interrupt"
         with problem.structure.explained():
@@ -248,9 +257,30 @@ def fit(
             rescue(run.finish("error"))
         # An old checkpoint is worth more than a run that learned nothing.
         learned = bool(run.trace) or bool(run.iterate.w.array.any())
-        if checkpoint is not None and learned and not isinstance(error, OutputError):
-            run.save(checkpoint)
+        if saved is not None and learned and not isinstance(error, OutputError):
+            run.save(saved)
         raise
+
+
+def _saved(
+    checkpoint: str | Path | None, communicator: Communicator | None
+) -> Path | Checkpoints | None:
+    """Where one machine, or several, leave what is needed to go on."""
+    if checkpoint is None or communicator is None:
+        return None if checkpoint is None else Path(checkpoint)
+    from dualstruct.distributed.checkpoints import Checkpoints  # whose package needs this module
+
+    return Checkpoints(checkpoint, communicator)
+
+
+def _check_same_run(path: Path, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+    for name, value in theirs.items():
+        if ours.get(name) != value:
+            if name in ("data", "center", "weights"):
+                raise InputError(f"{path} was written by a run on other data")
+            raise InputError(
+                f"{path} was written by another run: its {name} is {value}, here {ours.get(name)}"
+            )
 
 
 class _Run:
@@ -332,21 +362,6 @@ class _Run:
         score = self.dev(answer) if communicator.rank == 0 else 0.0
         return float(communicator.broadcast(np.array([float(score)]))[0])
 
-    def check_together(self) -> None:
-        """Machines that train together must go on from the same pass."""
-        communicator = self.problem.communicator
-        if communicator is None:
-            return
-        own = np.zeros(communicator.size, dtype=np.int64)
-        own[communicator.rank] = len(self.trace)
-        passes = communicator.allreduce(own).tolist()
-        if min(passes) < max(passes):
-            other = next(rank for rank, count in enumerate(passes) if count != passes[0])
-            raise InputError(
-                f"the checkpoints do not belong together: worker 0 is at pass {passes[0]}, "
-                f"worker {other} at pass {passes[other]}"
-            )
-
     def agreed(self, reason: str | None) -> str | None:
         """The first machine's reason to stop, on all: clocks and Ctrl-C differ between them."""
         communicator = self.problem.communicator
@@ -426,24 +441,69 @@ class _Run:
             unproven=self.problem.structure.unproven - self._unproven_before,
         )
 
-    def _fingerprint(self) -> dict[str, Any]:
-        """What must be the same for a checkpoint to be gone on from."""
-        communicator = self.problem.communicator
+    def _settings(self) -> dict[str, Any]:
+        """What must be the same for a checkpoint to be gone on from, on all machines."""
+        center = self.problem.center
         return {
-            "data": self.problem.structure.digest(),
-            "center": None
-            if self.problem.center is None
-            else digest_of([self.problem.center.array]),
-            "seed": self.iterate.seed,
+            "center": None if center is None else digest_of([center.array]),
             "loss": self.problem.loss.name,
             "C": self.problem.C,
             "solver": self.solver.name,
             "settings": self.solver.settings(),
             "averaged": self.solver.averaged,
-            "worker": None if communicator is None else [communicator.rank, communicator.size],
         }
 
-    def save(self, path: str | Path) -> None:
+    def _fingerprint(self) -> dict[str, Any]:
+        """The same, and what is this machine's own."""
+        communicator = self.problem.communicator
+        weights = self.problem.structure.example_weights
+        return {
+            "data": self.problem.structure.digest(),
+            "weights": None if weights is None else digest_of([weights]),
+            "seed": self.iterate.seed,
+            "worker": None if communicator is None else [communicator.rank, communicator.size],
+            **self._settings(),
+        }
+
+    def save(self, saved: Path | Checkpoints) -> None:
+        if isinstance(saved, Path):
+            self._write(saved)
+        else:
+            saved.write(len(self.trace), self._settings(), self._write)
+
+    def go_on(self, saved: Path | Checkpoints, resume: bool) -> None:
+        """From the last checkpoint, where that is wanted and there is one."""
+        if isinstance(saved, Path):
+            if resume and saved.exists():
+                self._read(saved)
+            return
+        communicator = self.problem.communicator
+        assert communicator is not None
+        if not resume and not communicator.attempt:
+            if saved.others_were_here:  # and must not be gone on from after a fault
+                self.save(saved)
+            return
+        found = saved.newest()
+        if found is not None:
+            _check_same_run(found.path, found.settings, self._settings())
+            self._read(found.path)
+            self._check_same_weights(communicator)
+        if communicator.attempt and communicator.rank == 0:
+            communicator.tell(
+                "there is no checkpoint yet: training begins anew"
+                if found is None
+                else f"training goes on from the checkpoint of pass {found.passes}"
+            )
+
+    def _check_same_weights(self, communicator: Communicator) -> None:
+        own = np.frombuffer(bytes.fromhex(digest_of([self.iterate.w.array])), dtype=np.int64)
+        if (communicator.broadcast(own) != own).any():
+            raise InputError(
+                f"the checkpoints do not belong together: worker {communicator.rank} has other "
+                "weights than worker 0"
+            )
+
+    def _write(self, path: Path) -> None:
         counters, arrays = self.iterate.state()
         if self.best_w is not None:
             arrays["best_w"] = self.best_w
@@ -460,17 +520,9 @@ class _Run:
         }
         write_arrays(path, CHECKPOINT_FORMAT, facts, arrays)
 
-    def load(self, path: str | Path) -> None:
+    def _read(self, path: Path) -> None:
         facts, arrays = read_arrays(path, CHECKPOINT_FORMAT)
-        ours = self._fingerprint()
-        for name, value in facts["fingerprint"].items():
-            if ours.get(name) != value:
-                if name in ("data", "center"):
-                    raise InputError(f"{path} was written by a run on other data")
-                raise InputError(
-                    f"{path} was written by another run: its {name} is {value}, "
-                    f"here {ours.get(name)}"
-                )
+        _check_same_run(path, facts["fingerprint"], self._fingerprint())
         self.problem.structure.restore(
             {
                 name.removeprefix("structure."): array
@@ -485,3 +537,9 @@ class _Run:
         self._earlier_seconds = self.trace[-1].seconds if self.trace else 0.0
         self._unproven_before -= int(facts.get("unproven", 0))
         self._earlier_cpu = facts["cpu_seconds"]
+        drift = self.iterate.drift()
+        if not drift <= DRIFT:
+            raise InputError(
+                f"{path} cannot be gone on from: its weights are not those that its duals give "
+                f"(they differ by {percent(drift)})"
+            )

@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.errors import InputError
 
+Numbers = NDArray[np.float64]  # one an example
+
 
 class Loss(Protocol):
     """A loss, and what its dual takes away besides ½‖w‖²."""
@@ -32,13 +34,11 @@ class Loss(Protocol):
     @property
     def name(self) -> str: ...
 
-    def values(
-        self, structure: _core.Structure, w: _core.Weights, threads: int
-    ) -> NDArray[np.float64]:
+    def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
         """ℓ_i(w) of every example, by a full inference pass."""
 
-    def dual_penalty(self, sum_alpha: NDArray[np.float64], C: float) -> float:
-        """For duals held as cuts: the dual is Σ α Δ − ½‖w‖² − this."""
+    def dual_penalty(self, sum_alpha: Numbers, C: Numbers) -> float:
+        """For duals held as cuts, with C_i of each example: the dual is Σ α Δ − ½‖w‖² − this."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,10 @@ class Hinge:
 
     name: ClassVar[str] = "hinge"
 
-    def values(
-        self, structure: _core.Structure, w: _core.Weights, threads: int
-    ) -> NDArray[np.float64]:
+    def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
         return _core.largest_violations(structure, w, 1.0, threads)
 
-    def dual_penalty(self, sum_alpha: NDArray[np.float64], C: float) -> float:
+    def dual_penalty(self, sum_alpha: Numbers, C: Numbers) -> float:
         return 0.0
 
 
@@ -62,13 +60,12 @@ class SquaredHinge:
 
     name: ClassVar[str] = "squared_hinge"
 
-    def values(
-        self, structure: _core.Structure, w: _core.Weights, threads: int
-    ) -> NDArray[np.float64]:
+    def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
         return np.square(_core.largest_violations(structure, w, 1.0, threads))
 
-    def dual_penalty(self, sum_alpha: NDArray[np.float64], C: float) -> float:
-        return float(sum_alpha @ sum_alpha) / (4 * C)
+    def dual_penalty(self, sum_alpha: Numbers, C: Numbers) -> float:
+        used = sum_alpha > 0  # where C_i is 0 nothing is
+        return float((sum_alpha[used] ** 2 / (4 * C[used])).sum())
 
 
 @dataclass(frozen=True)
@@ -77,12 +74,10 @@ class Perceptron:
 
     name: ClassVar[str] = "perceptron"
 
-    def values(
-        self, structure: _core.Structure, w: _core.Weights, threads: int
-    ) -> NDArray[np.float64]:
+    def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
         return _core.largest_violations(structure, w, 0.0, threads)
 
-    def dual_penalty(self, sum_alpha: NDArray[np.float64], C: float) -> float:
+    def dual_penalty(self, sum_alpha: Numbers, C: Numbers) -> float:
         return 0.0
 
 
@@ -103,12 +98,10 @@ class SoftmaxMargin:
     def name(self) -> str:
         return "crf" if (self.beta, self.gamma) == (1.0, 0.0) else "softmax_margin"
 
-    def values(
-        self, structure: _core.Structure, w: _core.Weights, threads: int
-    ) -> NDArray[np.float64]:
+    def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
         return _core.log_losses(structure, w, self.beta, self.gamma, threads)
 
-    def dual_penalty(self, sum_alpha: NDArray[np.float64], C: float) -> float:
+    def dual_penalty(self, sum_alpha: Numbers, C: Numbers) -> float:
         raise NotImplementedError("the dual of this loss is not over cuts")
 
 
@@ -130,13 +123,11 @@ class Ramp:
     def concave_cost_weight(self) -> float:
         return -1.0 if self.costed else 0.0
 
-    def values(
-        self, structure: _core.Structure, w: _core.Weights, threads: int
-    ) -> NDArray[np.float64]:
+    def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
         convex = _core.largest_violations(structure, w, 1.0, threads)
         return convex - _core.largest_violations(structure, w, self.concave_cost_weight, threads)
 
-    def dual_penalty(self, sum_alpha: NDArray[np.float64], C: float) -> float:
+    def dual_penalty(self, sum_alpha: Numbers, C: Numbers) -> float:
         raise NotImplementedError("the ramp is not convex; its dual bounds nothing")
 
 

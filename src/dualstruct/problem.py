@@ -4,8 +4,9 @@ The center c is 0 unless training goes on from an earlier model. With w = c + Σ
 
     D(α) = Σ_iy α_iy Δ_i(y) − ½(‖w‖² − ‖c‖²) − (what the loss adds)
 
-C is the weight of one example's loss. By weak duality P(w) ≥ P* ≥ D(α) for every w and every
-feasible α, so P − D bounds what is left to gain, whatever solver produced them. Where several
+C is the weight of one example's loss; where examples have weights of their own
+(``Structure.weigh``), it is C_i = C·weight_i. By weak duality P(w) ≥ P* ≥ D(α) for every w and
+every feasible α, so P − D bounds what is left to gain, whatever solver produced them. Where several
 machines have a part of the examples each, a communicator adds up what each of them finds.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
@@ -78,7 +80,19 @@ class Problem:
         """P(w), by a full inference pass."""
         with self.structure.explained():
             losses = self.loss.values(self.structure.core, w, self.threads)
-        return self.regulariser(w) + self.C * self._total(float(losses.sum()))
+        weights = self.structure.example_weights
+        total = float(losses.sum() if weights is None else losses @ weights)
+        return self.regulariser(w) + self.C * self._total(total)
+
+    def weights_of_losses(self) -> NDArray[np.float64]:
+        """C_i of every example."""
+        weights = self.structure.example_weights
+        return self.C * (np.ones(len(self.structure)) if weights is None else weights)
+
+    def per_weight(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A number an example, divided by C_i; 0 where that is 0, because duals are, too."""
+        C = self.weights_of_losses()
+        return np.divide(numbers, C, out=np.zeros_like(C), where=C > 0)
 
     def regulariser(self, w: _core.Weights) -> float:
         """½‖w − c‖²."""
@@ -86,7 +100,7 @@ class Problem:
 
     def dual(self, duals: _core.DualState, w: _core.Weights, theta: float = 1.0) -> float:
         """D(α), where w = c + Σ α δ and the duals are θα."""
-        penalty = self.loss.dual_penalty(duals.sum_alpha() / theta, self.C)
+        penalty = self.loss.dual_penalty(duals.sum_alpha() / theta, self.weights_of_losses())
         at_center = 0.0 if self.center is None else self.center.squared_norm()
         gain = self._total(duals.sum_alpha_cost() / theta - penalty)
         return gain - 0.5 * (w.squared_norm() - at_center)

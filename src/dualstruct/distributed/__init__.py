@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dualstruct.distributed.admm import ADMM
 from dualstruct.distributed.bqo import BQO
-from dualstruct.distributed.communicator import Alone, CommunicationError, Communicator
+from dualstruct.distributed.communicator import (
+    Alone,
+    CommunicationError,
+    Communicator,
+    RecoveryWarning,
+)
 from dualstruct.distributed.engines import run_on
 from dualstruct.distributed.local import fit_local, partition, run_local
 from dualstruct.distributed.mixing import IterativeMixing, SimpleAverage
@@ -18,6 +23,7 @@ __all__ = [
     "CommunicationError",
     "Communicator",
     "IterativeMixing",
+    "RecoveryWarning",
     "SimpleAverage",
     "fit_local",
     "partition",

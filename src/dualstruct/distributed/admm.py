@@ -57,6 +57,9 @@ class ADMMIterate(DualPartIterate):
         exact = self.problem.structure.new_weights(self.whole(self.own_part()))
         return self.w, self.problem.dual(self.local.duals, exact, self.theta)
 
+    def summed(self) -> _core.Weights:
+        return self.bound
+
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         facts, arrays = super().state()
         arrays["bound"] = np.array(self.bound.array)

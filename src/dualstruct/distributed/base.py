@@ -16,7 +16,7 @@ from dualstruct.distributed.communicator import Alone, Communicator
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
 from dualstruct.solvers import DCD, SDM, SOLVERS, DualIterate, DualSolver, Iterate, Solver
-from dualstruct.solvers.base import PassResult
+from dualstruct.solvers.base import PassResult, distance
 from dualstruct.solvers.ramp import RampSDM
 
 
@@ -151,6 +151,14 @@ class DualPartIterate(Iterate):
         """c + Σ α δ of all ranks."""
         total = self.communicator.allreduce(own_part)
         return total if self.problem.center is None else total + self.problem.center.array
+
+    def summed(self) -> _core.Weights:
+        """c + Σ α δ of all ranks, as it was added up from pass to pass."""
+        return self.w
+
+    def drift(self) -> float:
+        exact = self.problem.structure.new_weights(self.whole(self.own_part()))
+        return distance(self.summed(), exact)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         facts, arrays = super().state()

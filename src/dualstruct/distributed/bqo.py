@@ -125,11 +125,17 @@ class BQO(DualStrategy):
         largest = duals.largest_step(words, words_of_example)
         if problem.loss.name == "hinge":
             rising = D > 0
-            room = (theta * problem.C - s[rising]) / D[rising]
+            C = problem.weights_of_losses()[rising]
+            room = (theta * C - s[rising]) / D[rising]
             largest = min(largest, float(room.min(initial=np.inf)))
+        D_C = problem.per_weight(D / theta)
         numbers = np.concatenate(
             [
-                [(duals.sum_alpha_cost() - cost) / theta, s @ D / theta**2, D @ D / theta**2],
+                [
+                    (duals.sum_alpha_cost() - cost) / theta,
+                    s @ D_C / theta,
+                    D @ D_C / theta,
+                ],
                 [report.loss, *iterate.counts()],
                 # Steps up to 1 are feasible whatever rounding says.
                 in_place_of(communicator, max(largest, 1.0)),
@@ -160,8 +166,8 @@ def _step(
     [[along], [square]] = _core.dots([w, change], [change], problem.threads)
     slope, curvature = gain - along, float(square)
     if problem.loss.name == "squared_hinge":
-        slope -= sD / (2 * problem.C)
-        curvature += DD / (2 * problem.C)
+        slope -= sD / 2
+        curvature += DD / 2
     if slope <= 0:  # what is left to gain is less than rounding
         return 0.0
     return min(slope / curvature, largest) if curvature > 0 else 1.0

@@ -7,7 +7,8 @@ depend on who arrives first, and is the same on every rank, bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -17,9 +18,28 @@ from dualstruct.errors import DualstructError, InputError
 
 Numbers = TypeVar("Numbers", bound=np.generic)
 
+#: The most seconds that a rank waits for another one, unless told otherwise: longer than any pass.
+TIMEOUT = 3600.0
+
 
 class CommunicationError(DualstructError):
     """A rank cannot go on, because another one failed, left, or does something else."""
+
+
+class PeerFailedError(CommunicationError):
+    """Another rank failed or has ended; what went wrong is for that one to tell."""
+
+
+class LateError(CommunicationError):
+    """Other ranks did not come in time: they hang, or have more to do than was thought."""
+
+    def __init__(self, message: str, late: Iterable[int] = ()) -> None:
+        super().__init__(message)
+        self.late = tuple(late)
+
+
+class RecoveryWarning(UserWarning):
+    """Something went wrong with a run on several machines, and it goes on all the same."""
 
 
 class Communicator(Protocol):
@@ -32,8 +52,16 @@ class Communicator(Protocol):
     def size(self) -> int: ...
 
     @property
+    def attempt(self) -> int:
+        """How often the ranks were started anew after a fault: then they go on from the last
+        checkpoint, if there is one."""
+
+    @property
     def interrupted(self) -> bool:
         """Whether somebody asked for the end; what rank 0 knows of it counts."""
+
+    def tell(self, sentence: str) -> None:
+        """Let the user know, by a :class:`RecoveryWarning` where the run was started."""
 
     def allreduce(self, array: NDArray[Numbers]) -> NDArray[Numbers]:
         """The sum of all ranks' arrays, in rank order; not to be written to."""
@@ -45,7 +73,16 @@ class Communicator(Protocol):
         """Wait until all ranks are here."""
 
 
-class Alone:
+class Here:
+    """A communicator in a process that the user sees."""
+
+    attempt = 0
+
+    def tell(self, sentence: str) -> None:
+        warnings.warn(RecoveryWarning(sentence), stacklevel=2)
+
+
+class Alone(Here):
     """One machine that has all the examples.
 
     >>> Alone().allreduce(np.ones(2))
@@ -106,14 +143,42 @@ def check_workers(workers: int) -> None:
         raise InputError(f"workers is {workers}; it must be a whole number of at least 1")
 
 
+def named(ranks: Sequence[int]) -> str:
+    """
+    >>> named([3]), named([0, 2, 3])
+    ('worker 3', 'workers 0, 2 and 3')
+    """
+    if len(ranks) == 1:
+        return f"worker {ranks[0]}"
+    return f"workers {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
+
+
+def failed(rank: int, other: int) -> PeerFailedError:
+    return PeerFailedError(f"worker {rank} waits for worker {other}, which failed or has ended")
+
+
+def late(rank: int, others: Sequence[int], wanted: Call, seconds: float) -> LateError:
+    numbers = f" of {wanted.numbers} numbers" if wanted.numbers else ""
+    return LateError(
+        f"worker {rank} has waited {seconds:g} seconds for {named(others)} to come to its "
+        f"{wanted.what}{numbers}",
+        others,
+    )
+
+
 def first_to_tell(errors: Mapping[int, BaseException]) -> BaseException:
     """Of several ranks' errors the one to show: those who only waited in vain have less to tell."""
 
-    def order(rank: int) -> tuple[bool, int]:
+    def order(rank: int) -> tuple[bool, bool, int]:
         error = errors[rank]
-        return isinstance(error, CommunicationError) and "waits for" in str(error), rank
+        return isinstance(error, PeerFailedError), isinstance(error, LateError), rank
 
     return errors[min(errors, key=order)]
+
+
+def check_timeout(timeout: float) -> None:
+    if not timeout > 0:
+        raise InputError(f"timeout is {timeout}; it must be more than 0 seconds")
 
 
 def in_place_of(communicator: Communicator, number: float) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from dualstruct.distributed.communicator import Communicator, check_workers
+from dualstruct.distributed.communicator import TIMEOUT, Communicator, check_workers
 from dualstruct.distributed.local import run_local
 from dualstruct.distributed.mpi import run_mpi
 from dualstruct.distributed.ray import run_ray
@@ -14,8 +14,6 @@ from dualstruct.errors import InputError
 Result = TypeVar("Result")
 
 ENGINES = ("local", "ray", "mpi")
-#: The most seconds that a rank waits for the others.
-TIMEOUT = 3600.0
 
 
 def check_engine(engine: str | None, workers: int | None, address: str | None = None) -> None:
@@ -62,7 +60,7 @@ def run_on(
     address : str, optional
         A running Ray cluster; by default one is started here.
     timeout : float
-        The most seconds that a rank waits for the others, where the engine can tell.
+        The most seconds that a rank waits for another one, which then counts as hanging.
 
     Examples
     --------
@@ -71,11 +69,11 @@ def run_on(
     """
     check_engine(engine, workers, address)
     if engine == "mpi":
-        return [run_mpi(_of_this_size(workers, work))]
+        return [run_mpi(_of_this_size(workers, work), timeout=timeout)]
     assert workers is not None
     if engine == "ray":
         return run_ray(workers, work, address=address, timeout=timeout)
-    return run_local(workers, work)
+    return run_local(workers, work, timeout=timeout)
 
 
 def _of_this_size(

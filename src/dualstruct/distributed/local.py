@@ -6,30 +6,32 @@ depend on how they are scheduled.
 
 from __future__ import annotations
 
-import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from queue import SimpleQueue
-from types import FrameType
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct.distributed.communicator import (
+    TIMEOUT,
     Call,
     CommunicationError,
     Communicator,
+    Here,
     Numbers,
     call,
     check_calls,
+    check_timeout,
     check_workers,
+    failed,
     first_to_tell,
+    late,
     sum_in_order,
 )
+from dualstruct.distributed.interrupts import hearing_ctrl_c
 from dualstruct.errors import InputError
 from dualstruct.fit import FitResult, Stopping, fit
 from dualstruct.problem import Problem
@@ -42,8 +44,9 @@ Result = TypeVar("Result")
 class _Table:
     """Where the ranks lay down what they bring, and all take away what came of it."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, timeout: float) -> None:
         self.size = size
+        self.timeout = timeout
         self.interrupted = False
         self._changed = threading.Condition()
         self._round = 0
@@ -60,19 +63,22 @@ class _Table:
     ) -> NDArray[Any]:
         """What ``combine`` makes of all ranks' arrays."""
         with self._changed:
-            mine = self._round
-            self._brought[rank] = (call(what, array), array)
+            mine, wanted = self._round, call(what, array)
+            self._brought[rank] = (wanted, array)
             if len(self._brought) == self.size:
                 self._outcome = self._combined(combine)
                 self._brought = {}
                 self._round += 1
                 self._changed.notify_all()
             # Nobody changes the outcome before this rank has brought its next array.
-            self._changed.wait_for(lambda: self._round != mine or self._gone is not None)
+            self._changed.wait_for(
+                lambda: self._round != mine or self._gone is not None, self.timeout
+            )
             if self._round == mine:
-                raise CommunicationError(
-                    f"worker {rank} waits for worker {self._gone}, which failed or has ended"
-                )
+                if self._gone is not None:
+                    raise failed(rank, self._gone)
+                others = [each for each in range(self.size) if each not in self._brought]
+                raise late(rank, others, wanted, self.timeout)
             outcome = self._outcome
         if isinstance(outcome, Exception):
             raise type(outcome)(str(outcome))  # one each: tracebacks are not shared
@@ -97,7 +103,7 @@ class _Table:
             self._changed.notify_all()
 
 
-class LocalCommunicator:
+class LocalCommunicator(Here):
     """A thread's connection to the other threads."""
 
     def __init__(self, table: _Table, rank: int) -> None:
@@ -121,44 +127,22 @@ class LocalCommunicator:
         self._table.meet(self.rank, "barrier", np.zeros(0), sum_in_order)
 
 
-@contextmanager
-def _hearing_ctrl_c(table: _Table) -> Iterator[Callable[[], bool]]:
-    """Ctrl-C tells the table, wherever the main thread is; says whether it did so twice.
-
-    As an exception it could come between any two steps here and leave ranks behind that nobody
-    has told to stop.
-    """
-    presses = 0
-
-    def press(number: int, frame: FrameType | None) -> None:
-        nonlocal presses
-        presses += 1
-        table.interrupted = True
-        if presses > 1:
-            table.leave(0)
-
-    # Only the main thread may listen, and only it hears.
-    listens = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, press) if listens else None
-    try:
-        yield lambda: presses > 1
-    finally:
-        if listens:
-            signal.signal(signal.SIGINT, before)
-
-
-def run_local(workers: int, work: Callable[[Communicator], Result]) -> list[Result]:
+def run_local(
+    workers: int, work: Callable[[Communicator], Result], *, timeout: float = TIMEOUT
+) -> list[Result]:
     """What ``work`` returns for each of so many ranks.
 
     If a rank raises, the others stop at their next word to each other, and the exception goes on
     from here. The first Ctrl-C asks all ranks to stop after the pass they are in, the second one
-    stops them at once.
+    stops them at once. A rank waits for the others ``timeout`` seconds at most; one that hangs is
+    left behind, for threads cannot be killed.
 
     >>> run_local(3, lambda ranks: int(ranks.allreduce(np.array([ranks.rank]))[0]))
     [3, 3, 3]
     """
     check_workers(workers)
-    table = _Table(workers)
+    check_timeout(timeout)
+    table = _Table(workers, timeout)
     results: dict[int, Result] = {}
     errors: dict[int, BaseException] = {}
     ended: SimpleQueue[int] = SimpleQueue()
@@ -172,19 +156,28 @@ def run_local(workers: int, work: Callable[[Communicator], Result]) -> list[Resu
             table.leave(rank)
             ended.put(rank)
 
-    with _hearing_ctrl_c(table) as stopped_at_once:
-        threads = [threading.Thread(target=run, args=(rank,)) for rank in range(workers)]
+    def tell(presses: int) -> None:
+        table.interrupted = True
+        if presses > 1:
+            table.leave(0)
+
+    with hearing_ctrl_c(tell) as presses:
+        # Daemons: one that hangs must not keep the program from ending.
+        threads = [
+            threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(workers)
+        ]
         for thread in threads:
             thread.start()
         # Not by join alone: a signal's handler runs only between steps of Python.
         for _ in threads:
-            ended.get()
-        for thread in threads:
-            thread.join()
-    if stopped_at_once():
+            try:
+                threads[ended.get(timeout=timeout if errors else None)].join()
+            except Empty:
+                break
+    if presses() > 1:
         raise KeyboardInterrupt
     if errors:
-        raise first_to_tell(errors)
+        raise first_to_tell(dict(errors))
     return [results[rank] for rank in range(workers)]
 
 
@@ -209,7 +202,6 @@ def fit_local(
     *,
     workers: int,
     seed: int = 0,
-    checkpoint: str | Path | None = None,
     **options: Any,
 ) -> FitResult:
     """:func:`dualstruct.fit` on so many ranks, each of which has a part of the examples.
@@ -222,8 +214,6 @@ def fit_local(
         How many parts.
     seed : int
         What the partition and all else that is random follow from.
-    checkpoint : path, optional
-        Each rank writes a file of its own: ``checkpoint.0-of-2``, ``checkpoint.1-of-2``.
 
     Examples
     --------
@@ -238,17 +228,15 @@ def fit_local(
     parts = partition(len(problem.structure), workers, seed)
 
     def work(communicator: Communicator) -> FitResult:
-        rank = communicator.rank
         own = Problem(
-            Subset(problem.structure, parts[rank]),
+            Subset(problem.structure, parts[communicator.rank]),
             problem.loss,
             problem.C,
             center=problem.center,
             threads=problem.threads,
             communicator=communicator,
         )
-        path = None if checkpoint is None else f"{checkpoint}.{rank}-of-{workers}"
-        return fit(own, solver, stopping, seed=seed, checkpoint=path, **options)
+        return fit(own, solver, stopping, seed=seed, **options)
 
     results = run_local(workers, work)
     # The ranks share one counter of unproven answers, and one structure that skips.

@@ -46,15 +46,10 @@ class MixingIterate(Iterate):
 
     def mix(self, share: float) -> None:
         """w ← Σ_k share_k w_k."""
-        core = self.problem.structure.core
         own = np.array(self.w.array)
         mixed = self.communicator.allreduce(scaled(share, own))
-        self.w.assign(core, mixed)
-        if self.average is not None:
-            # A change of w at this point in time, as any step is one (core/weights.hpp).
-            late, scales, steps = self.average.save()
-            late += scaled(scales, mixed - own)
-            self.average.load(core, late, scales, steps)
+        self.w.assign(self.problem.structure.core, mixed)
+        self.tell_average(own)
 
     def answer(self) -> _core.Weights:
         if self.average is None or self._averaged is None:
@@ -131,6 +126,9 @@ class SimpleAverageIterate(Iterate):
 
     def start_averaging(self, linear: bool = False) -> None:
         raise InputError("a simple average has no steps of its own: average the solver inside")
+
+    def drift(self) -> float:
+        return self.local.drift()
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         facts, arrays = super().state()

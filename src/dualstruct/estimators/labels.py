@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
@@ -104,13 +104,6 @@ class Labels:
             ]
             for i, sentence in enumerate(allowed, 1)
         ]
-
-    def weigh(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
-        """The cost of mistaking each label, 1 unless given."""
-        costs = np.ones(len(self), dtype=np.float32)
-        for name, weight in weights.items():
-            costs[self.number(name, "cost")] = weight
-        return costs
 
     def number(self, name: str, where: str = "the model") -> int:
         """The number of a label; an error that says where if there is none."""

@@ -45,7 +45,7 @@ class Parameters:
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params().items()
-            if value is not defaults[name] and value != defaults[name]
+            if repr(value) != repr(defaults[name])  # arrays do not compare to one answer
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 

@@ -224,6 +224,8 @@ class DependencyParser(Estimator[TreeModel]):
         y: None = None,
         dev: Treebank | Sequence[ConlluSentence] | None = None,
         callbacks: Iterable[Callback] = (),
+        *,
+        sample_weight: Sequence[float] | None = None,
     ) -> Self:
         """Learn from sentences and their trees.
 
@@ -238,13 +240,17 @@ class DependencyParser(Estimator[TreeModel]):
             weights are kept.
         callbacks : iterable
             Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
+        sample_weight : one number a sentence, optional
+            Multiplies C: a sentence of weight 2 counts as if it were there twice.
         """
         self._settings()
-        treebank = self.usable(as_treebank(X))
+        given = as_treebank(X)
+        treebank = self.usable(given)
+        weights = self._weights_of(given, treebank, sample_weight, self.single_root is True)
         clusters = None if self.clusters is None else read_clusters(self.clusters)
         sources = present_sources(treebank, {"lemma": self.lemma, "morphology": self.morphology})
         labels = Labels.learn(treebank.relations)
-        return self._train(treebank, labels, sources, clusters, dev, callbacks, None)
+        return self._train(treebank, labels, sources, clusters, dev, callbacks, None, weights)
 
     def partial_fit(
         self,
@@ -252,6 +258,8 @@ class DependencyParser(Estimator[TreeModel]):
         y: None = None,
         dev: Treebank | Sequence[ConlluSentence] | None = None,
         callbacks: Iterable[Callback] = (),
+        *,
+        sample_weight: Sequence[float] | None = None,
     ) -> Self:
         """Go on learning from new trees; they may bring new words and relations.
 
@@ -259,13 +267,33 @@ class DependencyParser(Estimator[TreeModel]):
         learned stays unless the new data speak against it. Untrained, this is ``fit``.
         """
         if not hasattr(self, "_model"):
-            return self.fit(X, y, dev, callbacks)
+            return self.fit(X, y, dev, callbacks, sample_weight=sample_weight)
         self._settings()
         old = self._model
-        treebank = self.usable(as_treebank(X), old.shape.single_root)
+        given = as_treebank(X)
+        treebank = self.usable(given, old.shape.single_root)
+        weights = self._weights_of(given, treebank, sample_weight, old.shape.single_root)
         check_sources(treebank, old.sources)
         labels = old.labels.extend(Labels.learn(treebank.relations))
-        return self._train(treebank, labels, old.sources, old.clusters, dev, callbacks, old)
+        sources, clusters = old.sources, old.clusters
+        return self._train(treebank, labels, sources, clusters, dev, callbacks, old, weights)
+
+    def _weights_of(
+        self,
+        given: Treebank,
+        usable: Treebank,
+        sample_weight: Sequence[float] | None,
+        single_root: bool,
+    ) -> Sequence[float] | None:
+        """The weights of the sentences that are trained on."""
+        if sample_weight is None:
+            return None
+        if len(sample_weight) != len(given):
+            raise InputError(f"{len(sample_weight)} weights for {len(given)} sentences")
+        if len(given) == len(usable):
+            return sample_weight
+        faults = given.faults(single_root)
+        return [weight for i, weight in enumerate(sample_weight) if i not in faults]
 
     def _settings(self) -> tuple[Solver, Stopping]:
         for name in ("projective", "single_root"):
@@ -320,6 +348,7 @@ class DependencyParser(Estimator[TreeModel]):
         dev: Treebank | Sequence[ConlluSentence] | None,
         callbacks: Iterable[Callback],
         old: TreeModel | None,
+        weights: Sequence[float] | None,
     ) -> Self:
         started = time.perf_counter()
         shape = self._shape(treebank) if old is None else old.shape
@@ -351,6 +380,7 @@ class DependencyParser(Estimator[TreeModel]):
                 arcs = second.prune(tree, pruner, keep_truth=True)
             self.pruning_recall_ = arcs.recall
             structure = second.structure(tree, arcs)
+        structure.weigh(weights)
         if old is not None:
             center = structure.new_weights(values)
 

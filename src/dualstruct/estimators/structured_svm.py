@@ -172,6 +172,8 @@ class StructuredSVM(Estimator[TrainedStructure]):
         Y: Sequence[Any],
         dev: tuple[Sequence[Any], Sequence[Any]] | None = None,
         callbacks: Iterable[Callback] = (),
+        *,
+        sample_weight: Sequence[float] | None = None,
     ) -> Self:
         """Learn from inputs X and their true outputs Y.
 
@@ -186,6 +188,8 @@ class StructuredSVM(Estimator[TrainedStructure]):
             weights are kept.
         callbacks : iterable
             Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
+        sample_weight : one number an example, optional
+            Multiplies C: an example of weight 2 counts as if it were there twice.
         """
         template = self._template()
         self._settings()  # bad parameters fail before features are computed
@@ -195,6 +199,7 @@ class StructuredSVM(Estimator[TrainedStructure]):
             raise InputError("there are no examples to train on")
         known = template.learn(X, Y)
         bound = known.bind(X, Y)
+        bound.weigh(sample_weight)
         self._check_expectations(bound)
         judge = None if dev is None else self._judge(known, as_list(dev[0]), as_list(dev[1]))
 

@@ -15,8 +15,15 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import Estimator
+from dualstruct.estimators.base import Estimator, State
 from dualstruct.estimators.chain_model import ChainModel, Codec, unlabelled_chain
+from dualstruct.estimators.costs import (
+    Costs,
+    check_costs_count,
+    flat_token_weights,
+    label_costs,
+    pack_costs,
+)
 from dualstruct.estimators.labels import Labels, UnseenLabel, UnseenLabelWarning
 from dualstruct.estimators.params import as_list
 from dualstruct.estimators.weights import WeightTable
@@ -34,6 +41,7 @@ from dualstruct.files.spans import (
     detect_scheme,
 )
 from dualstruct.fit import Callback, Stopping
+from dualstruct.losses import find_loss
 from dualstruct.metrics import Scores, evaluate_ids, score_name
 from dualstruct.solvers import Solver
 from dualstruct.structures import Chain
@@ -80,8 +88,13 @@ class SequenceTagger(Estimator[ChainModel]):
     scheme : str, optional
         Learn in this label scheme (``"bilou"``, ``"iob2"`` …) whatever the training labels are
         in; predictions come back in theirs.
-    cost : dict, optional
-        The cost of mistaking a label, 1 for those not named.
+    cost : dict or matrix, optional
+        What mistakes cost, 1 for those not named: ``{"B-LOC": 2.0}`` by true label,
+        ``{("B-LOC", "B-ORG"): 0.5}`` by true and predicted one, or a matrix of both in the order of
+        the sorted labels.
+    class_weight : dict or "balanced", optional
+        Multiplies the cost of mistaking each label. ``"balanced"`` makes all labels weigh the same
+        together, however rare they are.
     hash_bits : int, optional
         Hash features into 2**hash_bits weights instead of keeping a dictionary.
     min_count : int
@@ -138,7 +151,8 @@ class SequenceTagger(Estimator[ChainModel]):
         patience: int = 5,
         constraints: str | None = "auto",
         scheme: Scheme | None = None,
-        cost: dict[str, float] | None = None,
+        cost: Costs | None = None,
+        class_weight: dict[str, float] | str | None = None,
         hash_bits: int | None = None,
         min_count: int = 1,
         unseen_labels: str = "warn",
@@ -162,6 +176,7 @@ class SequenceTagger(Estimator[ChainModel]):
         self.constraints = constraints
         self.scheme = scheme
         self.cost = cost
+        self.class_weight = class_weight
         self.hash_bits = hash_bits
         self.min_count = min_count
         self.unseen_labels = unseen_labels
@@ -177,6 +192,9 @@ class SequenceTagger(Estimator[ChainModel]):
         y: Sequence[Sequence[str]],
         dev: tuple[Sequence[Any], Sequence[Sequence[str]]] | None = None,
         callbacks: Iterable[Callback] = (),
+        *,
+        sample_weight: Sequence[float] | None = None,
+        token_weight: Sequence[Sequence[float]] | None = None,
     ) -> Self:
         """Learn from sentences X and their labels y.
 
@@ -191,7 +209,12 @@ class SequenceTagger(Estimator[ChainModel]):
             weights are kept.
         callbacks : iterable
             Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
+        sample_weight : one number a sentence, optional
+            Multiplies C: a sentence of weight 2 counts as if it were there twice.
+        token_weight : a list of numbers a sentence, optional
+            Multiplies the cost of a mistake at each token.
         """
+        weights = (sample_weight, token_weight)
         self._settings()  # bad parameters fail before features are extracted
         X, y = as_list(X), as_list(y)
         outer = None if self.scheme is None else detect_scheme(y)
@@ -211,7 +234,7 @@ class SequenceTagger(Estimator[ChainModel]):
         )
         rows = extractor.fit(X)
         self.feature_seconds_ = time.perf_counter() - started
-        return self._train(extractor, codec, X, rows, inner_y, dev, callbacks, None)
+        return self._train(extractor, codec, X, rows, inner_y, dev, callbacks, None, weights)
 
     def partial_fit(
         self,
@@ -219,6 +242,9 @@ class SequenceTagger(Estimator[ChainModel]):
         y: Sequence[Sequence[str]],
         dev: tuple[Sequence[Any], Sequence[Sequence[str]]] | None = None,
         callbacks: Iterable[Callback] = (),
+        *,
+        sample_weight: Sequence[float] | None = None,
+        token_weight: Sequence[Sequence[float]] | None = None,
     ) -> Self:
         """Go on learning from new data; it may bring new features and labels.
 
@@ -226,7 +252,9 @@ class SequenceTagger(Estimator[ChainModel]):
         learned stays unless the new data speak against it. Untrained, this is ``fit``.
         """
         if not hasattr(self, "_model"):
-            return self.fit(X, y, dev, callbacks)
+            return self.fit(
+                X, y, dev, callbacks, sample_weight=sample_weight, token_weight=token_weight
+            )
         self._settings()
         X, y = as_list(X), as_list(y)
         old = self._model
@@ -237,7 +265,8 @@ class SequenceTagger(Estimator[ChainModel]):
         rows = extractor.fit(X)
         self.feature_seconds_ = time.perf_counter() - started
         center = old.grown_weights(rows, codec.labels)
-        return self._train(extractor, codec, X, rows, inner_y, dev, callbacks, center)
+        weights = (sample_weight, token_weight)
+        return self._train(extractor, codec, X, rows, inner_y, dev, callbacks, center, weights)
 
     def _settings(self) -> tuple[Solver, Stopping]:
         if self.unseen_labels not in ("warn", "count", "error"):
@@ -265,9 +294,15 @@ class SequenceTagger(Estimator[ChainModel]):
         dev: tuple[Sequence[Any], Sequence[Sequence[str]]] | None,
         callbacks: Iterable[Callback],
         start: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
+        weights: tuple[Sequence[float] | None, Sequence[Sequence[float]] | None],
     ) -> Self:
         if not rows.dimension:
             raise InputError(f"no feature is left: min_count is {self.min_count}")
+        sample_weight, token_weight = weights
+        loss = find_loss(self.loss, self.beta, self.gamma)
+        check_costs_count(
+            loss, cost=self.cost, class_weight=self.class_weight, token_weight=token_weight
+        )
         labels = codec.labels
         truth = labels.encode(inner_y, rows.sentences)
         transitions = self._allowed(codec, truth, rows.sentences)
@@ -275,9 +310,11 @@ class SequenceTagger(Estimator[ChainModel]):
             rows,
             len(labels),
             truth,
-            cost=None if self.cost is None else labels.weigh(self.cost),
+            cost=label_costs(labels, self.cost, self.class_weight, truth),
+            token_weights=flat_token_weights(token_weight, rows.sentences),
             transitions=transitions,
         )
+        chain.weigh(sample_weight)
         center = None if start is None else chain.pack(*start)
         judge = None
         if dev is not None:
@@ -330,6 +367,11 @@ class SequenceTagger(Estimator[ChainModel]):
                 raise found.error()
             warnings.warn(UnseenLabelWarning(found), stacklevel=3)
         return truth, names
+
+    def _state(self) -> State:
+        facts, arrays = super()._state()
+        facts["parameters"]["cost"] = pack_costs(self.cost)
+        return facts, arrays
 
     @classmethod
     def _model_from(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ChainModel:

@@ -19,7 +19,10 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
     target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        beside.write_bytes(data)
+        with open(beside, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
         beside.replace(target)
     except OSError as problem:
         reason = problem.strerror or str(problem)

@@ -43,6 +43,13 @@ class Iterate:
         self.average = _core.Average(self.problem.structure.core, linear)
         self._averaged = self.problem.structure.new_weights()
 
+    def tell_average(self, before: NDArray[np.float32]) -> None:
+        """w was ``before`` and has been changed as a whole: for the average, a change as any."""
+        if self.average is not None:
+            late, scales, steps = self.average.save()
+            late += np.float32(scales) * (self.w.array - before)
+            self.average.load(self.problem.structure.core, late, scales, steps)
+
     def answer(self) -> _core.Weights:
         """The weights to predict with: w, or its average."""
         if self.average is None or self._averaged is None:
@@ -60,6 +67,11 @@ class Iterate:
     def settled(self) -> tuple[_core.Weights, float | None]:
         """The weights to predict with and the dual, without rounding errors; changes nothing."""
         return self.answer(), self.dual()
+
+    def drift(self) -> float:
+        """How far w is from what the duals give, of all machines, relative to its length; 0
+        without duals."""
+        return 0.0
 
     def next_seed(self) -> int:
         self.core_passes += 1
@@ -98,6 +110,11 @@ class Iterate:
         self.memory = dict(facts["memory"])
 
 
+def distance(w: _core.Weights, exact: _core.Weights) -> float:
+    """‖w − exact‖, relative to the length of what it should be."""
+    return float(np.sqrt(w.squared_distance(exact) / max(1.0, exact.squared_norm())))
+
+
 class DualIterate(Iterate):
     """An iterate whose w is Σ α δ over cuts."""
 
@@ -128,12 +145,16 @@ class DualIterate(Iterate):
         self.beaten += report.beaten
         return report
 
-    def revisit(self, rule: _core.Rule, threads: int | None = None) -> _core.PassReport:
-        """Apply the rule to the cuts that every example holds, in random order.
+    def revisit(
+        self, rule: _core.Rule, threads: int | None = None, rounds: int = 1
+    ) -> _core.PassReport:
+        """Apply the rule to the cuts that every example holds, in random order, so many times.
 
-        On several threads (by default the problem's) what comes of it depends on timing.
+        Several threads (by default the problem's) meet every other round.
         """
-        return self.duals.revisit(rule, self.next_seed(), threads or self.problem.threads)
+        seed = self.next_seed()
+        self.core_passes += rounds - 1  # round r has the seed of the r-th pass from here
+        return self.duals.revisit(rule, seed, threads or self.problem.threads, rounds)
 
     def rebuild(self) -> None:
         """w = c + Σ α δ anew: single precision drifts."""
@@ -152,17 +173,24 @@ class DualIterate(Iterate):
         dual = self.problem.dual(self.duals, exact)
         return (exact if self.average is None else self.answer()), dual
 
+    def drift(self) -> float:
+        exact = self.problem.structure.new_weights()
+        self.duals.write(exact, self.problem.threads)
+        return distance(self.w, exact)
+
     @property
     def cuts(self) -> int:  # type: ignore[override]
         return self.duals.cuts
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         facts, arrays = super().state()
+        facts["overlap"] = self.duals.overlap
         names = ("cut_words", "cut_words_of_example", "sum_alpha")
         return facts, arrays | dict(zip(names, self.duals.save(), strict=True))
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self.duals.load(arrays["cut_words"], arrays["cut_words_of_example"], arrays["sum_alpha"])
+        self.duals.overlap = float(facts.get("overlap", 0))
         super()._restore(facts, arrays)
 
 

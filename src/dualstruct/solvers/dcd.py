@@ -69,9 +69,8 @@ class DCD(DualSolver):
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
         rule = _core.DCDRule(iterate.problem.C)
-        if iterate.cuts:
-            for _ in range(self.inner_passes):
-                iterate.revisit(rule)
+        if iterate.cuts and self.inner_passes:
+            iterate.revisit(rule, rounds=self.inner_passes)
         return _visit(iterate, rule, self.delta, iterate.visit)
 
 

@@ -74,7 +74,8 @@ class LBFGSIterate(Iterate):
         loss = problem.loss
         assert isinstance(loss, SoftmaxMargin)
         self._gradient = _core.SoftmaxMarginGradient(loss.beta, loss.gamma)
-        curvature = 1 + problem.C * loss.beta * variances[index]
+        C = float(problem.weights_of_losses().mean())
+        curvature = 1 + C * loss.beta * variances[index]
         self.scale: Vector = (1 / np.sqrt(curvature)).astype(np.float32)
         self.l1 = solver.l1 * self.scale if solver.l1 else None  # of |x|, not of |w|
         self.packing = _core.Packing(core, index, self.scale, problem.center, self._threads)

@@ -75,7 +75,7 @@ class Pegasos(OnlineSolver):
             costs = _core.largest_violations(
                 structure.core, structure.new_weights(), 1.0, problem.threads
             )  # at w = 0 a violation is a cost
-            bound = problem.C * float(costs.sum())
+            bound = float(costs @ problem.weights_of_losses())
             iterate.memory["radius"] = sqrt(2 * bound if problem.loss.name == "ramp" else bound)
         return iterate
 

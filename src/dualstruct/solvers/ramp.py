@@ -67,7 +67,9 @@ class RampIterate(DualIterate):
             self.center,
         )
         self.inference_calls += len(self.problem.structure)
+        before = np.array(self.w.array)
         self.duals.rebuild(self.problem.threads)
+        self.tell_average(before)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         facts, arrays = super().state()

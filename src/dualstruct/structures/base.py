@@ -14,6 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from dualstruct import _core
 from dualstruct.errors import InputError, UnsupportedError
 
+#: Weights of examples stay below this: sums of single precision are multiplied by them.
+MAX_WEIGHT = 1e12
+
 
 def digest_of(arrays: Iterable[NDArray[Any] | None]) -> str:
     """A fingerprint of some arrays."""
@@ -38,6 +41,8 @@ class Structure(ABC):
     skipped: Mapping[int, int] = {}
     #: How many answers of decode were not proven the best so far; 0 where decoding is exact.
     unproven: int = 0
+    #: How much each example counts; None: all 1. :meth:`weigh` sets it.
+    example_weights: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return self.core.size
@@ -54,6 +59,27 @@ class Structure(ABC):
                 raise InputError("the weights hold NaN or infinite values")
             w.assign(self.core, np.ascontiguousarray(values, dtype=np.float32))
         return w
+
+    def weigh(self, weights: ArrayLike | None) -> None:
+        """Multiply C by a weight of each example: 2 is as if the example were there twice.
+
+        Set it before a problem or a subset is made of the structure.
+        """
+        if weights is None:
+            return
+        given = np.ascontiguousarray(weights, dtype=np.float64)
+        if given.shape != (len(self),):
+            raise InputError(f"{given.size} weights for {len(self)} examples; give one for each")
+        good = (given >= 0) & (given < MAX_WEIGHT)  # false for NaN
+        if not good.all():
+            i = int(np.flatnonzero(~good)[0])
+            raise InputError(
+                f"the weight of example {i + 1} is {given[i]}; it must be at least 0 and finite"
+            )
+        if len(given) and not given.any():
+            raise InputError("the weights of all examples are 0: there is nothing to learn from")
+        self.core.weigh(given)
+        self.example_weights = given
 
     @property
     def has_parts(self) -> bool:

@@ -52,6 +52,8 @@ class Chain(Structure):
     cost : array [labels] or [labels, labels], optional
         Hamming cost by default. A vector weighs the true label of each mistaken token, a matrix
         gives the cost of (true, predicted) directly; its diagonal must be 0.
+    token_weights : float array [tokens], optional
+        What the cost of a mistake at each token is multiplied by; 1 by default.
     transitions : bool array [labels + 1, labels + 1], optional
         Which label may follow which; row ``labels`` is the start, column ``labels`` the end.
     allowed : optional
@@ -82,6 +84,7 @@ class Chain(Structure):
         truth: NDArray[np.int32] | None = None,
         *,
         cost: ArrayLike | None = None,
+        token_weights: ArrayLike | None = None,
         transitions: NDArray[np.bool_] | None = None,
         allowed: AllowedLabels | None = None,
     ) -> None:
@@ -102,6 +105,7 @@ class Chain(Structure):
                 raise InputError(f"{self.name_token(bad)}: a label that is not among the {labels}")
         self.truth = truth
         self.cost_matrix = cost_matrix(cost, labels)
+        self.token_weights = self._checked_weights(token_weights, tokens)
         if transitions is not None:
             transitions = np.ascontiguousarray(transitions, dtype=np.uint8)
             if transitions.shape != (labels + 1, labels + 1):
@@ -118,6 +122,7 @@ class Chain(Structure):
             rows.values,
             truth,
             self.cost_matrix,
+            *(() if self.token_weights is None else (self.token_weights,)),
             transitions,
             allowed_offsets,
             allowed_labels,
@@ -131,6 +136,7 @@ class Chain(Structure):
             rows.dimension,
             labels,
             self.cost_matrix,
+            self.token_weights,
             transitions,
             allowed_offsets,
             allowed_labels,
@@ -240,6 +246,23 @@ class Chain(Structure):
             token = int(np.searchsorted(offsets, bad, side="right")) - 1
             where = self.name_token(token)
             raise InputError(f"{where}: a feature has the value {values[bad]}")
+
+    def _checked_weights(
+        self, weights: ArrayLike | None, tokens: int
+    ) -> NDArray[np.float32] | None:
+        if weights is None:
+            return None
+        given = np.ascontiguousarray(weights, dtype=np.float32)
+        if given.shape != (tokens,):
+            raise InputError(f"{tokens} tokens, but {given.size} token weights")
+        good = (given >= 0) & (given <= MAX_VALUE)  # false for NaN
+        if not good.all():
+            bad = int(np.flatnonzero(~good)[0])
+            raise InputError(
+                f"{self.name_token(bad)}: the weight is {given[bad]}; it must be at least 0 and "
+                "finite"
+            )
+        return given
 
     def _flatten(
         self, allowed: AllowedLabels | None, tokens: int

@@ -38,6 +38,8 @@ class Subset(Structure):
         ):
             raise InputError(f"examples must be numbers from 0 to {len(whole) - 1}")
         self.core = _core.Subset(whole.core, self.examples)
+        if whole.example_weights is not None:
+            self.example_weights = whole.example_weights[self.examples]
 
     @property
     def kind(self) -> str:

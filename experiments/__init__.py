@@ -1,0 +1,32 @@
+"""The papers' tables and figures, one file per paper; ``dualstruct experiment NAME`` runs one.
+
+A file names its tasks, trains what the paper trained, and tells a :class:`~.report.Report` tables,
+curves and the relations that the paper claims. What the five share: where sentences come from
+(``tasks``), training with a score at each pass (``curves``), and what is printed, drawn and written
+(``report``). Here C is the weight of one example's loss throughout; each file says what its paper
+calls it. Settings are chosen on development data; test data are for the tables and curves alone.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from .options import Options
+from .report import Report
+
+#: Every experiment: its module, and what it reproduces.
+EXPERIMENTS = {
+    "chang-yih-2013": ("chang_yih_2013", "Dual coordinate descent for structural SVMs"),
+    "balamurugan-2011": ("balamurugan_2011", "The sequential dual method"),
+    "martins-2010": ("martins_2010", "Dual coordinate ascent from CRF to SVM"),
+    "mancev-2015": ("mancev_2015", "The ramp loss and wrong labels"),
+    "lee-2015": ("lee_2015", "Training on several machines"),
+}
+
+
+def run_experiment(name: str, options: Options) -> Report:
+    """Run one of them; what it found, not yet written."""
+    module, title = EXPERIMENTS[name]
+    report = Report(name, title, options)
+    import_module(f".{module}", __name__).run(options, report)
+    return report

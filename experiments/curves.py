@@ -1,0 +1,213 @@
+"""Training with a score at each pass: what every figure and table is made of.
+
+Times are CPU seconds of training on one thread. The clock stands still while weights are judged, so
+that a curve costs a learner nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dualstruct import Problem, Stopping, fit
+from dualstruct.fit import TracePoint
+from dualstruct.losses import Loss, find_loss
+from dualstruct.solvers import Iterate, Solver
+from dualstruct.structures.base import Structure
+
+from .tasks import Score, Task
+
+#: Passes of a curve that only time ends.
+ENDLESS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where training stood after a pass."""
+
+    passes: int
+    seconds: float
+    score: float | None = None
+    primal: float | None = None
+    dual: float | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: settings and curve."""
+
+    label: str  #: as in the figures
+    task: str
+    solver: str
+    loss: str
+    C: float
+    points: list[Point]
+    dev: float | None = None  #: of the last weights, where settings were chosen by it
+
+    @property
+    def score(self) -> float:
+        """The score at the end."""
+        return self.points[-1].score or 0.0
+
+    @property
+    def seconds(self) -> float:
+        return self.points[-1].seconds
+
+    def summary(self) -> dict[str, Any]:
+        """For a JSON file."""
+        return asdict(self)
+
+
+Until = Callable[[Point, Iterate], bool]
+
+
+def learn(
+    task: Task,
+    label: str,
+    loss: str | Loss,
+    C: float,
+    solver: Solver,
+    *,
+    passes: int = ENDLESS,
+    seconds: float | None = None,
+    seed: int = 0,
+    score: Score | None = None,
+    every: int = 1,
+    primal: bool = False,
+    structure: Structure | None = None,
+    dev: Score | None = None,
+    until: Until | None = None,
+) -> Run:
+    """Train on a task and score the weights after each pass.
+
+    Parameters
+    ----------
+    passes, seconds
+        The most passes, and the most CPU seconds; whichever comes first.
+    score : callable, optional
+        By default the task's test score.
+    every : int
+        Score after every so many passes, and the first.
+    primal : bool
+        Compute the primal objective as well.
+    structure : optional
+        What to learn from instead of the task's training sentences.
+    dev : callable, optional
+        Judges the weights at the end, too.
+    until : callable, optional
+        Ends training when it says so.
+    """
+    problem = Problem(task.structure if structure is None else structure, find_loss(loss), C)
+    judge = task.test if score is None else score
+    points: list[Point] = []
+    last_dev: float | None = None
+    aside = 0.0
+    started = time.process_time()
+
+    def watch(trace: TracePoint, iterate: Iterate) -> bool:
+        nonlocal aside, last_dev
+        now = time.process_time()
+        spent = now - started - aside
+        over = seconds is not None and spent >= seconds
+        ends = over or trace.passes >= passes or iterate.converged
+        judged = ends or trace.passes % every == 0 or trace.passes == 1
+        w = iterate.answer()
+        point = Point(
+            trace.passes,
+            spent,
+            judge(w) if judged else None,
+            problem.primal(w) if primal and judged else None,
+            trace.dual,
+        )
+        points.append(point)
+        stop = over or (until is not None and until(point, iterate))
+        if stop and point.score is None:
+            points[-1] = Point(point.passes, spent, judge(w), None, trace.dual)
+        if dev is not None and (stop or ends):
+            last_dev = dev(w)
+        aside += time.process_time() - now
+        return stop
+
+    result = fit(problem, solver, Stopping(passes=passes), seed=seed, callbacks=[watch])
+    if result.stopped_by == "interrupt":
+        raise KeyboardInterrupt
+    return Run(label, task.name, repr(solver), repr(problem.loss), C, points, last_dev)
+
+
+def trainer(task: Task, keep: Callable[[Run], None], **common: Any) -> Callable[..., Run]:
+    """:func:`learn` on one task with settings in common; every run is kept."""
+
+    def train(label: str, loss: str | Loss, C: float, solver: Solver, **settings: Any) -> Run:
+        found = learn(task, label, loss, C, solver, **{**common, **settings})
+        keep(found)
+        return found
+
+    return train
+
+
+def choose(
+    task: Task,
+    label: str,
+    loss: str | Loss,
+    Cs: Iterable[float],
+    solver: Solver,
+    *,
+    passes: int,
+    seconds: float | None = None,
+    seed: int = 0,
+) -> tuple[float, dict[float, float]]:
+    """The C with the best development score after so many passes, and all those scores."""
+    scores = {
+        C: learn(
+            task,
+            label,
+            loss,
+            C,
+            solver,
+            passes=passes,
+            seconds=seconds,
+            seed=seed,
+            score=task.dev,
+            every=passes,
+            structure=task.choosing,
+        ).score
+        for C in Cs
+    }
+    return max(scores, key=lambda C: (scores[C], -C)), scores
+
+
+def seconds_to(run: Run, score: float) -> float | None:
+    """When a run first reached a score; None if never."""
+    reached = [p.seconds for p in run.points if p.score is not None and p.score >= score]
+    return reached[0] if reached else None
+
+
+def seconds_to_primal(run: Run, primal: float) -> float | None:
+    """When a run's primal objective first fell to a value; None if never."""
+    reached = [p.seconds for p in run.points if p.primal is not None and p.primal <= primal]
+    return reached[0] if reached else None
+
+
+def score_at(run: Run, seconds: float) -> float | None:
+    """The last score that a run had by then; None before its first."""
+    before = [p.score for p in run.points if p.seconds <= seconds and p.score is not None]
+    return before[-1] if before else None
+
+
+def share_ahead(run: Run, other: Run) -> float:
+    """The share of the other's scored passes at which this run's score was at least as good."""
+    times = [p for p in other.points if p.score is not None]
+    ahead = [
+        mine is not None and p.score is not None and mine >= p.score
+        for p in times
+        for mine in [score_at(run, p.seconds)]
+    ]
+    return sum(ahead) / max(len(ahead), 1)
+
+
+def scored(run: Run) -> tuple[Sequence[float], Sequence[float]]:
+    """Seconds and scores (per cent) of the passes that have one."""
+    points = [p for p in run.points if p.score is not None]
+    return [p.seconds for p in points], [100 * (p.score or 0.0) for p in points]

@@ -1,0 +1,45 @@
+"""What a user may say about an experiment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Options:
+    """How large an experiment is, and where its data are.
+
+    Parameters
+    ----------
+    data : path, optional
+        The folder with the corpora (``dualstruct datasets`` describes it); without it, quick
+        experiments use the corpus that comes with dualstruct.
+    quick : bool
+        A small version: few sentences, few passes, two settings instead of six.
+    sentences : int, optional
+        The most training sentences of any task.
+    seconds : float, optional
+        The most CPU seconds of any curve.
+    seed : int
+        Everything random follows from it.
+    """
+
+    data: Path | None = None
+    quick: bool = False
+    sentences: int | None = None
+    seconds: float | None = None
+    seed: int = 0
+
+    def most_sentences(self, full: int | None = None) -> int | None:
+        """The most training sentences of a task whose full size is ``full`` (None: all)."""
+        limits = [full, self.sentences, 400 if self.quick and self.sentences is None else None]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def passes(self, full: int, quick: int = 5) -> int:
+        """How many passes a curve has."""
+        return min(full, quick) if self.quick else full
+
+    def seconds_at_most(self, full: float) -> float:
+        """The limit of a curve that has to have one."""
+        return full if self.seconds is None else self.seconds

@@ -1,0 +1,385 @@
+"""What an experiment says: tables, figures, relations, and the record of how it was run."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from dualstruct.files.writing import replace_file
+
+from .curves import Run
+from .options import Options
+
+Cell = str | float | None
+PACKAGES = ("dualstruct", "numpy", "scipy", "scikit-learn", "matplotlib")
+COLOURS = ("#0b6fa4", "#d1495b", "#3a7d44", "#edae49", "#7b4b94", "#5c5c5c", "#00a6a6")
+MARKERS = "osD^vPX"
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
+class Line:
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    style: str = "-"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes; bars instead of lines if ``bars``."""
+
+    title: str
+    x: str
+    y: str
+    lines: list[Line]
+    log_x: bool = False
+    log_y: bool = False
+    bars: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    name: str
+    title: str
+    panels: list[Panel]
+    columns: int
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Something a paper claims, and what came of it here."""
+
+    claim: str
+    holds: bool
+    measured: str
+    why: str  #: when it does not hold
+
+
+@dataclass
+class Report:
+    """What an experiment found; the experiment fills it, the command shows and writes it."""
+
+    name: str
+    title: str
+    options: Options
+    notes: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    relations: list[Relation] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
+
+    def __post_init__(self) -> None:
+        self._started, self._cpu_started = time.time(), time.process_time()
+
+    def progress(self, what: str) -> None:
+        """A line on standard error: long experiments say where they are."""
+        spent = time.process_time() - self._cpu_started
+        self.console.print(Text(f"{spent:7.1f} s  {what}", style="dim"), soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        """A sentence about data or settings."""
+        self.notes.append(text)
+
+    def add(self, run: Run) -> None:
+        """Keep a run for the record."""
+        self.runs.append(run)
+        last = run.points[-1]
+        self.progress(
+            f"{run.task}, {run.label}, C = {run.C:g}: {100 * run.score:.2f} after "
+            f"{last.passes} passes, {last.seconds:.2f} s"
+        )
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+        """A table; numbers are shown as they are read best."""
+        self.tables.append(Table(title, list(columns), [[shown(c) for c in row] for row in rows]))
+
+    def figure(self, name: str, title: str, panels: Sequence[Panel], columns: int = 3) -> None:
+        """A figure of panels that have lines in them."""
+        drawn = [panel for panel in panels if panel.lines]
+        if drawn:
+            self.figures.append(Figure(name, title, drawn, min(columns, len(drawn))))
+
+    def relation(self, claim: str, holds: bool, measured: str, why: str = "") -> None:
+        """A claim of the paper, whether it holds here, by how much, and if not, why.
+
+        Small versions do not say why: there, the data are too few.
+        """
+        reason = "" if self.options.quick else why
+        self.relations.append(Relation(claim, bool(holds), measured, reason))
+
+    def compare(
+        self, claim: str, ours: float, other: float, published: float | None = None, why: str = ""
+    ) -> None:
+        """The claim that one score (a share) is above another."""
+        difference = 100 * (ours - other)
+        measured = f"by {difference:+.2f}" + (
+            "" if published is None else f" (published: {published:+.1f})"
+        )
+        self.relation(claim, difference > 0, measured, why)
+
+    def quicker(
+        self,
+        claim: str,
+        ours: float | None,
+        other: float | None,
+        factor: float = 1.0,
+        limit: float | None = None,
+        why: str = "",
+    ) -> None:
+        """The claim that one time is below another by at least a factor; None is never.
+
+        ``limit`` is how long the other one had: what it did not reach by then took it longer.
+        """
+        if ours is None:
+            self.relation(claim, False, "not reached", why)
+        elif other is None:
+            bound = "" if limit is None else f", {limit / ours:.1f} times as long or more"
+            self.relation(
+                claim,
+                limit is None or limit >= factor * ours,
+                f"{ours:.2f} s, and the other one did not get there{bound}",
+                why,
+            )
+        else:
+            ratio = other / max(ours, 1e-9)
+            text = f"{ours:.2f} s against {other:.2f} s, {ratio:.1f} times as fast"
+            self.relation(claim, ratio >= factor, text, why)
+
+    def show(self, console: Console) -> None:
+        """Print the tables and the comparison."""
+        console.print(Text(f"{self.name}: {self.title}", style="bold"))
+        for note in self.notes:
+            console.print(Text(note))
+        for table in self.tables:
+            shown_table = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+            for k, column in enumerate(table.columns):
+                shown_table.add_column(column, justify="left" if k == 0 else "right", no_wrap=True)
+            for row in table.rows:
+                shown_table.add_row(*(Text(cell) for cell in row))
+            console.print(Text(f"\n{table.title}", style="bold"))
+            console.print(shown_table)
+        console.print(Text("\nWhat the paper says, and what came of it here", style="bold"))
+        for relation in self.relations:
+            mark = Text("yes  ", style="green") if relation.holds else Text("no   ", style="red")
+            console.print(mark + Text(f"{relation.claim}: {relation.measured}"))
+            if not relation.holds and relation.why:
+                console.print(Text(f"     {relation.why}", style="dim"))
+        console.print(Text(f"\n{self.verdict()}", style="bold"))
+
+    def verdict(self) -> str:
+        """How many relations hold."""
+        held = sum(relation.holds for relation in self.relations)
+        size = " of this small version" if self.options.quick else ""
+        return f"{held} of {len(self.relations)} relations{size} hold."
+
+    def markdown(self) -> str:
+        """The same as a page."""
+        lines = [f"# {self.name}: {self.title}", ""]
+        lines += [f"- {note}" for note in self.notes]
+        for table in self.tables:
+            lines += [
+                "",
+                f"**{table.title}**",
+                "",
+                _row(table.columns),
+                _row(["---"] * len(table.columns)),
+            ]
+            lines += [_row(row) for row in table.rows]
+        for figure in self.figures:
+            lines += ["", f"![{figure.title}]({self.name}-{figure.name}.png)", "", figure.title]
+        lines += ["", "| the paper says | here | measured |", "| --- | --- | --- |"]
+        for relation in self.relations:
+            why = f". {relation.why}" if relation.why and not relation.holds else ""
+            answer = "yes" if relation.holds else "no"
+            lines.append(_row([relation.claim, answer, relation.measured + why]))
+        return "\n".join([*lines, "", self.verdict(), ""])
+
+    def record(self) -> dict[str, Any]:
+        """Everything, for a JSON file."""
+        options = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(self.options).items()}
+        options["data"] = None if self.options.data is None else self.options.data.name
+        return {
+            "experiment": self.name,
+            "title": self.title,
+            "options": options,
+            "seed": self.options.seed,
+            "started": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(self._started)),
+            "seconds": time.time() - self._started,
+            "cpu_seconds": time.process_time() - self._cpu_started,
+            "versions": {"python": platform.python_version(), **_versions()},
+            "machine": _machine(),
+            "notes": self.notes,
+            "tables": [asdict(table) for table in self.tables],
+            "figures": [asdict(figure) for figure in self.figures],
+            "relations": [asdict(relation) for relation in self.relations],
+            "runs": [run.summary() for run in self.runs],
+        }
+
+    def write(self, folder: Path) -> list[Path]:
+        """NAME.json, NAME.md and the figures; which files were written."""
+        folder.mkdir(parents=True, exist_ok=True)
+        files = {
+            f"{self.name}.json": json.dumps(_finite(self.record()), indent=1, ensure_ascii=False),
+            f"{self.name}.md": self.markdown(),
+        }
+        written = []
+        for name, text in files.items():
+            replace_file(folder / name, text.encode())
+            written.append(folder / name)
+        for figure in self.figures:
+            path = folder / f"{self.name}-{figure.name}.png"
+            if not draw(figure, path):
+                break
+            written.append(path)
+        return written
+
+
+def shown(cell: Cell) -> str:
+    """A number for people.
+
+    >>> shown(0.1234), shown(12.345), shown(1234.5), shown(None), shown("DCD")
+    ('0.123', '12.3', '1,234', '–', 'DCD')
+    """
+    if cell is None:
+        return "–"
+    if isinstance(cell, str):
+        return cell
+    if abs(cell) >= 1000:
+        return f"{cell:,.0f}"
+    return f"{cell:.3g}"
+
+
+def percent(share: float | None) -> str:
+    """A score with two decimals.
+
+    >>> percent(0.93456), percent(None)
+    ('93.46', '–')
+    """
+    return "–" if share is None else f"{100 * share:.2f}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _machine() -> dict[str, Any]:
+    model = platform.processor()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+        model = names[0].partition(":")[2].strip() if names else model
+    return {"system": platform.system(), "processor": model, "cores": os.cpu_count()}
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity and no NaN."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _zoom(axes: Any, lines: Sequence[Line]) -> None:
+    """First passes far below the rest would hide the others: the axis begins above them."""
+    values = sorted(y for line in lines for y in line.y)
+    if len(values) < 4:
+        return
+    top, usual = values[-1], values[int(0.4 * len(values))]
+    seen = min(max(line.y) for line in lines if len(line.y))  # something of every line
+    floor = min(top - 2 * (top - usual), seen - 0.1 * (top - seen))
+    if floor > values[0]:
+        axes.set_ylim(floor, top + 0.05 * (top - floor))
+
+
+def draw(figure: Figure, path: Path) -> bool:
+    """Draw a figure as PNG; False if matplotlib is not installed."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure as Canvas
+        from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+    except ImportError:
+        return False
+    rows = -(-len(figure.panels) // figure.columns)
+    canvas = Canvas(figsize=(3.3 * figure.columns, 2.7 * rows + 0.5), layout="constrained")
+    FigureCanvasAgg(canvas)
+    labels = list(dict.fromkeys(line.label for panel in figure.panels for line in panel.lines))
+    look = {
+        label: (COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)])
+        for k, label in enumerate(labels)
+    }
+    handles: dict[str, Any] = {}
+    for k, panel in enumerate(figure.panels):
+        axes = canvas.add_subplot(rows, figure.columns, k + 1)
+        for number, line in enumerate(panel.lines):
+            colour, marker = look[line.label]
+            if panel.bars:
+                width = 0.8 / len(panel.lines)
+                places = [
+                    x + (number - (len(panel.lines) - 1) / 2) * width for x in range(len(line.x))
+                ]
+                handles[line.label] = axes.bar(places, line.y, width, color=colour)
+                axes.set_xticks(range(len(line.x)), [f"{x:g}" for x in line.x])
+            else:
+                [handles[line.label]] = axes.plot(
+                    line.x, line.y, line.style, color=colour, marker=marker, markersize=3,
+                    linewidth=1.2, markevery=max(len(line.x) // 12, 1),
+                )  # fmt: skip
+        if panel.bars:
+            heights = [y for line in panel.lines for y in line.y]
+            room = 0.15 * (max(heights) - min(heights)) + 0.05
+            axes.set_ylim(min(heights) - room, max(heights) + room)
+        axes.set_title(panel.title, fontsize=9)
+        axes.set_xlabel(panel.x, fontsize=8)
+        axes.set_ylabel(panel.y, fontsize=8)
+        axes.tick_params(labelsize=7)
+        if panel.log_x:
+            axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.xaxis.set_minor_locator(NullLocator())
+        if panel.log_y:
+            axes.set_yscale("log")
+            axes.yaxis.set_minor_locator(NullLocator())
+        elif not panel.bars:
+            _zoom(axes, panel.lines)
+        if panel.x == "passes":
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.grid(True, color="#dddddd", linewidth=0.5)
+        axes.set_axisbelow(True)
+    canvas.legend(
+        list(handles.values()), list(handles), loc="outside lower center",
+        ncols=min(len(handles), 2 * figure.columns), fontsize=8, frameon=False,
+    )  # fmt: skip
+    canvas.savefig(path, dpi=90)
+    return True

@@ -1,0 +1,262 @@
+"""Where the sentences come from: corpora as structures, with development and test scores.
+
+A task is what solvers learn from: a structure, and two scores of weights. Corpora without a
+development part get one: every tenth training sentence is kept out while settings are chosen, and
+comes back when the chosen ones are trained.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import Problem, Stopping, _core, fit, read_columns, read_conllu
+from dualstruct.datasets import load_english
+from dualstruct.datasets.corpora import find_part
+from dualstruct.estimators.labels import Labels
+from dualstruct.estimators.parser import interleaved
+from dualstruct.estimators.tree_model import SecondOrder, TreeShape, make_tree, present_sources
+from dualstruct.features import make_extractor
+from dualstruct.files.conllu import Treebank
+from dualstruct.metrics import evaluate_ids, score_name
+from dualstruct.solvers import DCD
+from dualstruct.structures import Chain, SecondOrderTree, Subset, Tree
+from dualstruct.structures.base import Structure
+
+from .options import Options
+
+Score = Callable[[_core.Weights], float]
+#: One training sentence in this many is held out where a corpus has no development part.
+HELD_OUT_EVERY = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Sentences to learn from, and what learning is judged by."""
+
+    name: str
+    metric: str  #: F1, accuracy or UAS
+    structure: Structure  #: the training sentences
+    choosing: Structure  #: those that settings are chosen on
+    dev: Score  #: with the sentences left out of ``choosing``, or a development part
+    test: Score
+    facts: dict[str, Any]  #: sizes, for the record
+
+    def sizes(self) -> str:
+        """What it is, in a few words."""
+        facts = self.facts
+        return (
+            f"{self.name}: {facts['corpus']}, {len(self.structure):,} sentences to learn from, "
+            f"{facts['test']:,} to test on, {facts['outputs']}"
+        )
+
+
+#: Tasks with labels: the corpus, the features, and the column of a treebank that is learned.
+TAGGING = {
+    "chunking": ("conll2000", "chunking", None),
+    "jnlpba": ("jnlpba", "ner", None),
+    "bc2gm": ("bc2gm", "ner", None),
+    "wnut17": ("wnut17", "ner", None),
+    "brown": ("brown", "pos", None),
+    "EWT POS": ("ud_english_ewt", "pos", "xpos"),
+}
+#: Tasks with trees: the corpus, and whether arcs may cross and several words hang from the root.
+PARSING = {"English trees": ("ud_english_ewt", False), "Danish trees": ("ddt_conllx", True)}
+#: The same from the corpus that comes with dualstruct.
+EMBEDDED = {"English entities": "entities", "English POS": "upos", "English heads": "trees"}
+
+
+def load_task(
+    name: str, options: Options, most: int | None = None, order: int = 1, relabel: Any = None
+) -> Task:
+    """The task of this name, of at most ``most`` training sentences."""
+    limit = options.most_sentences(most)
+    if name in EMBEDDED:
+        train, test = load_english("train")[:limit], load_english("test")
+        corpus = "the corpus that comes with dualstruct"
+        if EMBEDDED[name] == "trees":
+            return tree_task(name, corpus, train, None, test, False, order)
+        parts = [
+            ([s.forms for s in part], [getattr(s, EMBEDDED[name]) for s in part])
+            for part in (train, test)
+        ]
+        preset = "ner" if EMBEDDED[name] == "entities" else "pos"
+        return tag_task(name, corpus, preset, parts[0], None, parts[1])
+    if name in PARSING:
+        corpus, crossing = PARSING[name]
+        files = [_part(corpus, part, options) for part in ("train", "dev", "test")]
+        banks = [None if file is None else read_conllu(file) for file in files]
+        assert banks[0] is not None
+        assert banks[2] is not None
+        return tree_task(name, corpus, banks[0][:limit], banks[1], banks[2], crossing, order)
+    corpus, preset, column = TAGGING[name]
+    pairs: list[Any] = []
+    for part in ("train", "dev", "test"):
+        file = _part(corpus, part, options)
+        size = limit if part == "train" else None
+        if file is None:
+            pairs.append(None)
+        elif column is None:
+            data = read_columns(file)
+            pairs.append((data.tokens[:size], data.labels[:size]))
+        else:
+            bank = read_conllu(file)
+            pairs.append((bank.forms[:size], bank.columns(column)[:size]))
+        if relabel is not None and pairs[-1] is not None:
+            tokens, labels = pairs[-1]
+            pairs[-1] = (tokens, [[relabel(label) for label in sentence] for sentence in labels])
+    return tag_task(name, corpus, preset, *pairs)
+
+
+def _part(corpus: str, part: str, options: Options) -> Path | None:
+    return find_part(options.data, corpus, part)
+
+
+def plain_brown_tag(tag: str) -> str:
+    """A tag of the Brown corpus without what is added to it: 93 are left of 472.
+
+    >>> plain_brown_tag("NN-TL"), plain_brown_tag("PPSS+BER"), plain_brown_tag("--")
+    ('NN', 'PPSS', '-')
+    """
+    return re.split(r"(?<=.)[-+*]", tag)[0]
+
+
+Labelled = tuple[Sequence[Any], Sequence[Sequence[str]]]
+
+
+def tag_task(
+    name: str, corpus: str, preset: str, train: Labelled, dev: Labelled | None, test: Labelled
+) -> Task:
+    """Chains with the features of a preset."""
+    extractor = make_extractor(preset)
+    rows = extractor.fit(train[0])
+    labels = Labels.learn(train[1])
+    truth = labels.encode(train[1], rows.sentences)
+    chain = Chain(rows, len(labels), truth)
+
+    def scored(part: Labelled) -> Score:
+        unseen = Chain(extractor.transform(part[0]), len(labels))
+        true_labels, names = labels.encode_any(part[1], unseen.sentences)
+
+        def score(w: _core.Weights) -> float:
+            found = unseen.decode_all(w)
+            return evaluate_ids(true_labels, found, unseen.sentences, names).score
+
+        return score
+
+    choosing: Structure = chain
+    if dev is not None:
+        dev_score = scored(dev)
+    else:
+        choosing, held_out, kept = _split(chain)
+        lengths = np.diff(chain.sentences)
+        mask = np.repeat(np.isin(np.arange(len(lengths)), kept), lengths)
+        offsets = np.concatenate([[0], np.cumsum(lengths[kept])])
+
+        def dev_score(w: _core.Weights) -> float:
+            return evaluate_ids(truth[mask], held_out.decode_all(w), offsets, labels.names).score
+
+    return Task(
+        name,
+        "F1" if score_name(labels.names) == "f1" else "accuracy",
+        chain,
+        choosing,
+        dev_score,
+        scored(test),
+        {"corpus": corpus, "test": len(test[0]), "outputs": f"{len(labels)} labels"},
+    )
+
+
+def _split(whole: Structure) -> tuple[Subset, Subset, NDArray[np.int64]]:
+    """All but every tenth example, every tenth, and which those are."""
+    numbers = np.arange(len(whole))
+    kept = numbers[numbers % HELD_OUT_EVERY == HELD_OUT_EVERY - 1]
+    return Subset(whole, np.setdiff1d(numbers, kept)), Subset(whole, kept), kept
+
+
+def tree_task(
+    name: str,
+    corpus: str,
+    train: Treebank,
+    dev: Treebank | None,
+    test: Treebank,
+    crossing: bool,
+    order: int,
+) -> Task:
+    """Trees without relations, as the papers have them; order 2 sees pairs of arcs as well."""
+    bits = min(max(len(train.heads).bit_length() + 4, 16), 20)
+    shape = TreeShape(not crossing, not crossing, bits, 8, 0.0)
+    sources = present_sources(train, {})
+
+    def first(bank: Treebank, between: list[str] | None, learn: bool = True) -> Tree:
+        heads = bank.heads if learn else None
+        labels = np.zeros(len(bank.heads), dtype=np.int32) if learn else None
+        return make_tree(bank, sources, None, 1, shape, between, heads, labels)
+
+    if dev is None:
+        choosing_bank = train.select([i for i in range(len(train)) if not _held_out(i)])
+        dev = train.select([i for i in range(len(train)) if _held_out(i)])
+    else:
+        choosing_bank = train
+    tree = first(train, None)
+    between = tree.between
+    second = SecondOrder(True, bits - 2, 10, 0.005, 3.0) if order == 2 else None
+    pruner = None if second is None else second.sharpened(tree, _quick_weights(tree))
+
+    def learnable(bank: Treebank) -> Tree | SecondOrderTree:
+        whole = tree if bank is train else first(bank, between)
+        if second is None:
+            return whole
+        halves = []
+        for fold in (0, 1):  # arcs pruned by a model that has not seen the sentence
+            others = first(bank[1 - fold :: 2], between)
+            model = second.sharpened(others, _quick_weights(others))
+            halves.append(second.prune(first(bank[fold::2], between), model, keep_truth=True))
+        return second.structure(whole, interleaved(halves))
+
+    def scored(bank: Treebank) -> Score:
+        arcs = first(bank, between, learn=False)
+        unseen: Tree | SecondOrderTree = arcs
+        if second is not None and pruner is not None:
+            unseen = second.structure(arcs, second.prune(arcs, pruner))
+        words = ~_punctuation(bank)
+
+        def score(w: _core.Weights) -> float:
+            heads, _ = unseen.split(unseen.decode_all(w))
+            return float((heads == bank.heads)[words].mean())
+
+        return score
+
+    structure = learnable(train)
+    return Task(
+        name,
+        "UAS",
+        structure,
+        structure if choosing_bank is train else learnable(choosing_bank),
+        scored(dev),
+        scored(test),
+        {"corpus": corpus, "test": len(test), "outputs": f"trees, order {order}"},
+    )
+
+
+def _held_out(i: int) -> bool:
+    return i % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
+
+
+def _quick_weights(tree: Tree) -> _core.Weights:
+    """A first-order model that is good enough to prune."""
+    return fit(Problem(tree, "squared_hinge", 0.01), DCD(1), Stopping(passes=3)).w
+
+
+def _punctuation(bank: Treebank) -> NDArray[np.bool_]:
+    """Words that CoNLL-X does not score."""
+    numbers, forms = bank.forms.encoded()
+    marks = [all(unicodedata.category(c).startswith("P") for c in form) for form in forms]
+    return np.array(marks, dtype=bool)[numbers]

@@ -1,0 +1,215 @@
+"""Programs that train on Ray or under MPI while something goes wrong; test_faults.py runs them.
+
+Faults come from the work itself, at a given sum of a given rank, so that they always hit the same
+place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sys
+import warnings
+from pathlib import Path
+
+from dualstruct import DCD, MIRA, Problem, Stopping, fit
+from dualstruct.datasets import make_chains
+from dualstruct.distributed import (
+    ADMM,
+    BQO,
+    IterativeMixing,
+    SimpleAverage,
+    partition,
+    run_mpi,
+    run_ray,
+)
+from dualstruct.structures import Subset
+
+STRATEGIES = {
+    "bqo": (BQO(), "squared_hinge"),
+    "admm": (ADMM(), "hinge"),
+    "iterative mixing": (IterativeMixing(MIRA(k=2), weighted=True), "hinge"),
+    "simple average": (SimpleAverage(DCD()), "squared_hinge"),
+}
+PASSES = 8
+
+
+def train(ranks, name: str = "bqo", *, passes: int = PASSES, **options) -> list:
+    """What came of it, to the last bit."""
+    strategy, loss = STRATEGIES[name]
+    structure = make_chains(sentences=30, tokens=5, labels=3, features=30, seed=3).structure()
+    own = Subset(structure, partition(len(structure), ranks.size)[ranks.rank])
+    problem = Problem(own, loss, 0.2, communicator=ranks)
+    result = fit(problem, strategy, Stopping(passes=passes), checkpoint_every=2, **options)
+    weights = hashlib.sha256(result.w.array.tobytes()).hexdigest()
+    return [result.stopped_by, result.passes, result.primal, result.dual, result.cuts, weights]
+
+
+def once(path: Path) -> bool:
+    """Whether this is the first time that somebody comes here, on any machine."""
+    try:
+        path.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+def fault_at(ranks, number: int, fault) -> None:
+    """Let something happen when this rank is about to take part in its n-th sum."""
+    allreduce, sums = ranks.allreduce, 0
+
+    def counted(array):
+        nonlocal sums
+        sums += 1
+        if sums == number:
+            fault()
+        return allreduce(array)
+
+    ranks.allreduce = counted
+
+
+def kill(pid: int | None = None) -> None:
+    os.kill(os.getpid() if pid is None else pid, signal.SIGKILL)
+
+
+def told(run) -> dict:
+    """What a run returned or raised, and what it warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            outcome = {"results": run()}
+        except BaseException as error:
+            outcome = {"error": f"{type(error).__name__}: {error}"}
+    return {**outcome, "warnings": [str(each.message) for each in caught]}
+
+
+def every_strategy_loses_a_worker(folder: Path):
+    def work(ranks) -> dict[str, list]:
+        found = {}
+        for number, name in enumerate(STRATEGIES):
+            allreduce = ranks.allreduce
+            if ranks.rank == number % ranks.size:
+                mark = folder / f"{name} was killed"
+                fault_at(ranks, 12 + number, lambda mark=mark: once(mark) and kill())
+            found[name] = train(ranks, name, checkpoint=folder / name)
+            ranks.allreduce = allreduce
+        return found
+
+    return work
+
+
+def hangs(folder: Path):
+    def work(ranks) -> list:
+        if ranks.rank == 1 and ranks.attempt == 0:
+            fault_at(ranks, 20, signal.pause)
+        return train(ranks, checkpoint=folder / "hangs")
+
+    return work
+
+
+def dies_always(ranks) -> None:
+    if ranks.rank == 1:
+        kill()
+    ranks.barrier()
+
+
+def interrupts(driver: int):
+    def work(ranks) -> list:
+        if ranks.rank == 0:
+            fault_at(ranks, 10, lambda: os.kill(driver, signal.SIGINT))
+        return train(ranks, passes=10**6)
+
+    return work
+
+
+def interrupts_twice(driver: int):
+    def work(ranks) -> None:
+        if ranks.rank == 0:
+            os.kill(driver, signal.SIGINT)
+            while not ranks.interrupted:
+                pass
+            os.kill(driver, signal.SIGINT)
+        while True:
+            ranks.barrier()
+
+    return work
+
+
+def kills_its_driver(folder: Path, driver: int):
+    def work(ranks) -> list:
+        (folder / f"pid-{os.getpid()}").touch()
+        if ranks.rank == 0:
+            fault_at(ranks, 20, lambda: kill(driver))
+        return train(ranks, checkpoint=folder / "driver", passes=10**6)
+
+    return work
+
+
+def descendants(pid: int) -> set[int]:
+    """All processes that a process has started, as Linux shows them."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        parents[int(status.parent.name)] = int(fields[1])
+    found: set[int] = set()
+    new = {pid}
+    while new:
+        new = {child for child, parent in parents.items() if parent in new} - found
+        found |= new
+    return found
+
+
+def ray_loses_its_driver(folder: Path) -> None:
+    from dualstruct.distributed.ray import start_ray
+
+    start_ray(2)
+    for child in descendants(os.getpid()):
+        (folder / f"pid-{child}").touch()
+    run_ray(2, kills_its_driver(folder, os.getpid()))
+
+
+def ray_faults(folder: Path) -> None:
+    resume = {"checkpoint": folder / "driver", "resume": True}
+    found = {
+        "strategies": told(lambda: run_ray(2, every_strategy_loses_a_worker(folder), restarts=4)),
+        "hangs": told(lambda: run_ray(2, hangs(folder), timeout=4)),
+        "dies always": told(lambda: run_ray(2, dies_always, restarts=1)),
+        "driver": told(lambda: run_ray(2, lambda ranks: train(ranks, **resume))),
+        "ctrl-c": told(lambda: run_ray(2, interrupts(os.getpid()))),
+        "ctrl-c twice": told(lambda: run_ray(2, interrupts_twice(os.getpid()))),
+    }
+    (folder / "found.json").write_text(json.dumps(found))
+
+
+def mpi_loses_a_worker(folder: Path, resume: bool) -> None:
+    def work(ranks) -> list:
+        if ranks.rank == 1 and not resume:
+            fault_at(ranks, 20, kill)
+        return train(ranks, checkpoint=folder / "mpi", resume=resume)
+
+    print(json.dumps(run_mpi(work)))
+
+
+def mpi_hangs() -> None:
+    def work(ranks) -> list:
+        if ranks.rank == 1:
+            fault_at(ranks, 20, signal.pause)
+        return train(ranks)
+
+    run_mpi(work, timeout=2)
+
+
+if __name__ == "__main__":
+    name, folder = sys.argv[1], Path(sys.argv[2])
+    {
+        "ray": lambda: ray_faults(folder),
+        "ray-driver": lambda: ray_loses_its_driver(folder),
+        "mpi": lambda: mpi_loses_a_worker(folder, resume=False),
+        "mpi-again": lambda: mpi_loses_a_worker(folder, resume=True),
+        "mpi-hangs": mpi_hangs,
+    }[name]()

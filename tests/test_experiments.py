@@ -1,0 +1,124 @@
+"""Every paper's experiment in its smallest form: it says, draws and writes what it should."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from dualstruct.experiments.curves import Point, Run, choose, learn, score_at, seconds_to
+from dualstruct.experiments.mancev_2015 import with_outliers
+from dualstruct.experiments.options import Options
+from dualstruct.experiments.report import Report
+from dualstruct.experiments.tasks import load_task
+from typer.testing import CliRunner
+
+from dualstruct import experiments
+from dualstruct.cli import app
+from dualstruct.datasets import make_chains
+from dualstruct.errors import InputError
+from dualstruct.solvers import DCD
+
+TINY = Options(quick=True, sentences=60)
+
+
+def command(*arguments):
+    return CliRunner().invoke(app, [*map(str, arguments)], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
+def test_every_experiment_runs_in_small(name, tmp_path):
+    done = command(
+        "experiment", name, "--quick", "--sentences", 40, "--seconds", 0.04, "--out", tmp_path
+    )
+    assert done.exit_code == 0
+    record = json.loads((tmp_path / f"{name}.json").read_text())
+    assert record["seed"] == 0
+    assert {"python", "dualstruct", "numpy"} <= record["versions"].keys()
+    assert record["machine"]["cores"] >= 1
+    assert record["cpu_seconds"] > 0
+    assert record["runs"]
+    assert all(run["points"] for run in record["runs"])
+    text = (tmp_path / f"{name}.md").read_text()
+    for relation in record["relations"]:
+        assert relation["claim"] in done.stdout
+        assert relation["claim"] in text
+    assert f"of {len(record['relations'])} relations" in done.stdout
+    for table in record["tables"]:
+        assert all(len(row) == len(table["columns"]) for row in table["rows"])
+    drawn = list(tmp_path.glob(f"{name}-figure*.png"))
+    assert drawn
+    assert all(path.stat().st_size < 200_000 for path in drawn)
+
+
+def test_without_data_an_experiment_says_what_to_do():
+    with pytest.raises(InputError, match=r"--data .*dualstruct datasets.* or .*--quick"):
+        command("experiment", "lee-2015", "--out", "nowhere")
+
+
+def test_a_missing_corpus_is_one_sentence_that_names_the_command(tmp_path):
+    with pytest.raises(InputError, match=r"wnut17.*dualstruct datasets wnut17"):
+        command("experiment", "chang-yih-2013", "--data", tmp_path)
+
+
+def test_an_unknown_experiment_lists_those_that_there_are():
+    with pytest.raises(InputError, match="there is chang-yih-2013, "):
+        command("experiment", "chang-2013", "--quick")
+    assert "lee-2015" in command("experiment").stdout
+
+
+def test_the_clock_stands_still_while_weights_are_judged():
+    task = load_task("English POS", TINY)
+
+    def slow(w):
+        return sum(math.sin(k) for k in range(400_000)) * 0 + task.test(w)
+
+    quick = learn(task, "x", "squared_hinge", 0.1, DCD(), passes=4)
+    judged = learn(task, "x", "squared_hinge", 0.1, DCD(), passes=4, score=slow, primal=True)
+    assert [p.score for p in judged.points] == [p.score for p in quick.points]
+    assert judged.seconds < 0.05
+    assert judged.points[-1].primal > 0
+
+
+def test_the_chosen_setting_is_the_best_on_development_data_and_never_sees_the_test():
+    task = load_task("English POS", TINY)
+    assert len(task.choosing) == 54  # every tenth sentence is held out
+    C, scores = choose(task, "x", "squared_hinge", (1e-5, 0.5), DCD(), passes=3)
+    assert scores[C] == max(scores.values())
+    assert C == 0.5
+    alone = learn(
+        task, "x", "squared_hinge", C, DCD(), passes=3, score=task.dev, structure=task.choosing
+    )
+    assert alone.score == scores[C]
+
+
+def test_times_and_scores_are_read_off_curves():
+    run = Run("x", "t", "s", "l", 1.0, [Point(1, 0.5, 0.7), Point(2, 1.0), Point(3, 2.0, 0.9)])
+    assert seconds_to(run, 0.7) == 0.5
+    assert seconds_to(run, 0.8) == 2.0
+    assert seconds_to(run, 0.95) is None
+    assert score_at(run, 0.4) is None
+    assert score_at(run, 1.9) == 0.7
+
+
+def test_relations_are_computed_from_the_figures():
+    report = Report("name", "title", Options())
+    report.compare("a above b", 0.91, 0.905, 0.3)
+    report.compare("b above a", 0.90, 0.905, why="because")
+    report.quicker("ten times", 1.0, 12.0, factor=10)
+    report.quicker("ten times, but cut off", 1.0, None, factor=10, limit=5.0)
+    assert [relation.holds for relation in report.relations] == [True, False, True, False]
+    assert "by +0.50 (published: +0.3)" in report.markdown()
+    assert "because" in report.markdown()
+    assert report.verdict().startswith("2 of 4")
+
+
+def test_outliers_are_so_many_sentences_and_nothing_else_changes():
+    chain = make_chains(sentences=100, tokens=8, labels=5, seed=3).structure()
+    noisy, wrong = with_outliers(chain, 0.2, seed=1)
+    assert wrong.sum() == 20
+    of_token = np.repeat(wrong, np.diff(chain.sentences))
+    changed = noisy.truth != chain.truth
+    assert not changed[~of_token].any()
+    assert 0.6 < changed[of_token].mean() < 0.95  # of 5 labels one in 5 is right by chance

@@ -1,0 +1,400 @@
+"""Workers that die or hang, drivers that are killed, checkpoints that are damaged: training goes on
+to the same model, to the last bit."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fault_jobs
+from dualstruct import DCD, InputError, Problem, Stopping, fit
+from dualstruct.datasets import make_chains
+from dualstruct.distributed import (
+    ADMM,
+    BQO,
+    CommunicationError,
+    IterativeMixing,
+    RecoveryWarning,
+    SimpleAverage,
+    checkpoints,
+    fit_local,
+    partition,
+    run_local,
+)
+from dualstruct.distributed.communicator import call
+from dualstruct.distributed.ray import _Board
+from dualstruct.files.writing import OutputError
+from dualstruct.solvers import DualIterate
+from dualstruct.structures import Subset
+from engines_here import mpiexec, needs_ray, run
+
+CHAINS = make_chains(sentences=20, tokens=5, labels=3, features=30, noise=0.5, seed=3).structure()
+PROBLEM = Problem(CHAINS, "squared_hinge", 0.3)
+
+
+def train(folder: Path, passes: int, strategy=None, problem: Problem = PROBLEM, **options):
+    options = {"workers": 2, "checkpoint_every": 2, **options}
+    return fit_local(
+        problem, strategy or BQO(), Stopping(passes=passes), checkpoint=folder, **options
+    )
+
+
+def names(folder: Path) -> list[str]:
+    """Of the files, without the letters that are drawn anew each time."""
+    return sorted(
+        f"{path.name.rsplit('-', path.name.count('-') - 1)[0]}{path.name[path.name.index('.') :]}"
+        for path in folder.iterdir()
+    )
+
+
+def newest(folder: Path, kind: str) -> Path:
+    numbers = {int(path.name.split("-")[1]): path for path in folder.glob(f"*.{kind}*")}
+    return numbers[max(numbers)]
+
+
+def test_two_checkpoints_are_kept_and_nothing_else(tmp_path):
+    train(tmp_path / "run", 9)
+    assert names(tmp_path / "run") == [
+        f"checkpoint-{number}.{kind}"
+        for number in (4, 5)
+        for kind in ("manifest", "rank-0-of-2", "rank-1-of-2")
+    ]
+    facts = json.loads(newest(tmp_path / "run", "manifest").read_text().rpartition("}")[0] + "}")
+    assert (facts["passes"], facts["workers"], facts["settings"]["C"]) == (9, 2, 0.3)
+    for file in facts["files"]:
+        assert (tmp_path / "run" / file["name"]).stat().st_size == file["bytes"]
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [cut, flip, Path.unlink], ids=["cut", "flipped", "gone"])
+@pytest.mark.parametrize("kind", ["rank-0", "rank-1", "manifest"])
+def test_when_a_checkpoint_is_damaged_the_one_before_it_is_used(tmp_path, kind, damage):
+    whole = train(tmp_path / "whole", 8)
+    train(tmp_path / "run", 6)
+    broken = newest(tmp_path / "run", kind)
+    damage(broken)
+    with pytest.warns(
+        RecoveryWarning, match=r"the checkpoint before it is used, of pass 4"
+    ) as told:
+        resumed = train(tmp_path / "run", 8, resume=True)
+    [message] = [str(each.message) for each in told]
+    assert broken.name.partition(".")[0] in message
+    np.testing.assert_array_equal(resumed.w.array, whole.w.array)
+    assert [point.dual for point in resumed.trace] == [point.dual for point in whole.trace]
+    assert len({name.split(".")[0] for name in names(tmp_path / "run")}) == 2
+
+
+def test_when_all_checkpoints_are_damaged_it_is_said_what_is_wrong(tmp_path):
+    train(tmp_path / "run", 4)
+    for path in (tmp_path / "run").glob("*.rank-1*"):
+        cut(path)
+    with pytest.raises(
+        InputError, match=r"no checkpoint .* can be used: .*rank-1-of-2 is cut short"
+    ):
+        train(tmp_path / "run", 8, resume=True)
+
+
+@pytest.mark.parametrize("after", ["a rank's file", "all ranks' files"])
+def test_a_checkpoint_that_was_not_finished_is_not_used(tmp_path, after, monkeypatch):
+    whole = train(tmp_path / "whole", 8)
+    train(tmp_path / "run", 4)
+
+    def full(*args):
+        raise OutputError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        target = "_checksum" if after == "a rank's file" else "replace_file"
+        patch.setattr(checkpoints, target, full)
+        with pytest.raises(OutputError, match="the disk is full"):
+            train(tmp_path / "run", 8, checkpoint_every=1)
+    with pytest.warns(RecoveryWarning, match="was not finished"):
+        resumed = train(tmp_path / "run", 8, resume=True)
+    np.testing.assert_array_equal(resumed.w.array, whole.w.array)
+
+
+def test_a_new_run_is_not_continued_from_what_an_older_one_left(tmp_path):
+    train(tmp_path / "run", 6)
+    passes = []
+
+    def attempt(number: int) -> None:
+        def work(ranks) -> None:
+            def seen(point, iterate) -> None:
+                passes.append(point.passes)
+                if not number:
+                    raise InputError("a fault before the first checkpoint")
+
+            ranks.attempt = number
+            own = Subset(CHAINS, partition(len(CHAINS), 2)[ranks.rank])
+            problem = Problem(own, "squared_hinge", 0.3, communicator=ranks)
+            fit(problem, BQO(), Stopping(passes=8), checkpoint=tmp_path / "run", callbacks=[seen])
+
+        run_local(2, work)
+
+    with pytest.raises(InputError, match="a fault"):
+        attempt(0)
+    with pytest.warns(RecoveryWarning, match="goes on from the checkpoint of pass 0"):
+        attempt(1)
+    assert sorted(passes) == sorted([1, *range(1, 9)] * 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"workers": 3}, "was written by 2 workers; here there are 3"),
+        ({"problem": Problem(CHAINS, "squared_hinge", 0.4)}, "its C is 0.3, here 0.4"),
+        ({"strategy": ADMM()}, "its solver is bqo, here admm"),
+        ({"seed": 1}, "was written by"),
+    ],
+)
+def test_checkpoints_of_other_runs_are_refused(tmp_path, change, message):
+    train(tmp_path / "run", 2)
+    with pytest.raises(InputError, match=message):
+        train(tmp_path / "run", 4, resume=True, **change)
+
+
+def test_checkpoints_need_a_folder_that_all_ranks_see(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "SEEN_AFTER", 0.2)
+
+    def work(ranks) -> None:
+        own = Subset(CHAINS, partition(len(CHAINS), 2)[ranks.rank])
+        problem = Problem(own, C=0.3, communicator=ranks)
+        fit(problem, BQO(), Stopping(passes=2), checkpoint=tmp_path / f"of-{ranks.rank}")
+
+    with pytest.raises(OutputError, match=r"to see .*, which worker 1 has written: .* share"):
+        run_local(2, work)
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        OutputError, match="is a file; checkpoints of several workers need a folder"
+    ):
+        train(tmp_path / "file", 2)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "array"),
+    [
+        (BQO(), "w"),
+        (BQO(), "local.cut_words"),
+        (ADMM(), "bound"),
+        (SimpleAverage(DCD()), "local.w"),
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_weights_that_the_duals_do_not_give_are_found_after_a_recovery(
+    tmp_path, strategy, array, monkeypatch
+):
+    iterate = type(strategy.start(PROBLEM, 0))
+    state = iterate.state
+
+    def wrong(self):
+        facts, arrays = state(self)
+        if array == "local.cut_words":  # the duals of another pass: none
+            empty = np.zeros_like(arrays["local.cut_words_of_example"])
+            arrays |= {array: arrays[array][:0], "local.cut_words_of_example": empty}
+        else:
+            arrays[array] = arrays[array] * np.float32(1.01)
+        return facts, arrays
+
+    with monkeypatch.context() as patch:
+        patch.setattr(iterate, "state", wrong)
+        train(tmp_path / "run", 2, strategy)
+    with pytest.raises(InputError, match="weights are not those that its duals give"):
+        train(tmp_path / "run", 4, strategy, resume=True)
+
+
+def test_weights_that_the_duals_do_not_give_are_found_on_one_machine(tmp_path, monkeypatch):
+    def drifted(self):
+        facts, arrays = state(self)
+        return facts, arrays | {"w": arrays["w"] * np.float32(1.01)}
+
+    state = DualIterate.state
+    with monkeypatch.context() as patch:
+        patch.setattr(DualIterate, "state", drifted)
+        fit(PROBLEM, DCD(), Stopping(passes=2), checkpoint=tmp_path / "run")
+    with pytest.raises(InputError, match="weights are not those that its duals give"):
+        fit(PROBLEM, DCD(), Stopping(passes=4), checkpoint=tmp_path / "run", resume=True)
+
+
+def test_ranks_with_different_weights_do_not_go_on(tmp_path, monkeypatch):
+    strategy, problem = IterativeMixing(), Problem(CHAINS, "perceptron")
+    iterate = type(strategy.start(problem, 0))
+    state = iterate.state
+
+    def differing(self):
+        facts, arrays = state(self)
+        return facts, arrays | {"w": arrays["w"] + np.float32(self.communicator.rank)}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(iterate, "state", differing)
+        train(tmp_path / "run", 2, strategy, problem)
+    with pytest.raises(InputError, match="worker 1 has other weights than worker 0"):
+        train(tmp_path / "run", 4, strategy, problem, resume=True)
+
+
+def test_a_thread_that_hangs_is_named_and_left_behind():
+    release = threading.Event()
+
+    def work(ranks) -> None:
+        if ranks.rank == 1:
+            release.wait(60)
+        ranks.allreduce(np.zeros(3))
+
+    expected = "worker 0 has waited 0.3 seconds for worker 1 to come to its allreduce of 3 numbers"
+    try:
+        with pytest.raises(CommunicationError, match=expected):
+            run_local(2, work, timeout=0.3)
+    finally:
+        release.set()
+
+
+def test_the_board_refuses_what_comes_twice_or_from_an_earlier_attempt():
+    number = call("allreduce", np.ones(1))
+
+    async def story() -> list:
+        board = _Board(2)
+        await board.begin(0)
+        waits = asyncio.create_task(board.meet(0, 0, 0, number, 1, 60))
+        await asyncio.sleep(0)
+        found = [await board.meet(0, 0, 0, number, 1, 60)]  # rank 0 has come already
+        found += [await board.meet(0, 0, 1, number, 2, 60), await waits]
+        found += [await board.meet(0, 0, 1, number, 2, 60)]  # that meeting is over
+        waits = asyncio.create_task(board.meet(0, 1, 0, number, 1, 60))
+        await asyncio.sleep(0)
+        await board.begin(1)
+        found += [await waits, await board.meet(0, 1, 1, number, 2, 60)]
+        await board.leave(0, 1)  # nobody of this attempt has left
+        waits = asyncio.create_task(board.meet(1, 0, 0, number, 5, 60))
+        found += [await board.meet(1, 0, 1, number, 6, 60), await waits]
+        return found
+
+    refused = ("refused", None)
+    both = ("all", [(number, 1), (number, 2)])
+    later = ("all", [(number, 5), (number, 6)])
+    assert asyncio.run(story()) == [refused, both, both, refused, refused, refused, later, later]
+
+
+def job(name: str, folder: Path) -> list[str]:
+    return [sys.executable, str(Path(fault_jobs.__file__)), name, str(folder)]
+
+
+def undisturbed(name: str = "bqo", passes: int = fault_jobs.PASSES) -> list:
+    """What two ranks in one process arrive at."""
+    results = run_local(2, lambda ranks: fault_jobs.train(ranks, name, passes=passes))
+    return json.loads(json.dumps(results[0]))
+
+
+@pytest.fixture(scope="module")
+def ray_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("ray")
+
+
+@pytest.fixture(scope="module")
+def lost_driver(ray_folder):
+    return run(*job("ray-driver", ray_folder), timeout=300)
+
+
+@pytest.fixture(scope="module")
+def ray_faults(ray_folder, lost_driver):
+    """Everything that happens on one cluster."""
+    done = run(*job("ray", ray_folder), timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads((ray_folder / "found.json").read_text())
+
+
+@needs_ray
+class TestRay:
+    @pytest.mark.parametrize("name", fault_jobs.STRATEGIES)
+    def test_a_killed_worker_comes_back_and_all_arrive_at_the_same_model(self, ray_faults, name):
+        found = ray_faults["strategies"]
+        assert [each[name] for each in found["results"]] == [undisturbed(name)] * 2
+
+    def test_each_death_was_told_and_training_went_on_from_a_checkpoint(self, ray_faults):
+        told = ray_faults["strategies"]["warnings"]
+        deaths = [sentence for sentence in told if "died" in sentence]
+        assert deaths == [
+            f"worker {rank} died; the workers are started anew (restart {number} of at most 4)"
+            for number, rank in enumerate([0, 1, 0, 1], 1)
+        ]
+        last = told[told.index(deaths[-1]) :]
+        assert last[1:4] == ["training goes on from the checkpoint of pass 8"] * 3
+        assert last[-1].startswith("training goes on from the checkpoint of pass")
+
+    def test_a_worker_that_hangs_is_replaced(self, ray_faults):
+        found = ray_faults["hangs"]
+        assert found["results"] == [undisturbed()] * 2
+        assert found["warnings"][0].startswith(
+            "worker 0 has waited 4 seconds for worker 1 to come to its allreduce of"
+        )
+
+    def test_workers_that_always_die_end_the_run_with_a_sentence(self, ray_faults):
+        assert ray_faults["dies always"]["error"] == (
+            "CommunicationError: worker 1 died, and restarts is 1: they are used up; with resume "
+            "training goes on from the last checkpoint"
+        )
+
+    def test_nothing_of_a_killed_driver_is_left_running(self, lost_driver, ray_folder):
+        assert lost_driver.returncode == -9
+        pids = [int(path.name.split("-")[1]) for path in ray_folder.glob("pid-*")]
+        assert len(pids) >= 2
+        deadline = time.monotonic() + 90
+        while alive := [pid for pid in pids if is_alive(pid)]:
+            assert time.monotonic() < deadline, f"{alive} still run"
+            time.sleep(0.1)
+
+    def test_the_run_of_a_killed_driver_is_resumed(self, ray_faults):
+        [found, other] = ray_faults["driver"]["results"]
+        assert found == other == undisturbed(passes=found[1])
+
+    def test_ctrl_c_stops_all_ranks_after_a_pass(self, ray_faults):
+        for found in ray_faults["ctrl-c"]["results"]:
+            assert found == ["interrupt", *undisturbed(passes=found[1])[1:]]
+
+    def test_a_second_ctrl_c_stops_them_at_once(self, ray_faults):
+        assert ray_faults["ctrl-c twice"]["error"] == "KeyboardInterrupt: "
+
+
+def is_alive(pid: int) -> bool:
+    """Not as a zombie that nobody has asked for its last words."""
+    if not Path("/proc/self").exists():
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "ZX"
+
+
+class TestMPI:
+    def test_a_job_that_lost_a_worker_ends_and_goes_on_when_started_again(self, tmp_path):
+        killed = run(mpiexec(), "-n", "2", *job("mpi", tmp_path), timeout=60)
+        assert killed.returncode != 0
+        assert not killed.stdout.startswith("[")
+        done = run(mpiexec(), "-n", "2", *job("mpi-again", tmp_path), timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert [json.loads(line) for line in done.stdout.splitlines()] == [undisturbed()] * 2
+
+    def test_a_rank_that_hangs_ends_the_job_with_a_sentence(self, tmp_path):
+        done = run(mpiexec(), "-n", "2", *job("mpi-hangs", tmp_path), timeout=60)
+        assert done.returncode != 0
+        assert "worker 0 has waited 2 seconds for worker 1 to come to its" in done.stderr
+        assert "Traceback" not in done.stderr
