@@ -49,6 +49,7 @@ Threads = Annotated[int, typer.Option(min=1, help="Threads for inference.")]
 #: Headings in the help of train.
 TAGGERS = "Options of taggers"
 PARSERS = "Options of parsers"
+WORKERS = "Training on several workers"
 #: For taggers; parsers have one of their own.
 _DEFAULT_C = 0.1
 
@@ -73,10 +74,10 @@ def options(
 @app.command()
 def train(
     train: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            metavar="TRAIN",
-            help="A column file, or CoNLL-U for trees (.gz, .xz too); - is standard input.",
+            metavar="TRAIN…",
+            help="Column files, or CoNLL-U for trees (.gz, .xz too); - is standard input.",
         ),
     ],
     model: Annotated[Path, typer.Option("--model", help="Where to write the model.")],
@@ -213,6 +214,27 @@ def train(
         Path | None, typer.Option(help="Save the state of training here now and then.")
     ] = None,
     resume: Annotated[bool, typer.Option(help="Go on from the checkpoint.")] = False,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="local, ray or mpi: what workers run on; the solver is then bqo, admm, mixing or "
+            "average, or what they run inside.",
+            rich_help_panel=WORKERS,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Train on so many, each with a part of the data.", rich_help_panel=WORKERS
+        ),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="A running Ray cluster, auto for this machine's; one is started by default.",
+            rich_help_panel=WORKERS,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Train a tagger on a column file, or a parser on trees.
@@ -225,10 +247,14 @@ def train(
     from dualstruct.estimators.costs import parse_class_weights, read_costs
 
     started, cpu_started = time.perf_counter(), time.process_time()
-    _check_outputs([model, checkpoint], [train, dev, features, start, clusters, cost])
+    _check_outputs([model, checkpoint], [*train, dev, features, start, clusters, cost])
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint, the file to go on from")
-    if resume and checkpoint is not None and not checkpoint.exists():
+    if engine is not None or workers is not None or address is not None:
+        from dualstruct import cli_workers
+
+        cli_workers.check(engine, workers, address, task, solver, averaged, [*train, dev])
+    elif resume and checkpoint is not None and not checkpoint.exists():
         print(f"dualstruct: there is no {checkpoint} yet; starting anew", file=sys.stderr)
     settings: dict[str, Any] = {
         "loss": loss,
@@ -244,6 +270,9 @@ def train(
         "verbose": sys.stderr.isatty(),
         "checkpoint": checkpoint,
         "resume": resume,
+        "engine": engine,
+        "workers": workers,
+        "address": address,
     }
     chosen = {"C": C, "averaged": averaged, "hash_bits": hash_bits}
     settings |= {name: value for name, value in chosen.items() if value is not None}
@@ -287,14 +316,13 @@ def train(
             },
             model,
         )
+        if report is None:  # another process of the job tells
+            return
         _finish(report, result, started, cpu_started, as_json)
         return
     if task != "tag":
         raise InputError(f"--task is {task!r}; it is tag, parse or tag+parse")
     _refuse(for_parsers, "--task parse")
-    data = _read(train, label_column, columns)
-    dev_data = None if dev is None else _read(str(dev), label_column, columns)
-    read_seconds = time.perf_counter() - started
     tagger = SequenceTagger() if start is None else SequenceTagger.load(start)
     tagger.set_params(
         **{"C": _DEFAULT_C, "averaged": False, "hash_bits": None, **settings},
@@ -305,29 +333,41 @@ def train(
         cost=None if cost is None else read_costs(cost),
         class_weight=parse_class_weights(class_weight),
     )
-    learn = tagger.fit if start is None else tagger.partial_fit
-    with _located(dev_data or data):
-        learn(
-            data.tokens,
-            data.labels,
-            dev=None if dev_data is None else (dev_data.tokens, dev_data.labels),
+    if engine is not None or len(train) > 1:
+        from dualstruct import cli_workers
+
+        place = label_column, _column_numbers(columns)
+        sentences, tokens, reading = cli_workers.learn_columns(
+            tagger, start is not None, train, dev, *place
         )
+        if tagger.rank_ != 0:  # another process of the job writes and tells
+            return
+        split = {"read": reading}
+    else:
+        learn = tagger.fit if start is None else tagger.partial_fit
+        data = _read(train[0], label_column, columns)
+        dev_data = None if dev is None else _read(str(dev), label_column, columns)
+        split = {"read": time.perf_counter() - started}
+        with _located(dev_data or data):
+            learn(
+                data.tokens,
+                data.labels,
+                dev=None if dev_data is None else (dev_data.tokens, dev_data.labels),
+            )
+        sentences, tokens = len(data), int(data.tokens.lengths.sum())
     tagger.save(model)
     result = tagger.result_
-    split = {
-        "read": read_seconds,
-        "features": tagger.feature_seconds_,
-        "train": result.seconds,
-    }
+    split |= {"features": tagger.feature_seconds_, "train": result.seconds}
     report = {
         "model": str(model),
-        "sentences": len(data),
-        "tokens": int(data.tokens.lengths.sum()),
+        "sentences": sentences,
+        "tokens": tokens,
         "labels": len(tagger.classes_),
         "features": tagger.n_features_,
         "templates": str(getattr(tagger, "features_", features)),
         "seconds_split": split,
     }
+    report |= tagger.run_facts()
     _finish(report, result, started, cpu_started, as_json)
 
 
@@ -646,12 +686,7 @@ def _signed(weight: float) -> Any:
 def _read(path: str, label_column: int, columns: str | None) -> ColumnFile:
     from dualstruct.files.columns import read_columns
 
-    chosen = None
-    if columns is not None:
-        try:
-            chosen = [int(part) for part in columns.split(",")]
-        except ValueError:
-            raise InputError(f"--columns is {columns!r}; numbers such as 0,2 are wanted") from None
+    chosen = _column_numbers(columns)
     try:
         data = read_columns(path, label_column=label_column, columns=chosen)
     except InputError as error:
@@ -661,6 +696,15 @@ def _read(path: str, label_column: int, columns: str | None) -> ColumnFile:
     if chosen is None and data.tokens.n_columns == 9 and data.tokens[0][0][0] == "1":
         raise InputError(_CONLLU.format(name=data.name))
     return data
+
+
+def _column_numbers(columns: str | None) -> list[int] | None:
+    if columns is None:
+        return None
+    try:
+        return [int(part) for part in columns.split(",")]
+    except ValueError:
+        raise InputError(f"--columns is {columns!r}; numbers such as 0,2 are wanted") from None
 
 
 _CONLLU = (
@@ -757,6 +801,8 @@ def _print_training(report: dict[str, Any], result: FitResult) -> None:
         f"{report['labels']:,} labels, "
         + (report.get("trees") or f"{report['features']:,} features ({report['templates']})")
     )
+    if "workers" in report:
+        print(f"{report['workers']} workers ({report['engine']}), {report['solver']}")
     print(result)
     print(
         ", ".join(f"{what} {seconds:.2f} s" for what, seconds in split.items())

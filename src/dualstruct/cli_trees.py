@@ -14,6 +14,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from dualstruct.distributed.communicator import Alone
+from dualstruct.distributed.data import TreeFiles, check_paths
 from dualstruct.drawing import draw_tree, tree_svg
 from dualstruct.errors import InputError
 from dualstruct.estimators import (
@@ -54,19 +56,29 @@ def is_treebank(path: str | Path) -> bool:
 
 
 def train(
-    file: str,
+    files: list[str],
     dev: Path | None,
     start: Path | None,
     folds: int | None,
     settings: dict[str, Any],
     target: Path,
-) -> tuple[dict[str, Any], FitResult]:
-    """Train a parser, or with ``folds`` taggers and a parser, and write the model."""
+) -> tuple[dict[str, Any] | None, FitResult]:
+    """Train a parser, or with ``folds`` taggers and a parser, and write the model.
+
+    Without a report, another process of the job writes and tells.
+    """
     if folds is not None and start is not None:
         raise InputError("--start goes on from a tagger or a parser, not from a tag+parse model")
     started = time.perf_counter()
-    treebank = read_conllu(file)
-    held_out = None if dev is None else read_conllu(dev)
+    together = settings["engine"] is not None
+    treebank: Treebank | TreeFiles
+    held_out: Treebank | TreeFiles | None
+    if together:  # each worker reads its own part
+        treebank = TreeFiles(tuple(map(Path, files)))
+        held_out = None if dev is None else TreeFiles((dev,))
+    else:
+        treebank = _read_all(files)
+        held_out = None if dev is None else read_conllu(dev)
     split = {"read": time.perf_counter() - started}
     model: Parser
     parser = DependencyParser() if start is None else DependencyParser.load(start)
@@ -74,6 +86,8 @@ def train(
     started = time.perf_counter()
     with _warnings_shown():
         if folds is not None:
+            assert isinstance(treebank, Treebank)
+            assert not isinstance(held_out, TreeFiles)
             shared = {name: settings[name] for name in ("seed", "threads", "verbose")}
             tagger = SequenceTagger(**shared, unseen_labels="count")
             model = ParsingPipeline(
@@ -87,11 +101,17 @@ def train(
             learn = parser.fit if start is None else parser.partial_fit
             learn(treebank, dev=held_out)
     split["train"] = parser.result_.seconds
+    if parser.rank_ != 0:
+        return None, parser.result_
     model.save(target)
+    if isinstance(treebank, Treebank):
+        sentences, tokens = len(treebank), len(treebank.heads)
+    else:
+        sentences, tokens = parser.trained_on_
     report = {
         "model": str(target),
-        "sentences": len(treebank),
-        "tokens": len(treebank.heads),
+        "sentences": sentences,
+        "tokens": tokens,
         "labels": len(parser.classes_),
         "trees": _describe(parser),
         "projective": parser.projective_,
@@ -99,8 +119,18 @@ def train(
         "lifted": parser.lifted_,
         "skipped": parser.skipped_,
         "seconds_split": split,
+        **parser.run_facts(),
     }
     return report, parser.result_
+
+
+def _read_all(files: list[str]) -> Treebank:
+    if len(files) == 1:
+        return read_conllu(files[0])
+    paths = tuple(map(Path, files))
+    check_paths(paths)
+    treebank: Treebank = TreeFiles(paths).part(Alone(), 0).X
+    return treebank
 
 
 def _describe(parser: DependencyParser) -> str:

@@ -7,7 +7,7 @@ longer improves; then the best weights are kept. Ctrl-C stops it too, with what 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -135,6 +135,34 @@ def objective(value: float) -> str:
     ('14,160.3', '0.01234')
     """
     return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
+
+
+class SummedScore:
+    """A development score of which every machine judges its own sentences; counts are summed up.
+
+    Parameters
+    ----------
+    communicator : Communicator
+        All machines ask together.
+    count : callable
+        What some weights get right and wrong on this machine's sentences, as numbers.
+    score : callable
+        The score that such numbers, of all sentences, come to.
+    """
+
+    def __init__(
+        self,
+        communicator: Communicator,
+        count: Callable[[_core.Weights], Sequence[float]],
+        score: Callable[[Sequence[float]], float],
+    ) -> None:
+        self._communicator = communicator
+        self._count = count
+        self._score = score
+
+    def __call__(self, w: _core.Weights) -> float:
+        own = np.array(self._count(w), dtype=np.float64)
+        return self._score(self._communicator.allreduce(own).tolist())
 
 
 @dataclass(frozen=True)
@@ -354,10 +382,10 @@ class _Run:
         return self.problem.certify(*self.iterate.settled())
 
     def _dev_score(self, answer: _core.Weights) -> float:
-        """Of several machines the first one asks, and tells the others."""
+        """Of several machines the first one asks, and tells the others; or all do together."""
         assert self.dev is not None
         communicator = self.problem.communicator
-        if communicator is None:
+        if communicator is None or isinstance(self.dev, SummedScore):
             return self.dev(answer)
         score = self.dev(answer) if communicator.rank == 0 else 0.0
         return float(communicator.broadcast(np.array([float(score)]))[0])

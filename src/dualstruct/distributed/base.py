@@ -15,7 +15,16 @@ from dualstruct import _core
 from dualstruct.distributed.communicator import Alone, Communicator
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
-from dualstruct.solvers import DCD, SDM, SOLVERS, DualIterate, DualSolver, Iterate, Solver
+from dualstruct.solvers import (
+    DCD,
+    SDM,
+    SOLVERS,
+    Averaged,
+    DualIterate,
+    DualSolver,
+    Iterate,
+    Solver,
+)
 from dualstruct.solvers.base import PassResult, distance
 from dualstruct.solvers.ramp import RampSDM
 
@@ -57,14 +66,19 @@ class Strategy(Solver):
         inner: Solver | None = settings.pop("solver")
         if inner is None:
             return settings
-        return {**settings, "solver": inner.name, "solver_settings": inner.settings()}
+        facts: dict[str, Any] = {"solver": inner.name, "solver_settings": inner.settings()}
+        if isinstance(inner, Averaged):
+            facts["solver_averaged"] = True
+        return {**settings, **facts}
 
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> Strategy:
         settings = dict(settings)
         inner = settings.pop("solver", None)
         if inner is not None:
-            settings["solver"] = SOLVERS[inner].from_settings(settings.pop("solver_settings"))
+            solver = SOLVERS[inner].from_settings(settings.pop("solver_settings"))
+            averaged = settings.pop("solver_averaged", False)
+            settings["solver"] = Averaged(solver) if averaged else solver
         return cls(**settings)
 
 

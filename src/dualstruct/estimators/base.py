@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,6 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.distributed.base import Strategy
+from dualstruct.distributed.communicator import Alone, Communicator
+from dualstruct.distributed.data import Part, Source
+from dualstruct.distributed.engines import check_engine
+from dualstruct.distributed.strategies import described, find_strategy, is_strategy
+from dualstruct.distributed.training import train_together
 from dualstruct.errors import InputError, NotFittedError
 from dualstruct.estimators.params import Parameters, pack_solver, unpack_solver
 from dualstruct.files.arrays import read_arrays, write_arrays
@@ -39,12 +46,26 @@ class Model(Protocol):
 ModelT = TypeVar("ModelT", bound=Model)
 
 
+def refuse_divided(**given: Any) -> None:
+    """Refuse what is not divided among workers."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name} is not divided among workers: leave out {name} or engine")
+
+
 class Estimator(Parameters, Generic[ModelT]):
     """A model that is trained by a solver and kept in a file."""
 
     model_format: ClassVar[str]
     #: Parameters that belong to a run, not to the model.
-    of_the_run: ClassVar[tuple[str, ...]] = ("checkpoint", "resume", "verbose")
+    of_the_run: ClassVar[tuple[str, ...]] = (
+        "checkpoint",
+        "resume",
+        "verbose",
+        "engine",
+        "workers",
+        "address",
+    )
     #: The gap and the passes that training ends at when it is told nothing about stopping.
     default_gap: ClassVar[float | None] = None
     default_passes: ClassVar[int] = 10
@@ -66,20 +87,81 @@ class Estimator(Parameters, Generic[ModelT]):
     verbose: bool
     checkpoint: str | Path | None
     resume: bool
+    engine: str | None
+    workers: int | None
+    address: str | None
+
+    #: Who else trains this model, and what this rank has of the data; None if it has all.
+    _ranks: Communicator = Alone()
+    _part: Part | None = None
+    _dev_part: Part | None = None
+    _warnings: list[Warning]
 
     _model: ModelT
     result_: FitResult
+    #: Which process of an MPI job this is; 0 is the one that writes and prints.
+    rank_: int = 0
+    #: Sentences and tokens of all workers.
+    trained_on_: tuple[int, int]
+    workers_: int
 
     def _settings(self) -> tuple[Solver, Stopping]:
         """The solver and when it stops; bad parameters fail here, before any work is done."""
+        check_engine(self.engine, self.workers, self.address)
         stopping = Stopping(self.gap, self.passes, self.seconds, self.patience)
         return self._find_solver(self.solver), stopping
 
     def _find_solver(self, name: str | Solver) -> Solver:
         loss = find_loss(self.loss, self.beta, self.gamma).name
+        if self.engine is not None:
+            return find_strategy(name, loss, self.auto_solvers.get(loss), self.averaged)
+        if is_strategy(name):
+            called = name.name if isinstance(name, Solver) else name
+            raise InputError(f"solver {called} is for several workers: give engine and workers")
         wanted = self.auto_solvers.get(loss, "auto") if name == "auto" else name
         solver = find_solver(wanted, loss)
         return Averaged(solver) if self.averaged else solver
+
+    @property
+    def _divides(self) -> bool:
+        """Whether the data are still to be divided among workers."""
+        return self.engine is not None and self._part is None
+
+    def run_facts(self) -> dict[str, Any]:
+        """How many workers trained and how; nothing if it was one machine."""
+        if self.engine is None:
+            return {}
+        strategy = self._find_solver(self.solver)
+        assert isinstance(strategy, Strategy)
+        return {"engine": self.engine, "workers": self.workers_, "solver": described(strategy)}
+
+    def _train_together(
+        self,
+        method: str,
+        train: Source,
+        dev: Source | None,
+        callbacks: Iterable[Callback],
+        prepared: dict[str, Any] | None = None,
+    ) -> None:
+        """Run ``method`` on each worker's part of the data, and take over the model."""
+        stopping = self._stopping(judged=dev is not None)
+        # Workers in this process show their own.
+        elsewhere = self.engine == "ray"
+        with ProgressLine(stopping, "score", show=self.verbose and elsewhere) as line:
+            train_together(self, method, train, dev, callbacks, line.update, prepared)
+
+    def _warn(self, warning: Warning) -> None:
+        """Warn whoever called fit; the first worker does it for all."""
+        if self._part is None:
+            warnings.warn(warning, stacklevel=4)
+        elif self._ranks.rank == 0:
+            self._warnings.append(warning)
+
+    def _stopping(self, judged: bool) -> Stopping:
+        stopping = self._settings()[1]
+        if not judged and stopping.gap is stopping.passes is stopping.seconds is None:
+            return Stopping(self.default_gap, self.default_passes, patience=self.patience)
+        return stopping
 
     def _optimise(
         self,
@@ -91,13 +173,19 @@ class Estimator(Parameters, Generic[ModelT]):
         rescue: Callable[[FitResult], object] | None = None,
     ) -> FitResult:
         """Train as the parameters say; ``rescue`` gets what was learned if an exception ends it."""
-        solver, stopping = self._settings()
+        solver, _ = self._settings()
+        stopping = self._stopping(judge is not None)
         loss = find_loss(self.loss, self.beta, self.gamma)
         if solver.name == "eg" and self.solver == "auto" and not structure.has_parts:
             solver = self._find_solver("lbfgs")
-        problem = Problem(structure, loss, self.C, center=center, threads=self.threads)
-        if judge is None and stopping.gap is stopping.passes is stopping.seconds is None:
-            stopping = Stopping(self.default_gap, self.default_passes, patience=self.patience)
+        ranks, checkpoint = None, self.checkpoint
+        if isinstance(solver, Strategy):
+            ranks = self._ranks
+            if checkpoint is not None:
+                checkpoint = f"{checkpoint}.{ranks.rank}-of-{ranks.size}"
+        problem = Problem(
+            structure, loss, self.C, center=center, threads=self.threads, communicator=ranks
+        )
         callbacks = list(callbacks)
         with ProgressLine(stopping, score_name, show=self.verbose) as line:
             return fit(
@@ -107,7 +195,7 @@ class Estimator(Parameters, Generic[ModelT]):
                 dev=judge,
                 seed=self.seed,
                 callbacks=[*callbacks, line.update],
-                checkpoint=self.checkpoint,
+                checkpoint=checkpoint,
                 resume=self.resume,
                 rescue=rescue,
             )

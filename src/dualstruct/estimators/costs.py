@@ -23,7 +23,7 @@ def label_costs(
     labels: Labels,
     cost: Costs | None,
     class_weight: Mapping[str, float] | str | None,
-    truth: NDArray[np.int32],
+    counts: NDArray[np.int64],
 ) -> NDArray[np.float32] | None:
     """Δ as [true, predicted], or None for Hamming cost.
 
@@ -35,12 +35,12 @@ def label_costs(
     class_weight : dict or "balanced", optional
         Multiplies the cost of mistaking a label. ``"balanced"`` is tokens / (labels · tokens with
         this label), so that all labels together weigh the same.
-    truth : array
-        The labels to count for ``"balanced"``.
+    counts : array
+        How many tokens have each label, for ``"balanced"``.
 
     Examples
     --------
-    >>> both = Labels(["A", "O"]), {("A", "O"): 3.0}, {"O": 0.5}, np.array([0, 1, 1, 1])
+    >>> both = Labels(["A", "O"]), {("A", "O"): 3.0}, {"O": 0.5}, np.array([1, 3])
     >>> label_costs(*both).tolist()
     [[0.0, 3.0], [0.5, 0.0]]
     >>> label_costs(both[0], None, "balanced", both[3]).round(2).tolist()
@@ -50,7 +50,7 @@ def label_costs(
         return None
     matrix = cost_matrix(_matrix(labels, cost), len(labels))
     if class_weight is not None:
-        matrix = cost_matrix(matrix * _weights(labels, class_weight, truth)[:, None], len(labels))
+        matrix = cost_matrix(matrix * _weights(labels, class_weight, counts)[:, None], len(labels))
     return matrix
 
 
@@ -165,13 +165,12 @@ def _named(labels: Labels, costs: list[tuple[Any, float]]) -> NDArray[np.float32
 
 
 def _weights(
-    labels: Labels, class_weight: Mapping[str, float] | str, truth: NDArray[np.int32]
+    labels: Labels, class_weight: Mapping[str, float] | str, counts: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     weights = np.ones(len(labels), dtype=np.float32)
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise InputError(f"class_weight is {class_weight!r}; it is 'balanced' or a dict")
-        counts = np.bincount(truth, minlength=len(labels))
         seen = counts > 0
         weights[seen] = counts.sum() / (len(labels) * counts[seen])
         return weights

@@ -119,6 +119,7 @@ class UnseenLabel:
     label: str
     sentence: int
     token: int
+    where: str | None = None  #: where in which file, if that is known
 
     @classmethod
     def first(
@@ -133,7 +134,7 @@ class UnseenLabel:
         return cls(names[numbers[at]], i, at - int(sentences[i]))
 
     def __str__(self) -> str:
-        where = f"sentence {self.sentence + 1}, token {self.token + 1}"
+        where = self.where or f"sentence {self.sentence + 1}, token {self.token + 1}"
         return f"{where}: the label {self.label!r} was never seen in training"
 
     def error(self) -> UnseenLabelError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from dualstruct.distributed.strategies import STRATEGIES
 from dualstruct.errors import InputError
 from dualstruct.solvers import SOLVERS, Averaged, Solver
 
@@ -84,5 +85,5 @@ def unpack_solver(given: str | dict[str, Any]) -> str | Solver:
     """The counterpart of :func:`pack_solver`."""
     if not isinstance(given, dict):
         return given
-    solver = SOLVERS[given["name"]].from_settings(given["settings"])
+    solver = {**SOLVERS, **STRATEGIES}[given["name"]].from_settings(given["settings"])
     return Averaged(solver) if given["averaged"] else solver

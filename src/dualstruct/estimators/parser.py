@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,10 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.distributed.bqo import BQO
+from dualstruct.distributed.communicator import Alone
+from dualstruct.distributed.data import Held, Source, TreeFiles, check_paths, paths_of
+from dualstruct.distributed.merging import agree, gather, total, union
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import Estimator
+from dualstruct.estimators.base import Estimator, refuse_divided
 from dualstruct.estimators.labels import Labels
 from dualstruct.estimators.tree_model import (
+    SOURCES,
     SecondOrder,
     TreeModel,
     TreeShape,
@@ -25,20 +30,22 @@ from dualstruct.estimators.tree_model import (
     column_names,
     make_tree,
     present_sources,
+    type_counts,
 )
 from dualstruct.explaining import Explanation
 from dualstruct.explaining.sentences import wanted_tokens
 from dualstruct.explaining.trees import explain_tree, without_arc
 from dualstruct.features.clusters import read_clusters
 from dualstruct.files.conllu import ConlluSentence, Treebank
-from dualstruct.fit import Callback, Stopping, fit
-from dualstruct.metrics import TreeScores, attachment, evaluate_trees
+from dualstruct.fit import Callback, Stopping, SummedScore, fit
+from dualstruct.metrics import TreeScores, evaluate_trees
+from dualstruct.metrics.counts import share
 from dualstruct.problem import Problem
 from dualstruct.solvers import DCA, DCD, Solver
 from dualstruct.structures import Tree
-from dualstruct.structures.base import check_beta
+from dualstruct.structures.base import check_beta, digest_of
 from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree
-from dualstruct.structures.tree import MAX_WORDS
+from dualstruct.structures.tree import MAX_BETWEEN, MAX_WORDS
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -50,6 +57,8 @@ CROSSING = 0.01
 PRUNER_C, PRUNER_PASSES, PRUNER_FOLDS = 0.01, 3, 2
 SHARPNESS, THRESHOLD = 3.0, 0.005
 
+#: Sentences with their trees, or the files that have them.
+Trees = Treebank | Sequence[ConlluSentence] | TreeFiles | str | Path | Sequence[Path]
 Sentences = Treebank | Sequence[ConlluSentence] | Sequence[Sequence[str]]
 
 
@@ -125,6 +134,14 @@ class DependencyParser(Estimator[TreeModel]):
         Where to save the state of training now and then.
     resume : bool
         Go on from the checkpoint, if it is there.
+    engine : {"local", "ray", "mpi"}, optional
+        Train on several workers, each of which has a part of the data: threads of this process,
+        actors of a Ray cluster, or the processes of an MPI job (docs/distributed.md). ``solver``
+        is then ``bqo``, ``admm``, ``mixing`` or ``average``, or a solver to put inside.
+    workers : int, optional
+        How many; an MPI job knows by itself.
+    address : str, optional
+        The Ray cluster, "auto" for the one of this machine; by default one is started here.
 
     Attributes
     ----------
@@ -189,6 +206,9 @@ class DependencyParser(Estimator[TreeModel]):
         verbose: bool = False,
         checkpoint: str | Path | None = None,
         resume: bool = False,
+        engine: str | None = None,
+        workers: int | None = None,
+        address: str | None = None,
     ) -> None:
         self.projective = projective
         self.single_root = single_root
@@ -217,12 +237,15 @@ class DependencyParser(Estimator[TreeModel]):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.resume = resume
+        self.engine = engine
+        self.workers = workers
+        self.address = address
 
     def fit(
         self,
-        X: Treebank | Sequence[ConlluSentence],
+        X: Trees,
         y: None = None,
-        dev: Treebank | Sequence[ConlluSentence] | None = None,
+        dev: Trees | None = None,
         callbacks: Iterable[Callback] = (),
         *,
         sample_weight: Sequence[float] | None = None,
@@ -232,7 +255,8 @@ class DependencyParser(Estimator[TreeModel]):
         Parameters
         ----------
         X : Treebank or list of sentences
-            Sentences with heads and relations, ``read_conllu(...)`` for example.
+            Sentences with heads and relations, ``read_conllu(...)`` for example. Files may be given
+            by a path, or a list of paths; with an ``engine`` each worker then reads its own part.
         y : ignored
             The trees are in X; here for the sake of scikit-learn.
         dev : the same, optional
@@ -244,19 +268,25 @@ class DependencyParser(Estimator[TreeModel]):
             Multiplies C: a sentence of weight 2 counts as if it were there twice.
         """
         self._settings()
-        given = as_treebank(X)
+        if self._divides:
+            refuse_divided(sample_weight=sample_weight)
+            self._train_together("fit", *_sources(X, dev), callbacks)
+            return self
+        given = _all_of(X)
         treebank = self.usable(given)
         weights = self._weights_of(given, treebank, sample_weight, self.single_root is True)
         clusters = None if self.clusters is None else read_clusters(self.clusters)
-        sources = present_sources(treebank, {"lemma": self.lemma, "morphology": self.morphology})
-        labels = Labels.learn(treebank.relations)
+        found = present_sources(treebank, {"lemma": self.lemma, "morphology": self.morphology})
+        anywhere = union(self._ranks, list(found))
+        sources = tuple(name for name in SOURCES if name in anywhere)
+        labels = Labels(union(self._ranks, Labels.learn(treebank.relations).names))
         return self._train(treebank, labels, sources, clusters, dev, callbacks, None, weights)
 
     def partial_fit(
         self,
-        X: Treebank | Sequence[ConlluSentence],
+        X: Trees,
         y: None = None,
-        dev: Treebank | Sequence[ConlluSentence] | None = None,
+        dev: Trees | None = None,
         callbacks: Iterable[Callback] = (),
         *,
         sample_weight: Sequence[float] | None = None,
@@ -269,12 +299,17 @@ class DependencyParser(Estimator[TreeModel]):
         if not hasattr(self, "_model"):
             return self.fit(X, y, dev, callbacks, sample_weight=sample_weight)
         self._settings()
+        if self._divides:
+            refuse_divided(sample_weight=sample_weight)
+            self._train_together("partial_fit", *_sources(X, dev), callbacks)
+            return self
         old = self._model
-        given = as_treebank(X)
+        given = _all_of(X)
         treebank = self.usable(given, old.shape.single_root)
         weights = self._weights_of(given, treebank, sample_weight, old.shape.single_root)
-        check_sources(treebank, old.sources)
-        labels = old.labels.extend(Labels.learn(treebank.relations))
+        self._check_sources(treebank, old.sources)
+        found = Labels(union(self._ranks, Labels.learn(treebank.relations).names))
+        labels = old.labels.extend(found)
         sources, clusters = old.sources, old.clusters
         return self._train(treebank, labels, sources, clusters, dev, callbacks, old, weights)
 
@@ -313,27 +348,36 @@ class DependencyParser(Estimator[TreeModel]):
         """The sentences that can be trained on; others are refused or skipped, as told."""
         wanted = single_root if single_root is not None else self.single_root is True
         faults = treebank.faults(wanted)
-        self.skipped_ = len(faults)
-        if faults:
-            first = next(iter(faults.values()))
+        messages = gather(self._ranks, next(iter(faults.values()), None))
+        first = next((message for message in messages if message is not None), None)
+        skipped, sentences = total(self._ranks, len(faults), len(treebank))
+        self.skipped_ = skipped
+        if first is not None:
             if self.bad_trees == "error":
                 raise InputError(first)
-            count = f"{len(faults):,} of {len(treebank):,} sentences"
-            warnings.warn(SkippedSentences(f"{count} were left out: {first}"), stacklevel=3)
+            count = f"{skipped:,} of {sentences:,} sentences"
+            self._warn(SkippedSentences(f"{count} were left out: {first}"))
+        if faults:
             treebank = treebank.select([i for i in range(len(treebank)) if i not in faults])
-        if not len(treebank):
+        left = gather(self._ranks, len(treebank))
+        if not any(left):
             raise InputError("there are no trees to learn from")
+        if not all(left):
+            raise InputError(f"worker {left.index(0)} has no trees left to learn from")
         return treebank
 
     def _shape(self, treebank: Treebank) -> TreeShape:
-        words = len(treebank.heads)
-        crossing = int(treebank.crossing_arcs().sum()) / words
+        words, crosses, many_roots = total(
+            self._ranks,
+            len(treebank.heads),
+            int(treebank.crossing_arcs().sum()),
+            len(treebank.faults(single_root=True)),
+        )
+        crossing = crosses / words
         bits = self.hash_bits or min(max(words.bit_length() + 4, 16), 20)
         return TreeShape(
             projective=crossing < CROSSING if self.projective == "auto" else bool(self.projective),
-            single_root=not treebank.faults(single_root=True)
-            if self.single_root == "auto"
-            else bool(self.single_root),
+            single_root=not many_roots if self.single_root == "auto" else bool(self.single_root),
             line_bits=bits,
             label_bits=bits - 4,
             label_cost=self.label_cost,
@@ -345,7 +389,7 @@ class DependencyParser(Estimator[TreeModel]):
         labels: Labels,
         sources: tuple[str, ...],
         clusters: _core.Clusters | None,
-        dev: Treebank | Sequence[ConlluSentence] | None,
+        dev: Trees | None,
         callbacks: Iterable[Callback],
         old: TreeModel | None,
         weights: Sequence[float] | None,
@@ -365,8 +409,10 @@ class DependencyParser(Estimator[TreeModel]):
             )
 
         _short_enough(treebank)
-        tree = first_order(None, None if old is None else old.between)
-        self.lifted_ = tree.lifted
+        between = self._between(treebank, sources) if old is None else old.between
+        self._agree_on(shape, sources, clusters)
+        tree = first_order(None, between)
+        self.lifted_ = total(self._ranks, tree.lifted)[0]
         structure: Tree | SecondOrderTree = tree
         second = old.second if old is not None else self._second_order(shape)
         center = pruner = None
@@ -378,7 +424,7 @@ class DependencyParser(Estimator[TreeModel]):
                 arcs = self._jackknifed_arcs(second, tree, first_order)
             else:
                 arcs = second.prune(tree, pruner, keep_truth=True)
-            self.pruning_recall_ = arcs.recall
+            self.pruning_recall_ = self._recall(arcs)
             structure = second.structure(tree, arcs)
         structure.weigh(weights)
         if old is not None:
@@ -389,12 +435,46 @@ class DependencyParser(Estimator[TreeModel]):
 
         judge = None
         if dev is not None:
-            judge = self._judge(model(structure.new_weights()), as_treebank(dev))
+            judge = self._judge(model(structure.new_weights()), _all_of(dev))
         self.feature_seconds_ = time.perf_counter() - started
         result = self._optimise(structure, center, judge, "LAS", callbacks)
         self._model = model(result.w)
         self.result_ = result
         return self
+
+    def _between(self, treebank: Treebank, sources: tuple[str, ...]) -> list[str] | None:
+        """The most frequent parts of speech of all workers; None if this one has all sentences."""
+        if self._part is None:
+            return None
+        counts: Counter[str] = Counter()
+        for part in gather(self._ranks, type_counts(treebank, sources)):
+            counts.update(part)
+        return sorted(counts, key=lambda name: (-counts[name], name))[:MAX_BETWEEN]
+
+    def _agree_on(
+        self, shape: TreeShape, sources: tuple[str, ...], clusters: _core.Clusters | None
+    ) -> None:
+        if self._part is None:
+            return
+        words = None if clusters is None else digest_of(clusters.arrays())
+        agree(self._ranks, {"trees": asdict(shape), "columns": sources, "clusters": words})
+
+    def _check_sources(self, treebank: Treebank, sources: tuple[str, ...]) -> None:
+        """A column that is empty in one worker's sentences may be filled in another's."""
+        problem = None
+        try:
+            check_sources(treebank, sources)
+        except InputError as error:
+            problem = str(error)
+        told = [each for each, some in gather(self._ranks, [problem, len(treebank) > 0]) if some]
+        if told and all(told):
+            raise InputError(told[0])
+
+    def _recall(self, arcs: PrunedArcs) -> float:
+        words = arcs.words
+        kept = round((arcs.recall or 0.0) * words)
+        kept, words = total(self._ranks, kept, words)
+        return kept / max(words, 1)
 
     def _second_order(self, shape: TreeShape) -> SecondOrder | None:
         if self.order == 1:
@@ -405,8 +485,11 @@ class DependencyParser(Estimator[TreeModel]):
 
     def _quick_weights(self, tree: Tree) -> _core.Weights:
         """A first-order model that is good enough to prune."""
-        problem = Problem(tree, "squared_hinge", PRUNER_C, threads=self.threads)
         solver = self.auto_solvers["squared_hinge"]
+        ranks = None
+        if self._part is not None:
+            ranks, solver = self._ranks, BQO(solver)
+        problem = Problem(tree, "squared_hinge", PRUNER_C, threads=self.threads, communicator=ranks)
         result = fit(problem, solver, Stopping(passes=PRUNER_PASSES), seed=self.seed)
         if result.stopped_by == "interrupt":  # there is nothing yet that could be kept
             raise KeyboardInterrupt
@@ -420,7 +503,7 @@ class DependencyParser(Estimator[TreeModel]):
     ) -> PrunedArcs:
         """Arcs pruned by models that have not seen the sentence, as they will be in new text."""
         everything = np.arange(len(tree))
-        folds = min(PRUNER_FOLDS, len(tree))
+        folds = min(PRUNER_FOLDS, *gather(self._ranks, len(tree)))
         if folds < 2:
             w = second.sharpened(tree, self._quick_weights(tree))
             return second.prune(tree, w, keep_truth=True)
@@ -435,15 +518,16 @@ class DependencyParser(Estimator[TreeModel]):
     def _judge(self, model: TreeModel, dev: Treebank) -> Callable[[_core.Weights], float]:
         """LAS of some weights on development data."""
         dev.check_trees()
-        check_sources(dev, model.sources)
+        self._check_sources(dev, model.sources)
         structure = model.structure(_short_enough(dev))
         relations, _ = model.labels.encode_any(dev.relations, dev.sentences)
 
-        def judge(w: _core.Weights) -> float:
+        def count(w: _core.Weights) -> list[int]:
             heads, labels = structure.split(structure.decode_all(w, threads=self.threads))
-            return attachment(dev.heads, relations, heads, labels).las
+            right = (dev.heads == heads) & (relations == labels)
+            return [int(np.count_nonzero(right)), len(right)]
 
-        return judge
+        return SummedScore(self._ranks, count, lambda sums: share(int(sums[0]), int(sums[1])))
 
     @classmethod
     def _model_from(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> TreeModel:
@@ -570,6 +654,28 @@ class DependencyParser(Estimator[TreeModel]):
     def score(self, X: Treebank | Sequence[ConlluSentence], y: None = None) -> float:
         """LAS over all words."""
         return self.evaluate(X).las
+
+
+def _sources(X: Any, dev: Any) -> tuple[Source, Source | None]:
+    """Where training and development data are."""
+    return _source(X), None if dev is None else _source(dev)
+
+
+def _source(X: Any) -> Source:
+    if isinstance(X, TreeFiles):
+        return X
+    paths = paths_of(X)
+    if paths is None:
+        return Held(as_treebank(X))
+    check_paths(paths)
+    return TreeFiles(paths)
+
+
+def _all_of(X: Any) -> Treebank:
+    """A treebank in memory, wherever it was."""
+    source = _source(X)
+    treebank: Treebank = source.X if isinstance(source, Held) else source.part(Alone(), 0).X
+    return treebank
 
 
 def as_treebank(X: Sentences) -> Treebank:

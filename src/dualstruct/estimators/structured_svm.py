@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.distributed.data import Held
+from dualstruct.distributed.merging import gather, total
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import Estimator, State
+from dualstruct.estimators.base import Estimator, State, refuse_divided
 from dualstruct.estimators.params import as_list, count
 from dualstruct.explaining import Comparison
 from dualstruct.explaining.custom import compare_features
-from dualstruct.fit import Callback, FitResult
+from dualstruct.fit import Callback, FitResult, SummedScore
 from dualstruct.losses import Loss, SoftmaxMargin, find_loss
 from dualstruct.problem import Certificate
 from dualstruct.solvers import Solver
@@ -80,6 +82,14 @@ class StructuredSVM(Estimator[TrainedStructure]):
         Where to save the state of training now and then, and when a pass fails.
     resume : bool
         Go on from the checkpoint, if it is there.
+    engine : {"local", "ray", "mpi"}, optional
+        Train on several workers, each of which has a part of the data: threads of this process,
+        actors of a Ray cluster, or the processes of an MPI job (docs/distributed.md). ``solver``
+        is then ``bqo``, ``admm``, ``mixing`` or ``average``, or a solver to put inside.
+    workers : int, optional
+        How many; an MPI job knows by itself.
+    address : str, optional
+        The Ray cluster, "auto" for the one of this machine; by default one is started here.
 
     Attributes
     ----------
@@ -127,6 +137,8 @@ class StructuredSVM(Estimator[TrainedStructure]):
     default_passes: ClassVar[int] = 100
 
     skipped_: dict[int, int]
+    #: What the examples of all workers told about the structure.
+    _known: Template | None = None
 
     def __init__(
         self,
@@ -147,6 +159,9 @@ class StructuredSVM(Estimator[TrainedStructure]):
         verbose: bool = False,
         checkpoint: str | Path | None = None,
         resume: bool = False,
+        engine: str | None = None,
+        workers: int | None = None,
+        address: str | None = None,
     ) -> None:
         self.structure = structure
         self.loss = loss
@@ -165,6 +180,9 @@ class StructuredSVM(Estimator[TrainedStructure]):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.resume = resume
+        self.engine = engine
+        self.workers = workers
+        self.address = address
 
     def fit(
         self,
@@ -197,7 +215,13 @@ class StructuredSVM(Estimator[TrainedStructure]):
         check_pairs(X, Y)
         if not count(X):
             raise InputError("there are no examples to train on")
-        known = template.learn(X, Y)
+        known = self._known or template.learn(X, Y)
+        if self._divides:
+            refuse_divided(sample_weight=sample_weight)
+            held_out = None if dev is None else Held(as_list(dev[0]), as_list(dev[1]))
+            prepared = {"_known": known}
+            self._train_together("fit", Held(X, Y), held_out, callbacks, prepared)
+            return self
         bound = known.bind(X, Y)
         bound.weigh(sample_weight)
         self._check_expectations(bound)
@@ -206,10 +230,19 @@ class StructuredSVM(Estimator[TrainedStructure]):
         def keep(result: FitResult) -> None:
             self._model = TrainedStructure(known, result.w)
             self.result_ = result
-            self.skipped_ = dict(bound.skipped)
+            self.skipped_ = self._skipped(bound)
 
         keep(self._optimise(bound, None, judge, "score", callbacks, rescue=keep))
         return self
+
+    def _skipped(self, bound: Structure) -> dict[int, int]:
+        """How often each example was left out, of all workers."""
+        own = dict(bound.skipped)
+        if self._part is None:
+            return own
+        renamed = [(int(self._part.numbers[i]), times) for i, times in own.items()]
+        parts = gather(self._ranks, renamed)
+        return {i: times for part in parts for i, times in part}
 
     def _template(self) -> Template:
         if not isinstance(self.structure, Template):
@@ -236,18 +269,21 @@ class StructuredSVM(Estimator[TrainedStructure]):
             )
 
     def _judge(self, known: Template, X: Any, Y: Any) -> Callable[[_core.Weights], float]:
-        if not count(X) or count(X) != count(Y):
+        if total(self._ranks, count(X)) == [0] or count(X) != count(Y):
             raise InputError(f"the development data has {count(X)} inputs and {count(Y)} outputs")
-        bound = known.bind(X)
+        bound = known.bind(X) if count(X) else None
 
-        def judge(w: _core.Weights) -> float:
+        def judge(w: _core.Weights) -> list[float]:
+            if bound is None:  # there are fewer than workers
+                return [0.0, 0.0]
             try:
-                return score(known, Y, known.predict(bound, w, self.threads))
+                found = costs(known, Y, known.predict(bound, w, self.threads))
             except Exception as error:
                 note(error, "in the development data")
                 raise
+            return [float(sum(found)), float(len(found))]
 
-        return judge
+        return SummedScore(self._ranks, judge, lambda sums: 1 - sums[0] / sums[1])
 
     @property
     def structure_(self) -> Template:
@@ -347,16 +383,22 @@ class StructuredSVM(Estimator[TrainedStructure]):
 
 def score(template: Template, Y: Sequence[Any], predicted: Sequence[Any]) -> float:
     """1 − the mean cost."""
-    costs = []
+    found = costs(template, Y, predicted)
+    if not found:
+        raise InputError("there is nothing to score")
+    return 1 - float(np.mean(found))
+
+
+def costs(template: Template, Y: Sequence[Any], predicted: Sequence[Any]) -> list[float]:
+    """Δ of each prediction."""
+    found = []
     for i, (truth, y) in enumerate(zip(Y, predicted, strict=True)):
         try:
-            costs.append(float(template.cost(truth, y)))
+            found.append(float(template.cost(truth, y)))
         except Exception as error:
             note(error, f"in cost, example {i + 1}")
             raise
-    if not costs:
-        raise InputError("there is nothing to score")
-    return 1 - float(np.mean(costs))
+    return found
 
 
 def check_pairs(X: Any, Y: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -14,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.distributed.communicator import Alone
+from dualstruct.distributed.data import ColumnFiles, Held, Part, Source, check_paths, paths_of
+from dualstruct.distributed.merging import agree, fit_features, gather, total, union
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import Estimator, State
+from dualstruct.estimators.base import Estimator, State, refuse_divided
 from dualstruct.estimators.chain_model import ChainModel, Codec, unlabelled_chain
 from dualstruct.estimators.costs import (
     Costs,
@@ -39,12 +41,15 @@ from dualstruct.files.spans import (
     are_span_labels,
     convert_scheme,
     detect_scheme,
+    iob1_signs,
 )
-from dualstruct.fit import Callback, Stopping
+from dualstruct.fit import Callback, Stopping, SummedScore
 from dualstruct.losses import find_loss
 from dualstruct.metrics import Scores, evaluate_ids, score_name
+from dualstruct.metrics.counts import share
 from dualstruct.solvers import Solver
 from dualstruct.structures import Chain
+from dualstruct.structures.base import digest_of
 from dualstruct.structures.chain import forbidden_tokens
 
 if TYPE_CHECKING:
@@ -112,6 +117,14 @@ class SequenceTagger(Estimator[ChainModel]):
         Where to save the state of training now and then.
     resume : bool
         Go on from the checkpoint, if it is there.
+    engine : {"local", "ray", "mpi"}, optional
+        Train on several workers, each of which has a part of the data: threads of this process,
+        actors of a Ray cluster, or the processes of an MPI job (docs/distributed.md). ``solver``
+        is then ``bqo``, ``admm``, ``mixing`` or ``average``, or a solver to put inside.
+    workers : int, optional
+        How many; an MPI job knows by itself.
+    address : str, optional
+        The Ray cluster, "auto" for the one of this machine; by default one is started here.
 
     Attributes
     ----------
@@ -161,6 +174,9 @@ class SequenceTagger(Estimator[ChainModel]):
         verbose: bool = False,
         checkpoint: str | Path | None = None,
         resume: bool = False,
+        engine: str | None = None,
+        workers: int | None = None,
+        address: str | None = None,
     ) -> None:
         self.features = features
         self.loss = loss
@@ -185,12 +201,15 @@ class SequenceTagger(Estimator[ChainModel]):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.resume = resume
+        self.engine = engine
+        self.workers = workers
+        self.address = address
 
     def fit(
         self,
-        X: Sequence[Any],
-        y: Sequence[Sequence[str]],
-        dev: tuple[Sequence[Any], Sequence[Sequence[str]]] | None = None,
+        X: Any,
+        y: Sequence[Sequence[str]] | None = None,
+        dev: Any = None,
         callbacks: Iterable[Callback] = (),
         *,
         sample_weight: Sequence[float] | None = None,
@@ -202,9 +221,11 @@ class SequenceTagger(Estimator[ChainModel]):
         ----------
         X : sentences
             Lists of words, of tuples (one entry a column), of dicts or lists of strings
-            (attributes), ``read_columns(...).tokens``, or ``CSRSequences``.
-        y : lists of labels
-        dev : (X, y), optional
+            (attributes), ``read_columns(...).tokens``, or ``CSRSequences``. A column file by its
+            path, or a list of paths, has the labels in its last column; with an ``engine`` each
+            worker then reads its own part.
+        y : lists of labels; none for files
+        dev : (X, y), or files; optional
             Development data: training stops when its score no longer improves, and the best
             weights are kept.
         callbacks : iterable
@@ -216,15 +237,20 @@ class SequenceTagger(Estimator[ChainModel]):
         """
         weights = (sample_weight, token_weight)
         self._settings()  # bad parameters fail before features are extracted
-        X, y = as_list(X), as_list(y)
-        outer = None if self.scheme is None else detect_scheme(y)
+        if self._divides:
+            refuse_divided(sample_weight=sample_weight, token_weight=token_weight)
+            self._train_together("fit", *_sources(X, y, dev), callbacks)
+            return self
+        X, y, dev = _read(X, y, dev)
+        ranks = self._ranks
+        outer = None if self.scheme is None else self._outer_scheme(y)
         if self.scheme is not None and outer is None:
             raise InputError(
                 f"scheme is {self.scheme!r}, but the labels mark no spans (B-, I- …) to convert"
             )
         inner = None if outer is None else self.scheme
         inner_y = y if inner is None else convert_scheme(y, inner, outer)
-        codec = Codec(Labels.learn(inner_y), inner, outer)
+        codec = Codec(Labels(union(ranks, Labels.learn(inner_y).names)), inner, outer)
         started = time.perf_counter()
         self.features_ = self._choose_features(X, codec.labels)
         extractor = make_extractor(
@@ -232,15 +258,32 @@ class SequenceTagger(Estimator[ChainModel]):
             hash_bits=self.hash_bits,
             min_count=self.min_count,
         )
-        rows = extractor.fit(X)
+        self._agree_on(extractor, X)
+        extractor, rows = fit_features(ranks, extractor, X)
         self.feature_seconds_ = time.perf_counter() - started
         return self._train(extractor, codec, X, rows, inner_y, dev, callbacks, None, weights)
 
+    def _outer_scheme(self, y: Sequence[Sequence[str]]) -> Scheme | None:
+        """The scheme that the labels of all workers are in."""
+        labels = union(self._ranks, Labels.learn(y).names)
+        signs = gather(self._ranks, iob1_signs(y))
+        speaks_for, speaks_against = (any(sign) for sign in zip(*signs, strict=True))
+        return detect_scheme(y, labels, (speaks_for, speaks_against))
+
+    def _agree_on(self, extractor: FeatureExtractor, X: Sequence[Any]) -> None:
+        """All workers must see the same templates, and tokens with as many columns."""
+        if self._part is None:
+            return
+        settings, arrays = extractor.state()
+        files = digest_of([arrays[name] for name in sorted(arrays)])
+        facts = {"templates": [settings, files], "the number of columns": _count_columns(X)}
+        agree(self._ranks, facts)
+
     def partial_fit(
         self,
-        X: Sequence[Any],
-        y: Sequence[Sequence[str]],
-        dev: tuple[Sequence[Any], Sequence[Sequence[str]]] | None = None,
+        X: Any,
+        y: Sequence[Sequence[str]] | None = None,
+        dev: Any = None,
         callbacks: Iterable[Callback] = (),
         *,
         sample_weight: Sequence[float] | None = None,
@@ -256,13 +299,19 @@ class SequenceTagger(Estimator[ChainModel]):
                 X, y, dev, callbacks, sample_weight=sample_weight, token_weight=token_weight
             )
         self._settings()
-        X, y = as_list(X), as_list(y)
+        if self._divides:
+            refuse_divided(sample_weight=sample_weight, token_weight=token_weight)
+            self._train_together("partial_fit", *_sources(X, y, dev), callbacks)
+            return self
+        X, y, dev = _read(X, y, dev)
         old = self._model
         inner_y = old.codec.to_inner(y)
-        codec = replace(old.codec, labels=old.labels.extend(Labels.learn(inner_y)))
+        found = Labels(union(self._ranks, Labels.learn(inner_y).names))
+        codec = replace(old.codec, labels=old.labels.extend(found))
         started = time.perf_counter()
         extractor = from_state(*old.extractor.state())  # a failure must not spoil the model
-        rows = extractor.fit(X)
+        self._agree_on(extractor, X)
+        extractor, rows = fit_features(self._ranks, extractor, X)
         self.feature_seconds_ = time.perf_counter() - started
         center = old.grown_weights(rows, codec.labels)
         weights = (sample_weight, token_weight)
@@ -306,11 +355,12 @@ class SequenceTagger(Estimator[ChainModel]):
         labels = codec.labels
         truth = labels.encode(inner_y, rows.sentences)
         transitions = self._allowed(codec, truth, rows.sentences)
+        counts = self._ranks.allreduce(np.bincount(truth, minlength=len(labels)))
         chain = Chain(
             rows,
             len(labels),
             truth,
-            cost=label_costs(labels, self.cost, self.class_weight, truth),
+            cost=label_costs(labels, self.cost, self.class_weight, counts),
             token_weights=flat_token_weights(token_weight, rows.sentences),
             transitions=transitions,
         )
@@ -341,37 +391,62 @@ class SequenceTagger(Estimator[ChainModel]):
                 transitions = allowed_transitions(labels.names, scheme)
             except InputError:  # a label that this scheme does not have
                 continue
-            if not len(forbidden_tokens(truth, sentences, transitions)):
+            forbidden = len(forbidden_tokens(truth, sentences, transitions))
+            if total(self._ranks, forbidden) == [0]:
                 return transitions
         return None  # real files break their own scheme now and then; then nothing is forbidden
 
     def _judge(self, codec: Codec, chain: Chain, y: Sequence[Sequence[str]]) -> Any:
         truth, names = self._true_labels(codec, y, chain)
-        if not len(truth):
+        if total(self._ranks, len(truth)) == [0]:
             raise InputError("the development data has no tokens")
+        if self._part is not None:  # all must count spans, or all tokens
+            names = [*names, *(set(union(self._ranks, names)) - set(names))]
+        by_f1 = score_name(names) == "f1"
 
-        def judge(w: _core.Weights) -> float:
+        def count(w: _core.Weights) -> list[int]:
             predicted = chain.decode_all(w, threads=self.threads)
-            return evaluate_ids(truth, predicted, chain.sentences, names).score
+            scores = evaluate_ids(truth, predicted, chain.sentences, names)
+            if by_f1:
+                return [2 * scores.correct, scores.support + scores.predicted]
+            return [scores.correct_tokens, scores.tokens]
 
-        return judge
+        return SummedScore(self._ranks, count, lambda sums: share(int(sums[0]), int(sums[1])))
 
     def _true_labels(
         self, codec: Codec, y: Sequence[Sequence[str]], chain: Chain
     ) -> tuple[NDArray[np.int32], list[str]]:
         labels = codec.labels
         truth, names = labels.encode_any(codec.to_inner(y), chain.sentences)
-        if len(names) > len(labels) and self.unseen_labels != "count":
+        if self.unseen_labels == "count":
+            return truth, names
+        found = None
+        if len(names) > len(labels):
             found = UnseenLabel.first(truth, names, len(labels), chain.sentences)
+        if self._dev_part is not None:
+            found = self._first_unseen(self._dev_part, found)
+        if found is not None:
             if self.unseen_labels == "error":
                 raise found.error()
-            warnings.warn(UnseenLabelWarning(found), stacklevel=3)
+            self._warn(UnseenLabelWarning(found))
         return truth, names
 
     def _state(self) -> State:
         facts, arrays = super()._state()
         facts["parameters"]["cost"] = pack_costs(self.cost)
         return facts, arrays
+
+    def _first_unseen(self, part: Part, found: UnseenLabel | None) -> UnseenLabel | None:
+        """What any worker has found, told as everybody counts sentences."""
+        told = None
+        if found is not None:
+            number = int(part.numbers[found.sentence])
+            where = part.where(found.sentence, found.token)
+            told = [found.label, number, found.token, where]
+        everybody = [each for each in gather(self._ranks, told) if each is not None]
+        if not everybody:
+            return None
+        return UnseenLabel(*min(everybody, key=lambda each: each[1]))
 
     @classmethod
     def _model_from(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ChainModel:
@@ -527,6 +602,42 @@ def _finite(weight: float) -> float:
     if not np.isfinite(weight):
         raise InputError(f"a weight is a finite number, not {weight}")
     return weight
+
+
+def _sources(X: Any, y: Any, dev: Any) -> tuple[Source, Source | None]:
+    """Where training and development data are."""
+    return _source(X, y), None if dev is None else _dev_source(dev)
+
+
+def _source(X: Any, y: Any) -> Source:
+    if isinstance(X, ColumnFiles):
+        return X
+    paths = paths_of(X)
+    if paths is None:
+        if y is None:
+            raise InputError("the labels are missing: sentences need y, or give a column file")
+        return Held(as_list(X), as_list(y))
+    if y is not None:
+        raise InputError("labels were given beside a column file, which has its own")
+    check_paths(paths)
+    return ColumnFiles(paths)
+
+
+def _dev_source(dev: Any) -> Source:
+    return _source(dev, None) if isinstance(dev, ColumnFiles) or paths_of(dev) else _source(*dev)
+
+
+def _read(X: Any, y: Any, dev: Any) -> tuple[Any, Any, Any]:
+    """Sentences, labels and development data in memory, wherever they were."""
+    train, held_out = _sources(X, y, dev)
+    return *_all_of(train), None if held_out is None else _all_of(held_out)
+
+
+def _all_of(source: Source) -> tuple[Any, Any]:
+    if isinstance(source, Held):
+        return source.X, source.y
+    part = source.part(Alone(), 0)
+    return part.X, part.y
 
 
 def _count_columns(X: Sequence[Any]) -> int | None:

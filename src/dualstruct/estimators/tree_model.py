@@ -224,6 +224,15 @@ def column_names(sources: tuple[str, ...]) -> list[str]:
     return ["form", "lemma", coarse, fine, "feats", "cluster"]
 
 
+def type_counts(treebank: Treebank, sources: tuple[str, ...]) -> dict[str, int]:
+    """How often each part of speech occurs that features tell apart between two words."""
+    columns = {name: TABLE_COLUMN[SOURCES[name]] for name in sources}
+    column = TreeColumns(**columns).resolved()[2]
+    names = treebank.table.strings(column)
+    counts = np.bincount(treebank.table.ids(column), minlength=len(names))
+    return dict(zip(names, counts.tolist(), strict=True))
+
+
 def check_sources(treebank: Treebank, sources: tuple[str, ...]) -> None:
     """Refuse sentences without something that the model was trained to look at."""
     for name in sources:

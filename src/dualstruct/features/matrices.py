@@ -81,6 +81,18 @@ class CSRSequences:
     def __len__(self) -> int:
         return len(self.sentences) - 1
 
+    def select(self, chosen: ArrayLike) -> CSRSequences:
+        """Some of the sentences, by their numbers (from 0)."""
+        import scipy.sparse
+
+        numbers = np.asarray(chosen, dtype=np.int64)
+        lengths = np.diff(self.sentences)[numbers]
+        spans = [np.arange(*self.sentences[i : i + 2]) for i in numbers]
+        rows = np.concatenate(spans) if spans else np.zeros(0, np.int64)
+        shape = (int(self.sentences[-1]), self.n_columns)
+        whole = scipy.sparse.csr_matrix((self.values, self.ids, self.offsets), shape)
+        return CSRSequences(whole[rows], lengths, names=self.names)
+
     def __getitem__(self, index: int) -> scipy.sparse.csr_matrix:
         """The rows of one sentence."""
         import scipy.sparse

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import IO, Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
@@ -68,6 +68,13 @@ class ColumnSentences(Sequence[Any]):
     def columns(self, chosen: Sequence[int]) -> ColumnSentences:
         """The same sentences with some of the columns, counted from 0."""
         return ColumnSentences(self._table, [self._columns[k] for k in chosen], self._sentences)
+
+    def select(self, chosen: ArrayLike) -> ColumnSentences:
+        """Some of the sentences, by their numbers (from 0)."""
+        numbers = self._indices()[np.asarray(chosen, dtype=np.int64)]
+        return ColumnSentences(
+            self._table.select(numbers, list(self._columns)), range(self.n_columns)
+        )
 
     def encoded(self) -> tuple[NDArray[np.int32], list[str]]:
         """The tokens of the only column as numbers, and the strings that the numbers stand for.

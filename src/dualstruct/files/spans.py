@@ -30,6 +30,7 @@ __all__ = [
     "are_span_labels",
     "convert_scheme",
     "detect_scheme",
+    "iob1_signs",
     "spans",
     "split_label",
 ]
@@ -131,7 +132,9 @@ def spans(labels: Sequence[str]) -> list[Span]:
 
 
 def detect_scheme(
-    sequences: Iterable[Sequence[str]], labels: Collection[str] | None = None
+    sequences: Iterable[Sequence[str]],
+    labels: Collection[str] | None = None,
+    signs: tuple[bool, bool] | None = None,
 ) -> Scheme | None:
     """Find out which scheme label sequences are written in.
 
@@ -145,6 +148,8 @@ def detect_scheme(
         The labels of each sentence.
     labels
         All labels there are, if the sequences are only a sample of the data.
+    signs
+        What `iob1_signs` says of all the data, in the same case.
 
     Returns
     -------
@@ -166,7 +171,8 @@ def detect_scheme(
         return None
     prefixes = {split_label(label)[0] for label in known} - {"O"}
     if prefixes <= {"B", "I"}:
-        return "iob1" if _is_iob1(sequences) else "iob2"
+        speaks_for, speaks_against = iob1_signs(sequences) if signs is None else signs
+        return "iob1" if speaks_for and not speaks_against else "iob2"
     family: tuple[Scheme, ...] = ("bilou", "bioes")
     for scheme in family:
         # Nothing can be inside or last without a first: I and E alone are IOE.
@@ -177,18 +183,18 @@ def detect_scheme(
     return None
 
 
-def _is_iob1(sequences: Iterable[Sequence[str]]) -> bool:
-    some_inside_starts = False
+def iob1_signs(sequences: Iterable[Sequence[str]]) -> tuple[bool, bool]:
+    """Whether somewhere an ``I`` starts a span, and whether a ``B`` does that need not."""
+    some_inside_starts = some_beginning_starts = False
     for sequence in sequences:
         before = ("O", "")
         for label in sequence:
             prefix, type_ = split_label(label)
             continues = before[0] != "O" and before[1] == type_
-            if prefix == "B" and not continues:
-                return False
+            some_beginning_starts |= prefix == "B" and not continues
             some_inside_starts |= prefix == "I" and not continues
             before = prefix, type_
-    return some_inside_starts
+    return some_inside_starts, some_beginning_starts
 
 
 def convert_scheme(

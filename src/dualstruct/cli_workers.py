@@ -1,0 +1,72 @@
+"""What ``dualstruct train`` does with several workers, and with several files."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dualstruct.distributed.communicator import Alone
+from dualstruct.distributed.data import ColumnFiles, check_paths
+from dualstruct.distributed.engines import check_engine
+from dualstruct.errors import InputError
+
+if TYPE_CHECKING:
+    from dualstruct.estimators import SequenceTagger
+
+
+def check(
+    engine: str | None,
+    workers: int | None,
+    address: str | None,
+    task: str,
+    solver: str,
+    averaged: bool | None,
+    files: list[str | Path | None],
+) -> None:
+    """Refuse at once what workers cannot do."""
+    check_engine(engine, workers, address)
+    if task == "tag+parse":
+        raise InputError(
+            "--task tag+parse trains many small models one after the other, which workers do not "
+            "make quicker; they are for --task tag and --task parse"
+        )
+    if averaged and solver not in ("average", "simple-average", "mixing", "iterative-mixing"):
+        raise InputError(
+            "--averaged is for one machine and for --solver mixing or average: steps that several "
+            "workers make at a time have no average"
+        )
+    check_paths([Path(file) for file in files if file is not None])
+
+
+def learn_columns(
+    tagger: SequenceTagger,
+    goes_on: bool,
+    files: list[str],
+    dev: Path | None,
+    label_column: int,
+    columns: list[int] | None,
+) -> tuple[int, int, float]:
+    """Train a tagger on column files: sentences, tokens, and seconds of reading."""
+    chosen = None if columns is None else tuple(columns)
+    train = ColumnFiles(tuple(map(Path, files)), label_column, chosen)
+    held_out = None if dev is None else ColumnFiles((dev,), label_column, chosen)
+    learn = tagger.partial_fit if goes_on else tagger.fit
+    started = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if tagger.engine is not None:
+            learn(train, dev=held_out)
+            sentences, tokens = tagger.trained_on_
+        else:
+            check_paths(train.paths)
+            part = train.part(Alone(), 0)
+            learn(part.X, part.y, dev=held_out)
+            sentences, tokens = len(part.numbers), part.tokens
+    if tagger.rank_ == 0:
+        for warning in caught:
+            print(f"dualstruct: {warning.message}", file=sys.stderr)
+    spent = time.perf_counter() - started
+    return sentences, tokens, spent - tagger.result_.seconds - tagger.feature_seconds_

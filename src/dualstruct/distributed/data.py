@@ -1,0 +1,336 @@
+"""Each rank's part of the data: of files, of which it keeps its own sentences only, or of lists.
+
+Which sentences those are follows from their number, the number of ranks and the seed
+(:func:`partition`), whether they come from one file, from several, or from memory. A rank goes
+through the files twice: once to count sentences, once to pick its own. It holds and parses no
+others, and nobody sends examples.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct.distributed.communicator import Alone, Communicator
+from dualstruct.distributed.local import partition
+from dualstruct.distributed.merging import agree
+from dualstruct.errors import InputError
+from dualstruct.features.matrices import CSRSequences
+from dualstruct.files.columns import ColumnSentences, read_columns
+from dualstruct.files.conllu import Treebank, blocks
+from dualstruct.files.opening import name_of, read_pieces
+
+_BLANK_LINES = re.compile(rb"\n(?:[ \t\r]*\n)+")
+_LINE = re.compile(r"\bline (\d+)")
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one rank has of the data."""
+
+    X: Any
+    y: Any  #: None where X holds the truth as well
+    numbers: NDArray[np.int64]  #: which sentences these are, of all, counted from 0
+    text: TextPart | None = None  #: where in files they stand
+
+    @property
+    def tokens(self) -> int:
+        """How many there are, where examples have such a thing."""
+        lengths = getattr(self.X, "lengths", None)
+        if lengths is not None:
+            return int(lengths.sum())
+        return sum(len(x) if hasattr(x, "__len__") else 1 for x in self.X)
+
+    def where(self, sentence: int, token: int) -> str:
+        """For messages: the place of a token of this part (both counted from 0)."""
+        if self.text is not None:
+            return self.text.where(sentence, token)
+        return f"sentence {int(self.numbers[sentence]) + 1}, token {token + 1}"
+
+
+class Source(Protocol):
+    """Where examples are."""
+
+    def part(self, ranks: Communicator, seed: int, needed: bool = True) -> Part:
+        """This rank's; all ranks ask together. If they are needed, no rank may have none."""
+
+
+@dataclass(frozen=True)
+class TextPart:
+    """Some sentences of some files."""
+
+    data: bytes
+    names: list[str]  # of the files
+    file_of: list[int]  # [sentences]
+    line_of: list[int]  # [sentences] first line in its file, counted from 1
+    own_lines: list[int]  # [sentences] first line in data, counted from 1
+    numbers: NDArray[np.int64]  # [sentences] which ones of all files
+    has_tabs: bool  # in the first line of all files, which tells what separates columns
+
+    def place(self, line: int) -> tuple[str, int]:
+        """The file and line in which a line of ``data`` (counted from 1) stands."""
+        i = max(int(np.searchsorted(self.own_lines, line, side="right")) - 1, 0)
+        return self.names[self.file_of[i]], self.line_of[i] + line - self.own_lines[i]
+
+    def lines(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The lines in the files of lines of ``data``."""
+        if not len(self.own_lines):
+            return numbers
+        at = np.maximum(np.searchsorted(self.own_lines, numbers, side="right") - 1, 0)
+        shift: NDArray[np.int64] = np.array(self.line_of) - np.array(self.own_lines)
+        return numbers + shift[at]
+
+    def where(self, sentence: int, token: int) -> str:
+        rest = self.data.split(b"\n")[self.own_lines[sentence] - 1 :]
+        filled = [k for k, line in enumerate(rest) if line.strip() and line[:1] != b"#"]
+        name, line = self.place(self.own_lines[sentence] + filled[token])
+        return f"{name}, line {line}"
+
+    def explain(self, problem: InputError) -> InputError:
+        """A problem with ``data``, told with files and lines that a user knows."""
+        found = _LINE.search(str(problem))
+        if found is None:
+            return InputError(str(problem))
+        name, line = self.place(int(found[1]))
+        rest = str(problem)[found.end() :].lstrip(": ")
+        # Other lines that it speaks of are of the same part.
+        rest = _LINE.sub(lambda other: "line {1} of {0}".format(*self.place(int(other[1]))), rest)
+        return InputError(f"{name}, line {line}: {rest}")
+
+
+def _sentences(path: Path, comments: bool) -> Iterator[tuple[bytes, int]]:
+    """The sentences of a file one by one, as they stand there, each with its first line."""
+    held, line = b"", 1
+    for block, before in blocks(read_pieces(path)):
+        if not before:
+            block = block.removeprefix(b"\xef\xbb\xbf")
+        begin = 0
+        ends = [match.end() for match in _BLANK_LINES.finditer(block)]
+        for end in [*ends, len(block)]:
+            text = held + block[begin:end]
+            begin = end
+            if _has_words(text, comments):
+                yield text, line
+                held = b""
+                line += text.count(b"\n")
+            else:  # comments without words belong to the sentence after them
+                held = text
+
+
+def _has_words(text: bytes, comments: bool) -> bool:
+    if not comments or text[:1] != b"#":
+        return bool(text.strip())
+    return any(line.strip() and line[:1] != b"#" for line in text.split(b"\n"))
+
+
+def text_part(
+    paths: Sequence[Path],
+    ranks: Communicator,
+    seed: int,
+    *,
+    comments: bool,
+    needed: bool = True,
+) -> TextPart:
+    """This rank's sentences of some files, which must be the same for all ranks.
+
+    Parameters
+    ----------
+    paths : files, ``.gz``, ``.xz`` and ``.bz2`` too
+    ranks : Communicator
+    seed : int
+        Who gets what follows from it, from the files and from the number of ranks.
+    comments : bool
+        Whether lines that begin with ``#`` are no words (CoNLL-U).
+    needed : bool
+        Whether every rank must have a sentence.
+    """
+    counts, digests = [], {}
+    first = b""
+    for path in paths:
+        known = hashlib.blake2b(digest_size=16)
+        count = 0
+        for text, _ in _sentences(path, comments):
+            first = first or next(line for line in text.split(b"\n") if line.strip())
+            known.update(text)
+            count += 1
+        counts.append(count)
+        digests[f"{name_of(path)} (its content)"] = [count, known.hexdigest()]
+    agree(ranks, digests)
+    sentences = sum(counts)
+    if needed and not sentences:
+        raise InputError(f"{name_of(paths[0])}: there are no words in it")
+    mine = part_numbers(sentences, ranks, seed, needed)
+    wanted = np.zeros(sentences, dtype=bool)
+    wanted[mine] = True
+    kept: list[bytes] = []
+    file_of, line_of, own_lines = [], [], []
+    number, own_line = 0, 1
+    for file, path in enumerate(paths):
+        for text, line in _sentences(path, comments):
+            if wanted[number]:
+                text = _with_blank_line(text)
+                kept.append(text)
+                file_of.append(file)
+                line_of.append(line)
+                own_lines.append(own_line)
+                own_line += text.count(b"\n")
+            number += 1
+    names = [name_of(path) for path in paths]
+    return TextPart(b"".join(kept), names, file_of, line_of, own_lines, mine, b"\t" in first)
+
+
+def _with_blank_line(text: bytes) -> bytes:
+    """The last sentence of a file may lack it, and another one may come after it here."""
+    text = text if text.endswith(b"\n") else text + b"\n"
+    return text if _BLANK_LINES.search(text, max(len(text) - 100, 0)) else text + b"\n"
+
+
+def part_numbers(
+    examples: int, ranks: Communicator, seed: int, needed: bool = True
+) -> NDArray[np.int64]:
+    """Which examples this rank gets."""
+    if examples < ranks.size and not needed:  # the last ranks get none
+        return np.arange(examples, dtype=np.int64)[ranks.rank : ranks.rank + 1]
+    return partition(examples, ranks.size, seed)[ranks.rank]
+
+
+def paths_of(given: Any) -> tuple[Path, ...] | None:
+    """The files that data were given as, if they were."""
+    if isinstance(given, str | os.PathLike):
+        return (Path(given),)
+    if (
+        isinstance(given, list | tuple)
+        and given
+        and all(isinstance(each, os.PathLike) for each in given)
+    ):
+        return tuple(Path(each) for each in given)
+    return None
+
+
+def check_paths(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if str(path) == "-":
+            raise InputError("standard input cannot be divided among workers; give a file")
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such file")
+
+
+@dataclass(frozen=True)
+class ColumnFiles:
+    """Column files, as :func:`dualstruct.read_columns` reads them."""
+
+    paths: tuple[Path, ...]
+    label_column: int = -1
+    columns: tuple[int, ...] | None = None
+
+    def part(self, ranks: Communicator, seed: int, needed: bool = True) -> Part:
+        text = text_part(self.paths, ranks, seed, comments=False, needed=needed)
+        if not len(text.numbers):
+            nothing: list[list[str]] = []
+            return Part(nothing, nothing, text.numbers, text)
+        with _explained(text):
+            file = read_columns(
+                _Named(text.data, text.names[0]),
+                label_column=self.label_column,
+                columns=self.columns,
+                separator="\t" if text.has_tabs else " ",
+            )
+        return Part(file.tokens, file.labels, text.numbers, text)
+
+
+@dataclass(frozen=True)
+class TreeFiles:
+    """CoNLL-U and CoNLL-X files."""
+
+    paths: tuple[Path, ...]
+
+    def part(self, ranks: Communicator, seed: int, needed: bool = True) -> Part:
+        text = text_part(self.paths, ranks, seed, comments=True, needed=needed)
+        with _explained(text):
+            treebank = Treebank(text.data, text.names[0])
+        treebank.lines = text.lines(treebank.lines)
+        return Part(treebank, None, text.numbers, text)
+
+
+@dataclass(frozen=True)
+class Held:
+    """Examples in memory, which every rank can reach."""
+
+    X: Any
+    y: Any = None
+
+    def part(self, ranks: Communicator, seed: int, needed: bool = True) -> Part:
+        mine = part_numbers(_count(self.X), ranks, seed, needed)
+        return self.chosen(mine)
+
+    def chosen(self, numbers: NDArray[np.int64]) -> Part:
+        y = None if self.y is None else choose(self.y, numbers)
+        return Part(choose(self.X, numbers), y, numbers)
+
+    def lend(self, ray: Any, workers: int, seed: int, needed: bool = True) -> Lent:
+        """The parts in Ray's store, from which each rank takes its own."""
+
+        def part(rank: int) -> Part:
+            return self.part(_Place(rank, workers), seed, needed)
+
+        return Lent([ray.put(part(rank)) for rank in range(workers)])
+
+
+@dataclass(frozen=True)
+class Lent:
+    """Parts that were sent to Ray's store once; a rank that starts anew takes its own again."""
+
+    parts: list[Any]
+
+    def part(self, ranks: Communicator, seed: int, needed: bool = True) -> Part:
+        import ray
+
+        part: Part = ray.get(self.parts[ranks.rank])
+        return part
+
+
+class _Place(Alone):
+    """A rank that has nothing to say."""
+
+    def __init__(self, rank: int, size: int) -> None:
+        self.rank, self.size = rank, size
+
+
+class _Named(io.BytesIO):
+    """Bytes that have a file's name."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(data)
+        self.name = name
+
+
+@contextmanager
+def _explained(text: TextPart) -> Iterator[None]:
+    """Tells problems of a part with the files and lines that a user knows."""
+    try:
+        yield
+    except InputError as error:
+        raise text.explain(error) from None
+
+
+def choose(examples: Any, numbers: NDArray[np.int64]) -> Any:
+    """Some of the examples, whatever holds them."""
+    if isinstance(examples, Treebank | ColumnSentences | CSRSequences):
+        return examples.select(numbers)
+    if hasattr(examples, "shape"):
+        return examples[numbers]
+    return [examples[i] for i in numbers.tolist()]
+
+
+def _count(examples: Any) -> int:
+    return int(examples.shape[0]) if hasattr(examples, "shape") else len(examples)

@@ -1,0 +1,467 @@
+"""Estimators and the command on several workers: each reads its own part, all make one model."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from dualstruct import (
+    DCD,
+    DependencyParser,
+    InputError,
+    Multiclass,
+    SequenceTagger,
+    StructuredSVM,
+    read_conllu,
+    write_columns,
+)
+from dualstruct.cli import app
+from dualstruct.datasets import load_english
+from dualstruct.distributed import BQO, partition, run_local, training
+from dualstruct.distributed.data import ColumnFiles, Held, TreeFiles
+from dualstruct.distributed.merging import agree, fit_features
+from dualstruct.distributed.strategies import find_strategy
+from dualstruct.features import CSRSequences, make_extractor
+
+WORDS = ["Ada", "sings", "the", "old", "song", "in", "Turin", "and", "Bo", "waits", "."]
+TREES = load_english("train").select(range(24))
+DEV_TREES = load_english("test").select(range(9))
+
+
+def sentences(count: int, seed: int = 0) -> list[list[str]]:
+    rng = np.random.default_rng(seed)
+    return [list(rng.choice(WORDS, size=rng.integers(1, 7))) for _ in range(count)]
+
+
+def labels_of(X: list[list[str]]) -> list[list[str]]:
+    return [["B-NAME" if word[0].isupper() else "O" for word in words] for words in X]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    """Three files with 7, 1 and 5 sentences, the second one packed, the last without a line end."""
+    X = sentences(13)
+    paths = [tmp_path / "a.txt", tmp_path / "b.txt.gz", tmp_path / "c.txt"]
+    write_columns(paths[0], X[:7], labels_of(X)[:7])
+    write_columns(tmp_path / "b.txt", X[7:8], labels_of(X)[7:8])
+    paths[1].write_bytes(gzip.compress((tmp_path / "b.txt").read_bytes()))
+    write_columns(paths[2], X[8:], labels_of(X)[8:])
+    paths[2].write_bytes(
+        b"\n \n" + paths[2].read_bytes().rstrip(b"\n").replace(b"\n\n", b"\n\t\n\n")
+    )
+    return paths
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_files_are_divided_as_sentences_in_memory_are(files, workers):
+    X = sentences(13)
+    parts = run_local(workers, lambda ranks: ColumnFiles(tuple(files)).part(ranks, 3))
+    for part, numbers in zip(parts, partition(13, workers, 3), strict=True):
+        assert part.numbers.tolist() == numbers.tolist()
+        assert list(part.X) == [X[i] for i in numbers]
+        assert list(part.y) == [labels_of(X)[i] for i in numbers]
+        assert part.tokens == sum(len(X[i]) for i in numbers)
+
+
+def test_a_part_of_a_treebank_has_all_that_belongs_to_its_sentences(tmp_path):
+    path = tmp_path / "trees.conllu"
+    path.write_bytes(b"\xef\xbb\xbf# newdoc\n\n" + bytes(TREES))
+    parts = run_local(3, lambda ranks: TreeFiles((path,)).part(ranks, 0))
+    whole = read_conllu(path)
+    for part in parts:
+        for i, number in enumerate(part.numbers.tolist()):
+            assert part.X[i].forms == whole[number].forms
+            assert part.X.where(i, 0) == whole.where(number, 0)
+            assert part.X.sent_id(i) == whole.sent_id(number)
+
+
+def test_mistakes_in_a_part_are_told_with_the_lines_of_the_file(tmp_path):
+    path = tmp_path / "train.txt"
+    path.write_text("a O\n\nb O\nb O\n\nc O O\n\nd O\nd O O\n")
+    with pytest.raises(InputError, match=r"train.txt, line (6|9): 3 columns, but line"):
+        run_local(2, lambda ranks: ColumnFiles((path,)).part(ranks, 0))
+    with pytest.raises(InputError, match=r"train.txt, line 6: 3 columns, but line \d of train.txt"):
+        run_local(1, lambda ranks: ColumnFiles((path,)).part(ranks, 0))
+
+
+def test_the_first_line_of_the_file_tells_what_separates_columns(tmp_path):
+    path = tmp_path / "train.txt"
+    path.write_text("a\tO\n\nb c\tO\n\nd\tO\n")
+    parts = run_local(3, lambda ranks: ColumnFiles((path,)).part(ranks, 0))
+    assert sorted(word for part in parts for [word] in part.X) == ["a", "b c", "d"]
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.arange(12).reshape(6, 2),
+        CSRSequences(np.arange(18).reshape(9, 2), [1, 2, 1, 2, 1, 2]),
+        [[[word] for word in "ab"] for _ in range(6)],
+    ],
+    ids=["array", "matrices", "lists"],
+)
+def test_examples_in_memory_are_divided_whatever_holds_them(X):
+    [whole] = run_local(1, lambda ranks: Held(X).part(ranks, 0))
+    for part in run_local(2, lambda ranks: Held(X).part(ranks, 0)):
+        for i, number in enumerate(part.numbers.tolist()):
+            mine, theirs = part.X[i], whole.X[number]
+            if isinstance(X, CSRSequences):
+                mine, theirs = mine.toarray(), theirs.toarray()
+            np.testing.assert_array_equal(mine, theirs)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 3), st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_merged_features_are_those_of_one_machine(seed, workers, min_count, templates):
+    """Every token has the same features by name, in other numbers, the same on all ranks."""
+    X = sentences(workers + seed % 9, seed)
+    if not templates:
+        X = [[{"word": word, "length": len(word)} for word in words] for words in X]
+    features = "word[0]\nword[-1] & word[0]\nsuffix(word[0],2)" if templates else "attributes"
+
+    def extractor():
+        return make_extractor(features, min_count=min_count)
+
+    alone = extractor()
+    rows = alone.fit(X)
+
+    def names(extractor, rows, token):
+        return extractor.names(rows.ids[rows.offsets[token] : rows.offsets[token + 1]])
+
+    def work(ranks):
+        part = Held(X).part(ranks, seed)
+        return part, *fit_features(ranks, extractor(), part.X)
+
+    found = run_local(workers, work)
+    for part, made, own in found:
+        assert made.names(np.arange(made.dimension)) == found[0][1].names(np.arange(made.dimension))
+        assert made.dimension == own.dimension == alone.dimension
+        for i, number in enumerate(part.numbers.tolist()):
+            for t in range(len(X[number])):
+                assert sorted(names(made, own, own.sentences[i] + t)) == sorted(
+                    names(alone, rows, rows.sentences[number] + t)
+                )
+
+
+def test_a_tagger_on_workers_reaches_the_optimum_and_the_labels_of_one_machine():
+    X = sentences(40, seed=5)
+    y = labels_of(X)
+    y[3] = ["B-RARE"] * len(y[3])  # a label that only one worker sees
+    one = SequenceTagger(gap=1e-5, C=0.3, min_count=2).fit(X, y)
+    for workers, hash_bits in ((1, None), (3, None)):
+        tagger = SequenceTagger(
+            gap=1e-5, C=0.3, min_count=2, hash_bits=hash_bits, engine="local", workers=workers
+        ).fit(X, y)
+        assert tagger.result_.stopped_by == "gap"
+        assert tagger.result_.primal == pytest.approx(one.result_.primal, rel=1e-4)
+        assert tagger.classes_.tolist() == one.classes_.tolist()
+        assert tagger.n_features_ == one.n_features_
+        np.testing.assert_array_equal(tagger._model.transitions, one._model.transitions)
+        assert tagger.predict(X) == one.predict(X)
+        assert tagger.trained_on_ == (40, sum(map(len, X)))
+
+
+def test_a_parser_on_workers_reaches_the_optimum_and_the_shape_of_one_machine():
+    options = {"gap": 3e-3, "C": 0.001, "hash_bits": 10, "averaged": False}
+    trees = TREES.select(range(8))
+    one = DependencyParser(**options).fit(trees)
+    for workers in (1, 3):
+        parser = DependencyParser(**options, engine="local", workers=workers).fit(trees)
+        assert parser.result_.stopped_by == "gap"
+        # The order of equally frequent tags moves a few hashed features.
+        assert parser.result_.primal == pytest.approx(one.result_.primal, abs=6e-3)
+        assert parser.sources_ == one.sources_
+        assert parser.classes_.tolist() == one.classes_.tolist()
+        assert parser._model.shape == one._model.shape
+        assert parser.lifted_ == one.lifted_
+
+
+def test_a_second_order_parser_trains_on_workers():
+    parser = DependencyParser(
+        order=2, hash_bits=12, passes=2, C=0.001, engine="local", workers=2
+    ).fit(TREES, dev=DEV_TREES)
+    assert 0.5 < parser.pruning_recall_ <= 1
+    assert parser.result_.dev_score == parser.score(DEV_TREES)
+
+
+def test_a_structured_svm_trains_on_workers_and_counts_what_all_skipped():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5)).astype(np.float32)
+    Y = ["a" if x[0] > 0 else "b" if x[1] > 0 else "c" for x in X]
+    one = StructuredSVM(Multiclass(), gap=1e-4).fit(X, Y)
+    svm = StructuredSVM(Multiclass(), gap=1e-4, engine="local", workers=3).fit(
+        X, Y, dev=(X[:2], Y[:2])
+    )
+    assert svm.result_.dev_score == 1
+    svm = StructuredSVM(Multiclass(), gap=1e-4, engine="local", workers=3).fit(X, Y)
+    assert svm.result_.primal == pytest.approx(one.result_.primal, rel=3e-4)
+    assert svm.predict(X) == one.predict(X)
+    assert svm.skipped_ == {}
+
+
+@pytest.mark.parametrize("dev", [2, 9])
+def test_the_development_score_is_that_of_one_machine(dev):
+    X = sentences(20, seed=1)
+    held_out = sentences(dev, seed=2)
+    truth = labels_of(held_out)
+    truth[0][0] = "B-NEVER"
+    tagger = SequenceTagger(
+        passes=3, engine="local", workers=3, C=0.001, features="word[-1]\n", unseen_labels="count"
+    ).fit(X, labels_of(X), dev=(held_out, truth))
+    best = tagger.result_.trace[tagger.result_.best_pass - 1]
+    assert best.dev_score == tagger.score(held_out, truth)
+    assert tagger.result_.dev_score == best.dev_score
+
+    parser = DependencyParser(passes=2, hash_bits=12, engine="local", workers=3)
+    some = DEV_TREES.select(range(dev))
+    parser.fit(TREES, dev=some)
+    assert parser.result_.dev_score == parser.score(some)
+
+
+def test_files_and_memory_make_the_same_model_bit_for_bit(files):
+    X = sentences(13)
+    options = {"passes": 4, "C": 0.5, "engine": "local", "workers": 3, "scheme": "bilou"}
+    held = SequenceTagger(**options).fit(X, labels_of(X), dev=(X[:8], labels_of(X)[:8]))
+    read = SequenceTagger(**options).fit(files, dev=files[:2])
+    np.testing.assert_array_equal(held._model.w.array, read._model.w.array)
+    assert held.result_.dev_score == read.result_.dev_score
+    alone = SequenceTagger(passes=4, C=0.5).fit(files)
+    again = SequenceTagger(passes=4, C=0.5).fit(X, labels_of(X))
+    np.testing.assert_array_equal(alone._model.w.array, again._model.w.array)
+
+
+def test_workers_go_on_from_a_model(files):
+    X = sentences(13)
+    tagger = SequenceTagger(gap=1e-4, engine="local", workers=2).fit(files[0])
+    one = SequenceTagger(gap=1e-4).fit(X[:7], labels_of(X)[:7])
+    more = [["Cy", "waits"], ["Bo", "hums"]]
+    tagger.partial_fit(more, [["B-NAME", "O"], ["B-NAME", "I-NEW"]])
+    one.partial_fit(more, [["B-NAME", "O"], ["B-NAME", "I-NEW"]])
+    assert tagger.result_.primal == pytest.approx(one.result_.primal, abs=2e-4)
+    assert tagger.classes_.tolist() == one.classes_.tolist()
+
+
+def test_a_run_on_workers_is_saved_resumed_and_loaded(files, tmp_path):
+    options = {"engine": "local", "workers": 2, "solver": BQO(DCD(inner_passes=2)), "seed": 3}
+    whole = SequenceTagger(passes=5, **options).fit(files)
+    SequenceTagger(passes=2, checkpoint=tmp_path / "run", **options).fit(files)
+    going = SequenceTagger(passes=5, checkpoint=tmp_path / "run", resume=True, **options)
+    going.fit(files)
+    np.testing.assert_array_equal(going._model.w.array, whole._model.w.array)
+    going.save(tmp_path / "m.dstruct")
+    loaded = SequenceTagger.load(tmp_path / "m.dstruct")
+    assert loaded.engine is None
+    assert loaded.solver.settings() == options["solver"].settings()
+    assert loaded.predict(sentences(3)) == whole.predict(sentences(3))
+
+
+@pytest.mark.parametrize(
+    ("solver", "loss", "found"),
+    [
+        ("auto", "squared_hinge", "bqo"),
+        ("auto", "hinge", "bqo"),
+        ("auto", "perceptron", "iterative-mixing"),
+        ("mixing", "hinge", "iterative-mixing"),
+        ("average", "crf", "simple-average"),
+        ("admm", "hinge", "admm"),
+        ("sdm", "hinge", "bqo"),
+        ("mira", "hinge", "iterative-mixing"),
+    ],
+)
+def test_the_solvers_name_tells_the_strategy(solver, loss, found):
+    assert find_strategy(solver, loss).name == found
+
+
+NAMES = ["auto", "bqo", "admm", "mixing", "average"]
+
+
+@pytest.mark.parametrize(
+    ("solver", "loss"),
+    [*((name, "hinge") for name in NAMES), *((n, "squared_hinge") for n in NAMES if n != "mixing")],
+)
+def test_one_worker_is_one_machine(solver, loss):
+    """Every strategy on one worker arrives where the solver inside it does on one machine."""
+    X = sentences(15, seed=4)
+    options = {"loss": loss, "C": 0.2}
+    exact = solver in ("mixing", "average")
+    stop = {"passes": 6} if exact else {"gap": 1e-4}
+    inner = {"mixing": "mira"}.get(solver, "auto")
+    together = SequenceTagger(solver=solver, engine="local", workers=1, **options, **stop)
+    together.fit(X, labels_of(X))
+    alone = SequenceTagger(solver=inner, **options, **stop).fit(X, labels_of(X))
+    if exact:  # one machine computes its last w anew from its duals
+        np.testing.assert_allclose(
+            together._model.w.array, alone._model.w.array, rtol=1e-4, atol=1e-6
+        )
+    else:
+        assert together.result_.primal == pytest.approx(alone.result_.primal, abs=2e-4)
+
+
+def fit_tagger(**options):
+    X = sentences(6)
+    return SequenceTagger(passes=2, **options).fit(X, labels_of(X))
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda: fit_tagger(workers=2), "on what they run is not said: give an engine"),
+        (lambda: fit_tagger(engine="ray"), "how many workers is not said"),
+        (lambda: fit_tagger(engine="spark", workers=2), "it is local, ray or mpi"),
+        (lambda: fit_tagger(engine="local", workers=0), "whole number of at least 1"),
+        (lambda: fit_tagger(engine="local", workers=2, address="auto"), "only the engine ray"),
+        (lambda: fit_tagger(engine="local", workers=7), "6 examples for 7 workers"),
+        (lambda: fit_tagger(engine="local", workers=2, loss="crf"), "is not solved on several"),
+        (lambda: fit_tagger(engine="local", workers=2, solver="lbfgs", loss="crf"), "one machine"),
+        (lambda: fit_tagger(solver="bqo"), "solver bqo is for several workers"),
+        (lambda: fit_tagger(solver=BQO()), "solver bqo is for several workers"),
+        (
+            lambda: fit_tagger(engine="local", workers=2, solver="mixing"),
+            "iterative-mixing does not take the loss squared_hinge",
+        ),
+    ],
+)
+def test_what_workers_cannot_do_is_refused_with_a_sentence(act, message):
+    with pytest.raises(InputError, match=message):
+        act()
+
+
+def test_fewer_sentences_in_files_than_workers_are_refused(files):
+    with pytest.raises(InputError, match="1 examples for 2 workers"):
+        SequenceTagger(engine="local", workers=2).fit(files[1])
+    files[0].write_text("\n\n")
+    with pytest.raises(InputError, match=r"a\.txt: there are no words in it"):
+        SequenceTagger(engine="local", workers=2).fit(files[0])
+    with pytest.raises(InputError, match="there is no such file"):
+        SequenceTagger(engine="local", workers=2).fit("nowhere.txt")
+
+
+def test_a_worker_whose_trees_are_all_bad_is_named():
+    heads = [sentence.heads for sentence in TREES.select(range(4))]
+    mine = partition(4, 2, 0)[1]
+    for i in mine:
+        heads[i] = [2, *[1] * (len(heads[i]) - 1)]
+    bad = TREES.select(range(4)).replace(heads=heads)
+    parser = DependencyParser(engine="local", workers=2, hash_bits=12, bad_trees="skip")
+    with pytest.raises(InputError, match="worker 1 has no trees left to learn from"):
+        parser.fit(bad)
+    heads[mine[0]] = TREES[int(mine[0])].heads
+    parser.set_params(passes=1)
+    with pytest.warns(UserWarning, match="1 of 4 sentences were left out"):
+        parser.fit(TREES.select(range(4)).replace(heads=heads))
+    assert parser.skipped_ == 1
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"dualstruct's version": "9"}, "dualstruct's version is 9 on worker 2, but 0 on worker 0"),
+        ({"templates": "t" * 100}, "worker 2 has other templates than worker 0"),
+        ({"labels": ["A", "B"]}, "labels is .*'A', 'B'.* on worker 2, but 0 on worker 0"),
+    ],
+)
+def test_workers_that_differ_are_named(facts, message):
+    [(name, value)] = facts.items()
+    with pytest.raises(InputError, match=message):
+        run_local(3, lambda ranks: agree(ranks, {name: value if ranks.rank == 2 else "0"}))
+    run_local(3, lambda ranks: agree(ranks, facts))
+
+
+def test_workers_that_see_other_files_templates_or_versions_are_named(tmp_path, monkeypatch):
+    folders = [tmp_path / "0", tmp_path / "1"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "train.txt").write_text("a O\n\nb O\n\nc B-X\n")
+    (folders[1] / "train.txt").write_text("a O\n\nb O\n\nc B-Y\n")
+
+    def read(ranks):
+        return ColumnFiles((folders[ranks.rank] / "train.txt",)).part(ranks, 0)
+
+    with pytest.raises(InputError, match=r"train.txt \(its content\)"):
+        run_local(2, read)
+
+    X = sentences(6)
+
+    def fit_own(ranks, **options):
+        tagger = SequenceTagger(passes=1, engine="local", workers=2, **options)
+        return training.Work(tagger, "fit", Held(X, labels_of(X)), None, [])(ranks)
+
+    features = ["word[0]\n", "word[0]\nword[1]\n"]
+    with pytest.raises(InputError, match="worker 1 has other templates than worker 0"):
+        run_local(2, lambda ranks: fit_own(ranks, features=features[ranks.rank]))
+    with pytest.raises(InputError, match="worker 1 has other settings than worker 0"):
+        run_local(2, lambda ranks: fit_own(ranks, C=1.0 + ranks.rank))
+    versions = iter(["0.1", "0.2"])
+    monkeypatch.setattr(training, "_version", lambda: next(versions))
+    with pytest.raises(InputError, match=r"version is 0\.\d on worker 1, but 0\.\d on worker 0"):
+        run_local(2, fit_own)
+
+
+def test_unseen_labels_are_told_once_with_their_place(files, tmp_path):
+    dev = tmp_path / "dev.txt"
+    dev.write_text("Ada B-NAME\n\nBo B-NAME\nwaits I-NEVER\n\n. O\n")
+    tagger = SequenceTagger(passes=1, engine="local", workers=3)
+    with pytest.warns(UserWarning, match=r"dev.txt, line 4: the label 'I-NEVER' was never") as all_:
+        tagger.fit(files, dev=dev)
+    assert len(all_) == 1
+    tagger.set_params(unseen_labels="error")
+    with pytest.raises(InputError, match=r"dev\.txt, line 4"):
+        tagger.fit(files, dev=dev)
+
+
+def command(*arguments: object) -> str:
+    done = CliRunner().invoke(app, [str(each) for each in ("train", *arguments)])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.output
+
+
+def test_the_command_trains_on_workers_and_says_what_it_took(files, tmp_path):
+    model = tmp_path / "m.dstruct"
+    told = command(*files, "--dev", files[0], "--model", model, "--engine", "local", "--workers", 2)
+    assert "13 sentences" in told
+    assert "2 workers (local), bqo" in told
+    assert SequenceTagger.load(model).result_.dev_score is not None
+    trees = tmp_path / "trees.conllu"
+    trees.write_bytes(bytes(TREES))
+    told = command(
+        trees, "--task", "parse", "--model", model, "--engine", "local", "--workers", 2,
+        "--hash-bits", 12, "--passes", 1, "--json",
+    )  # fmt: skip
+    found = json.loads(told)
+    assert found["workers"] == 2
+    assert found["sentences"] == len(TREES)
+    assert found["solver"] == "bqo around dcd"
+
+
+def test_the_command_reads_several_files_on_one_machine_too(files, tmp_path):
+    model = tmp_path / "m.dstruct"
+    assert "13 sentences" in command(*files, "--model", model, "--passes", 1)
+    trees = [tmp_path / "1.conllu", tmp_path / "2.conllu"]
+    for path in trees:
+        path.write_bytes(bytes(TREES))
+    told = command(*trees, "--task", "parse", "--model", model, "--hash-bits", 12, "--passes", 1)
+    assert f"{2 * len(TREES)} sentences" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workers", "2"], "give an engine"),
+        (["--engine", "local"], "give workers"),
+        (["--engine", "local", "--workers", "2", "--task", "tag+parse"], "many small models"),
+        (["--engine", "local", "--workers", "2", "--averaged"], "have no average"),
+    ],
+)
+def test_the_command_refuses_what_workers_cannot_do(files, tmp_path, options, message):
+    with pytest.raises(InputError, match=message):
+        command(files[0], "--model", tmp_path / "m.dstruct", *options)
+    with pytest.raises(InputError, match="standard input cannot be divided"):
+        command("-", "--model", tmp_path / "m.dstruct", "--engine", "local", "--workers", 2)
