@@ -41,8 +41,11 @@ class Served(ABC):
     columns: Columns
     explains: tuple[str, ...]  #: what can be asked about: labels, or tree and tags
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, model: SequenceTagger | DependencyParser) -> None:
         self.name = name
+        temperature = getattr(model, "temperature_", None)
+        self.calibrated = temperature is not None
+        self.sharpness = 1.0 if temperature is None else 1 / temperature
 
     @abstractmethod
     def labels(self) -> list[str]:
@@ -68,6 +71,7 @@ class Served(ABC):
             "columns": list(self.columns.names),
             "labels": self.labels(),
             "explains": list(self.explains),
+            "calibrated": self.calibrated,
             "most_tokens": self.most_tokens,
         }
 
@@ -91,7 +95,7 @@ class ServedTagger(Served):
     explains = ("labels",)
 
     def __init__(self, model: SequenceTagger, name: str) -> None:
-        super().__init__(name)
+        super().__init__(name, model)
         self.model = model
         self.columns = _tagger_columns(model, name)
 
@@ -104,7 +108,7 @@ class ServedTagger(Served):
     def predict(self, sentence: list[Token], k: int) -> Answer:
         found = self.model.predict_k_best([sentence], k)[0]
         labels = found[0][1]
-        [marginals] = self.model.predict_marginals([sentence])
+        [marginals] = self.model.predict_marginals([sentence], self.sharpness)
         chosen = marginals[np.arange(len(labels)), self.model.class_indices(labels)]
         return {
             "tokens": _shown(sentence),
@@ -124,7 +128,6 @@ class ServedParser(Served):
     most_tokens = 200  # memory grows with the square
 
     def __init__(self, model: DependencyParser | ParsingPipeline, name: str) -> None:
-        super().__init__(name)
         self.taggers: dict[str, SequenceTagger] = {}
         if isinstance(model, ParsingPipeline):
             self.parser, self.taggers = model.parser_, model.taggers_
@@ -132,6 +135,7 @@ class ServedParser(Served):
         else:
             self.parser = model
             self.columns = Columns(tuple(TREE_COLUMNS[name] for name in model.sources_))
+        super().__init__(name, self.parser)
         self.explains = ("tree", *self.taggers)
 
     def labels(self) -> list[str]:
@@ -159,7 +163,7 @@ class ServedParser(Served):
     def predict(self, sentence: list[Token], k: int) -> Answer:
         treebank = self._treebank(sentence)
         [best] = self.parser.predict(treebank)
-        [marginals] = self.parser.predict_marginals(treebank)
+        [marginals] = self.parser.predict_marginals(treebank, self.sharpness)
         tags = best.upos if any(tag != "_" for tag in best.upos) else best.xpos
         shown = None if all(tag == "_" for tag in tags) else tags
         alternatives = []

@@ -171,6 +171,7 @@ def _about() -> Schema:
         columns=_list(STRING),
         labels=_list(STRING),
         explains=_list(STRING),
+        calibrated={"type": "boolean"},
         most_tokens=INTEGER,
     )
 

@@ -27,6 +27,7 @@ async function start() {
   byId("model").textContent = `${model.name}, ${model.labels.length} ${what}`;
   const field = byId("sentence");
   const words = model.columns.length === 1;
+  byId("trust").hidden = model.calibrated;
   byId("go").textContent = model.kind === "tree" ? "Parse" : "Label";
   byId("ask-label").textContent = words ? "A sentence" : "A sentence, one token a line";
   byId("hint").textContent = words
