@@ -40,7 +40,10 @@ NOT_SANITIZED := \
 	examples \
 	experiments \
 	faults \
-	metrics
+	metrics \
+	serving \
+	serving_page \
+	serving_schema
 
 # The core under AddressSanitizer and UBSan, in an environment of its own.
 sanitize: .venv-sanitize/installed

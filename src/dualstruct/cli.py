@@ -1,5 +1,5 @@
-"""The command ``dualstruct``: train, predict, evaluate, explain, draw, inspect, convert, demo, and
-the papers' experiments with their corpora (``cli_experiments``).
+"""The command ``dualstruct``: train, predict, evaluate, explain, draw, inspect, convert, serve,
+demo, and the papers' experiments with their corpora (``cli_experiments``).
 
 Results go to standard output, everything else to standard error. Heavy imports happen inside
 the commands, so that ``--help`` answers at once.
@@ -21,6 +21,7 @@ import typer
 from dualstruct import cli_experiments
 from dualstruct.cli_confidence import calibrate, confident_lines, reliability_of, warnings_shown
 from dualstruct.cli_explain import explain
+from dualstruct.cli_serve import serve
 from dualstruct.errors import DualstructError, InputError
 
 if TYPE_CHECKING:
@@ -731,6 +732,9 @@ def convert(
             f"the first item of a sequence needs the attribute {START}, the last one {END}",
             file=sys.stderr,
         )
+
+
+app.command()(serve)
 
 
 @app.command()
