@@ -452,7 +452,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         chosen = sentences_to_calibrate(lengths, len(model.labels))
         chain = whole if len(chosen) == len(lengths) else model.chain([X[i] for i in chosen])
         picked = np.repeat(np.isin(np.arange(len(lengths)), chosen), lengths)
-        temperature = chain_temperature(chain, model.w, truth[picked], self.threads)
+        temperature = chain_temperature(chain, model.w, truth[picked], self.threads, self._ranks)
         return replace(model, temperature=temperature)
 
     def _refuse_divided_unknown(self) -> None:
