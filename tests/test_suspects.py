@@ -110,6 +110,21 @@ def test_a_checkpoint_without_duals_is_refused(tmp_path):
         crf.fit(X, y).suspects(X, y, duals=run)
 
 
+def test_features_of_pairs_of_labels_are_judged_too():
+    X, y, bad = corpus()
+    tagger = SequenceTagger(features="U00:%x[0,0]\nB00:%x[0,0]\nB\n", C=0.1, passes=3).fit(X, y)
+    assert {each.sentence for each in tagger.suspects(X, y, top=len(bad))} == bad
+    assert len(tagger.suspects(X, y, top=3, folds=0)) == 3
+
+
+def test_sentences_with_unknown_labels_are_refused(trained):
+    tagger, X, y, _, _ = trained
+    partly = SequenceTagger(**{**tagger.get_params(), "unknown_label": "?", "checkpoint": None})
+    partly.fit(X, y)
+    with pytest.raises(InputError, match=r"leave out those with '\?'"):
+        partly.suspects(X, [["?"] * len(X[0]), *y[1:]])
+
+
 @pytest.mark.parametrize("folds", [1, 999])
 def test_impossible_folds_are_refused(trained, folds):
     tagger, X, y, _, _ = trained

@@ -29,7 +29,6 @@ from dualstruct.distributed.communicator import Alone
 from dualstruct.distributed.data import Held, Source, TreeFiles, check_paths, paths_of, weighed
 from dualstruct.distributed.merging import agree, gather, total, union
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import refuse_divided
 from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.labels import Labels
 from dualstruct.estimators.tree_model import (

@@ -788,6 +788,11 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         """
         model = self._trained()
         X, y = as_list(X), as_list(y)
+        if has_unknown(y, self.unknown_label):
+            raise InputError(
+                "suspects are found among sentences whose labels are all known: leave out those "
+                f"with {self.unknown_label!r}"
+            )
         given = model.codec.to_inner(y)
         labels = model.labels.extend(Labels.learn(given))
         rows = model.extractor.transform(X)
@@ -798,7 +803,8 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         valid = chain if allowed is None else Chain(rows, len(labels), transitions=allowed)
 
         def speaker(w: _core.Weights) -> Callable[[int], NDArray[np.int32]]:
-            packed = valid.pack(chain.emission_weights(w), chain.transition_weights(w))
+            pairs = chain.pair_weights(w) if chain.pair_dimension else None
+            packed = valid.pack(chain.emission_weights(w), chain.transition_weights(w), pairs)
             return lambda i: valid.decode(packed, i)
 
         found = None if duals is None else self._duals(duals, len(chain))
