@@ -432,6 +432,10 @@ def test_the_command_trains_on_workers_and_says_what_it_took(files, tmp_path):
     assert "13 sentences" in told
     assert "2 workers (local), bqo" in told
     assert SequenceTagger.load(model).result_.dev_score is not None
+    saved = ["--checkpoint", tmp_path / "run", "--engine", "local", "--workers", 2]
+    for passes in (1, 3):
+        command(*files, "--model", model, "--passes", passes, *saved, "--resume")
+    assert SequenceTagger.load(model).result_.passes == 3
     trees = tmp_path / "trees.conllu"
     trees.write_bytes(bytes(TREES))
     told = command(
@@ -466,6 +470,9 @@ def test_the_command_reads_several_files_on_one_machine_too(files, tmp_path):
 def test_the_command_refuses_what_workers_cannot_do(files, tmp_path, options, message):
     with pytest.raises(InputError, match=message):
         command(files[0], "--model", tmp_path / "m.dstruct", *options)
+    workers = ["--engine", "local", "--workers", "2"]
+    with pytest.raises(InputError, match="is a file; checkpoints of several workers need a folder"):
+        command(files[0], "--model", tmp_path / "m.dstruct", *workers, "--checkpoint", files[1])
     with pytest.raises(InputError, match="standard input cannot be divided"):
         command("-", "--model", tmp_path / "m.dstruct", "--engine", "local", "--workers", 2)
 
