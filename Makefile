@@ -7,7 +7,8 @@ PIP := -m pip install --quiet --disable-pip-version-check
 BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTRUCT_WERROR=$(or $(WERROR),OFF)
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test lint format docs sanitize bench bench-chunking bench-confidence bench-suspects bench-parsing bench-solvers experiments-quick clean
+.PHONY: demo test lint format docs sanitize clean experiments-quick \
+	bench bench-chunking bench-confidence bench-distributed bench-parsing bench-solvers bench-suspects
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -67,6 +68,9 @@ bench-confidence: .venv/installed-bench
 
 bench-suspects: .venv/installed-bench
 	$(BIN)/python benchmarks/suspects.py
+
+bench-distributed: .venv/installed-bench
+	$(BIN)/python benchmarks/distributed.py
 
 bench-solvers: .venv/installed-bench
 	$(BIN)/python benchmarks/solvers.py

@@ -6,6 +6,7 @@ import gzip
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from dualstruct.datasets import load_english
 from dualstruct.distributed import BQO, partition, run_local, training
 from dualstruct.distributed.data import ColumnFiles, Held, TreeFiles
 from dualstruct.distributed.merging import agree, fit_features
+from dualstruct.distributed.ray import start_ray
 from dualstruct.distributed.strategies import find_strategy
 from dualstruct.features import CSRSequences, make_extractor
 from engines_here import mpiexec, needs_ray, run
@@ -228,6 +230,28 @@ def test_the_development_score_is_that_of_one_machine(dev):
     assert parser.result_.dev_score == parser.score(some)
 
 
+def test_weights_are_divided_with_their_sentences_and_labels_are_balanced_over_all():
+    X = sentences(20, seed=6)
+    y = labels_of(X)
+    weights = {
+        "sample_weight": [1 + i % 3 for i in range(20)],
+        "token_weight": [[1 + len(word) % 2 for word in words] for words in X],
+    }
+    options = {"gap": 1e-4, "C": 0.2, "class_weight": "balanced"}
+    one = SequenceTagger(**options).fit(X, y, **weights)
+    tagger = SequenceTagger(**options, engine="local", workers=3).fit(X, y, **weights)
+    plain = SequenceTagger(gap=1e-4, C=0.2).fit(X, y)
+    assert tagger.result_.primal == pytest.approx(one.result_.primal, abs=2e-4)
+    assert abs(plain.result_.primal - one.result_.primal) > 0.01
+    with pytest.raises(InputError, match="sample_weight has 2 entries for 20 examples"):
+        tagger.fit(X, y, sample_weight=[1, 2])
+
+
+def test_weights_are_not_for_files(files):
+    with pytest.raises(InputError, match="sample_weight is for sentences in memory"):
+        SequenceTagger(engine="local", workers=2).fit(files, sample_weight=[1.0] * 13)
+
+
 def test_files_and_memory_make_the_same_model_bit_for_bit(files):
     X = sentences(13)
     options = {"passes": 4, "C": 0.5, "engine": "local", "workers": 3, "scheme": "bilou"}
@@ -387,7 +411,7 @@ def test_workers_that_see_other_files_templates_or_versions_are_named(tmp_path, 
     def read(ranks):
         return ColumnFiles((folders[ranks.rank] / "train.txt",)).part(ranks, 0)
 
-    with pytest.raises(InputError, match=r"train.txt \(its content\)"):
+    with pytest.raises(InputError, match=r"worker 1 has other content of train\.txt than worker 0"):
         run_local(2, read)
 
     X = sentences(6)
@@ -432,6 +456,10 @@ def test_the_command_trains_on_workers_and_says_what_it_took(files, tmp_path):
     assert "13 sentences" in told
     assert "2 workers (local), bqo" in told
     assert SequenceTagger.load(model).result_.dev_score is not None
+    saved = ["--checkpoint", tmp_path / "run", "--engine", "local", "--workers", 2]
+    for passes in (1, 3):
+        command(*files, "--model", model, "--passes", passes, *saved, "--resume")
+    assert SequenceTagger.load(model).result_.passes == 3
     trees = tmp_path / "trees.conllu"
     trees.write_bytes(bytes(TREES))
     told = command(
@@ -466,6 +494,9 @@ def test_the_command_reads_several_files_on_one_machine_too(files, tmp_path):
 def test_the_command_refuses_what_workers_cannot_do(files, tmp_path, options, message):
     with pytest.raises(InputError, match=message):
         command(files[0], "--model", tmp_path / "m.dstruct", *options)
+    workers = ["--engine", "local", "--workers", "2"]
+    with pytest.raises(InputError, match="is a file; checkpoints of several workers need a folder"):
+        command(files[0], "--model", tmp_path / "m.dstruct", *workers, "--checkpoint", files[1])
     with pytest.raises(InputError, match="standard input cannot be divided"):
         command("-", "--model", tmp_path / "m.dstruct", "--engine", "local", "--workers", 2)
 
@@ -512,3 +543,38 @@ def test_the_command_under_mpi_writes_and_tells_once(folder, tmp_path):
     assert done.returncode != 0
     assert "workers is 3, but this MPI job has 2: start it with mpiexec -n 3" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_cluster_that_is_too_small_for_the_next_run_is_started_anew(monkeypatch):
+    class Ray:
+        """As much of Ray as starting it takes."""
+
+        def __init__(self):
+            self.started = []
+            self.util = SimpleNamespace(get_node_ip_address=lambda: "127.0.0.1")
+
+        def is_initialized(self):
+            return bool(self.started) and self.started[-1] is not None
+
+        def init(self, num_cpus, **options):
+            self.started.append(num_cpus)
+
+        def shutdown(self):
+            self.started.append(None)
+
+        def get_runtime_context(self):
+            return SimpleNamespace(gcs_address=f"127.0.0.1:{len(self.started)}")
+
+    fake = Ray()
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    monkeypatch.setattr("dualstruct.distributed.ray._started", None)
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_USAGE_STATS_ENABLED"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    monkeypatch.setenv("RAY_DEDUP_LOGS_SKIP_REGEX", "")
+    for workers in (2, 1, 4, 3):
+        start_ray(workers)
+    assert fake.started == [2, None, 4]
+    fake.started = [8]  # somebody else's
+    start_ray(16)
+    assert fake.started == [8]

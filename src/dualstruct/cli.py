@@ -265,14 +265,17 @@ def train(
     from dualstruct.estimators.costs import parse_class_weights, read_costs
 
     started, cpu_started = time.perf_counter(), time.process_time()
-    _check_outputs([model, checkpoint], [*train, dev, features, start, clusters, cost])
+    # Several workers write their checkpoints into a folder.
+    file = checkpoint if engine is None else None
+    _check_outputs([model, file], [*train, dev, features, start, clusters, cost])
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint, the file to go on from")
     if engine is not None or workers is not None or address is not None:
         from dualstruct import cli_workers
 
-        cli_workers.check(engine, workers, address, task, solver, averaged, [*train, dev])
-    elif resume and checkpoint is not None and not checkpoint.exists():
+        cli_workers.check(engine, workers, address, task, solver, averaged)
+        cli_workers.check_files([*train, dev], checkpoint)
+    if resume and engine != "mpi" and checkpoint is not None and not checkpoint.exists():
         print(f"dualstruct: there is no {checkpoint} yet; starting anew", file=sys.stderr)
     settings: dict[str, Any] = {
         "loss": loss,

@@ -24,7 +24,6 @@ def check(
     task: str,
     solver: str,
     averaged: bool | None,
-    files: list[str | Path | None],
 ) -> None:
     """Refuse at once what workers cannot do."""
     check_engine(engine, workers, address)
@@ -38,7 +37,17 @@ def check(
             "--averaged is for one machine and for --solver mixing or average: steps that several "
             "workers make at a time have no average"
         )
-    check_paths([Path(file) for file in files if file is not None])
+
+
+def check_files(read: list[str | Path | None], checkpoint: Path | None) -> None:
+    """Refuse files that workers cannot read, and a checkpoint that is no folder."""
+    check_paths([Path(file) for file in read if file is not None])
+    if checkpoint is None:
+        return
+    if checkpoint.exists() and not checkpoint.is_dir():
+        raise InputError(f"{checkpoint} is a file; checkpoints of several workers need a folder")
+    if not checkpoint.parent.is_dir():
+        raise InputError(f"{checkpoint} cannot be made: there is no folder {checkpoint.parent}")
 
 
 def learn_columns(

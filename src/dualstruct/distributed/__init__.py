@@ -10,6 +10,7 @@ from dualstruct.distributed.communicator import (
     Communicator,
     RecoveryWarning,
 )
+from dualstruct.distributed.data import ColumnFiles, TreeFiles
 from dualstruct.distributed.engines import run_on
 from dualstruct.distributed.local import fit_local, partition, run_local
 from dualstruct.distributed.mixing import IterativeMixing, SimpleAverage
@@ -20,11 +21,13 @@ __all__ = [
     "ADMM",
     "BQO",
     "Alone",
+    "ColumnFiles",
     "CommunicationError",
     "Communicator",
     "IterativeMixing",
     "RecoveryWarning",
     "SimpleAverage",
+    "TreeFiles",
     "fit_local",
     "partition",
     "run_local",

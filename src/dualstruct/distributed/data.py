@@ -155,18 +155,21 @@ def text_part(
     needed : bool
         Whether every rank must have a sentence.
     """
-    counts, digests = [], {}
+    counts: list[int] = []
+    facts: dict[str, Any] = {}
     first = b""
     for path in paths:
-        known = hashlib.blake2b(digest_size=16)
+        known = hashlib.blake2b()
         count = 0
         for text, _ in _sentences(path, comments):
             first = first or next(line for line in text.split(b"\n") if line.strip())
             known.update(text)
             count += 1
         counts.append(count)
-        digests[f"{name_of(path)} (its content)"] = [count, known.hexdigest()]
-    agree(ranks, digests)
+        # Files of the same name in several folders come one after the other.
+        facts.setdefault(f"sentences in {name_of(path)}", []).append(count)
+        facts.setdefault(f"content of {name_of(path)}", []).append(known.hexdigest())
+    agree(ranks, facts)
     sentences = sum(counts)
     if needed and not sentences:
         raise InputError(f"{name_of(paths[0])}: there are no words in it")
@@ -228,7 +231,11 @@ def check_paths(paths: Sequence[Path]) -> None:
 
 @dataclass(frozen=True)
 class ColumnFiles:
-    """Column files, as :func:`dualstruct.read_columns` reads them."""
+    """Column files, as :func:`dualstruct.read_columns` reads them, for ``SequenceTagger.fit``.
+
+    >>> ColumnFiles((Path("a.txt"), Path("b.txt.gz")), label_column=1, columns=(0,)).columns
+    (0,)
+    """
 
     paths: tuple[Path, ...]
     label_column: int = -1
@@ -251,7 +258,11 @@ class ColumnFiles:
 
 @dataclass(frozen=True)
 class TreeFiles:
-    """CoNLL-U and CoNLL-X files."""
+    """CoNLL-U and CoNLL-X files, for ``DependencyParser.fit``.
+
+    >>> len(TreeFiles((Path("a.conllu"), Path("b.conllu.xz"))).paths)
+    2
+    """
 
     paths: tuple[Path, ...]
 

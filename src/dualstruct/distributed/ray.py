@@ -60,6 +60,8 @@ CONNECTING = 60.0
 STARTING = 600.0
 #: Seconds between two looks at the board and at Ctrl-C.
 LOOK = 0.5
+#: The address of the cluster that was started by this process, and the workers it has room for.
+_started: tuple[str, int] | None = None
 
 
 class _DiedError(CommunicationError):
@@ -406,8 +408,12 @@ def start_ray(workers: int, address: str | None = None) -> Any:
             os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     import ray
 
+    global _started
     if ray.is_initialized():
-        return ray
+        here = ray.get_runtime_context().gcs_address
+        if address is not None or _started is None or _started[0] != here or _started[1] >= workers:
+            return ray
+        ray.shutdown()  # it is ours, and more workers would wait for ever to be started
     if address is None:
         if ray.util.get_node_ip_address() != "127.0.0.1":
             raise InputError(
@@ -423,6 +429,7 @@ def start_ray(workers: int, address: str | None = None) -> Any:
             logging_level="error",
             _node_ip_address="127.0.0.1",
         )
+        _started = ray.get_runtime_context().gcs_address, workers
         return ray
     _connect(ray, address)
     return ray

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dualstruct.distributed.communicator import Communicator
-from dualstruct.distributed.data import Held, Part, Source
+from dualstruct.distributed.data import Held, Source
 from dualstruct.distributed.engines import run_on
 from dualstruct.distributed.merging import agree, total
 from dualstruct.distributed.ray import start_ray
@@ -203,10 +203,3 @@ def _watched(
         ended.set()
         looking.join()
         ray.kill(mailbox)
-
-
-def in_part(part: Part | None, sentence: int, token: int) -> str:
-    """Where in the data a token of a rank's part is, for messages."""
-    if part is None:
-        return f"sentence {sentence + 1}, token {token + 1}"
-    return part.where(sentence, token)
