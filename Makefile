@@ -7,7 +7,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTRUCT_WERROR=$(or $(WERROR),OFF)
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test lint format docs sanitize clean experiments-quick \
+.PHONY: demo test lint format docs sanitize wheel-test clean experiments-quick \
 	bench bench-chunking bench-confidence bench-distributed bench-parsing bench-solvers bench-suspects
 
 demo: .venv/installed
@@ -52,6 +52,17 @@ sanitize: .venv-sanitize/installed
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	.venv-sanitize/bin/python -m pytest -k "not instruction and not little_memory" -p no:cacheprovider \
 		$(filter-out $(NOT_SANITIZED:%=tests/test_%.py),$(wildcard tests/test_*.py))
+
+# A wheel in a new environment, without a compiler in reach: WHEEL_TESTS says which tests.
+WHEEL_TESTS ?= tests
+wheel-test: .venv/tools
+	rm -rf build/wheels build/wheel-test
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-deps $(BUILD) -w build/wheels .
+	$(PYTHON) -m venv build/wheel-test
+	build/wheel-test/bin/python $(PIP) --only-binary :all: "$$(ls build/wheels/*.whl)[test]"
+	mkdir build/wheel-test/run && cp -r pyproject.toml tests docs build/wheel-test/run
+	cd build/wheel-test/run && env -u CC -u CXX PATH="$(CURDIR)/build/wheel-test/bin" \
+		../bin/python -m pytest -p no:cacheprovider $(WHEEL_TESTS)
 
 # Ours and the peers: about two hours. Results are kept in benchmarks/peers/outputs.
 bench: .venv/installed-bench

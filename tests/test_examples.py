@@ -26,7 +26,9 @@ def blocks(text: str, language: str) -> list[str]:
     "page",
     [
         *PAGES,
+        DOCS / "coming_from_crfpp.md",
         DOCS / "coming_from_crfsuite.md",
+        DOCS / "coming_from_pystruct.md",
         DOCS / "data.md",
         DOCS / "explaining.md",
         DOCS / "confidence.md",
