@@ -20,6 +20,7 @@ import pytest
 
 import serving_cases as cases
 from dualstruct import SequenceTagger
+from dualstruct.compat.conversion import crfsuite_from_tagger, tagger_from_crfsuite
 from dualstruct.datasets import load_english
 from dualstruct.errors import InputError
 from dualstruct.features import CSRSequences
@@ -160,6 +161,12 @@ def test_training_is_told_pass_by_pass():
     result = cases.pipeline().result_
     assert parts[0]["gap"] == result.gap
     assert [point["dual"] for point in parts[0]["trace"]] == [p.dual for p in result.trace]
+
+
+def test_a_converted_model_has_no_training_to_tell_of():
+    tagger = tagger_from_crfsuite(crfsuite_from_tagger(cases.attribute_tagger()))
+    [part] = ask(tagger, "/api/training").json()["parts"]
+    assert (part["stopped_by"], part["primal"], part["trace"]) == ("conversion", None, [])
 
 
 @pytest.mark.parametrize(
