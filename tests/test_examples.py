@@ -29,6 +29,7 @@ def blocks(text: str, language: str) -> list[str]:
         DOCS / "coming_from_crfsuite.md",
         DOCS / "data.md",
         DOCS / "explaining.md",
+        DOCS / "confidence.md",
         DOCS / "tutorial.md",
     ],
     ids=lambda page: page.stem,
