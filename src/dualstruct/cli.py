@@ -21,6 +21,7 @@ import typer
 from dualstruct import cli_experiments
 from dualstruct.cli_confidence import calibrate, confident_lines, reliability_of, warnings_shown
 from dualstruct.cli_explain import explain
+from dualstruct.cli_suspects import suspects
 from dualstruct.errors import DualstructError, InputError
 
 if TYPE_CHECKING:
@@ -590,6 +591,7 @@ def evaluate(
 
 app.command()(explain)
 app.command()(calibrate)
+app.command()(suspects)
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -60,6 +60,8 @@ from dualstruct.solvers import Solver
 from dualstruct.structures import Chain
 from dualstruct.structures.base import digest_of
 from dualstruct.structures.chain import forbidden_tokens
+from dualstruct.suspecting import Doubt, Suspect
+from dualstruct.suspecting.ranking import cross_judge, dual_facts, judge_all, order_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -682,6 +684,78 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
             tokens=wanted_tokens(token, count),
             predicted=model.codec.to_outer(model.labels.decode(best, chain.sentences))[0],
         )
+
+    def suspects(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Sequence[str]],
+        top: int | None = None,
+        folds: int = 2,
+        duals: str | Path | None = None,
+    ) -> list[Suspect]:
+        """The sentences that fight the model, the most suspect first, and what it would have said.
+
+        Parameters
+        ----------
+        X, y : sentences and their labels
+            Those that the model was trained on.
+        top : int, optional
+            How many to give; all by default.
+        folds : int
+            Sentences are judged by quick models of the other folds, because a model learns the
+            mistakes that it has seen. 0: by this model itself, for sentences that it has not seen.
+        duals : path, optional
+            A checkpoint of the model's training: rank by the dual mass of each sentence, those
+            first that the ramp loss gave up.
+
+        Examples
+        --------
+        >>> X = [["a", "dog"], ["the", "cat"], ["a", "cat"], ["the", "dog"]] * 5
+        >>> y = [["DET", "NOUN"]] * 19 + [["NOUN", "DET"]]
+        >>> tagger = SequenceTagger(features="word[0]\\n").fit(X, y)
+        >>> tagger.suspects(X, y, top=1)[0].sentence
+        20
+        """
+        model = self._trained()
+        X, y = as_list(X), as_list(y)
+        given = model.codec.to_inner(y)
+        labels = model.labels.extend(Labels.learn(given))
+        rows = model.extractor.transform(X)
+        truth = labels.encode(given, rows.sentences)
+        # Without constraints: what is wrong may also be what cannot be.
+        chain = Chain(rows, len(labels), truth)
+        allowed = model.transitions if len(labels) == len(model.labels) else None
+        valid = chain if allowed is None else Chain(rows, len(labels), transitions=allowed)
+
+        def speaker(w: _core.Weights) -> Callable[[int], NDArray[np.int32]]:
+            packed = valid.pack(chain.emission_weights(w), chain.transition_weights(w))
+            return lambda i: valid.decode(packed, i)
+
+        found = None if duals is None else self._duals(duals, len(chain))
+        sizes = np.diff(chain.sentences)
+        if folds == 0 or found is not None:
+            grown = chain.pack(*model.grown_weights(rows, labels))
+            verdict = judge_all(chain, sizes, speaker, grown, self.threads)
+        else:
+            verdict = cross_judge(
+                chain, sizes, speaker, C=self.C, folds=folds, seed=self.seed, threads=self.threads
+            )
+        scores = verdict.scores if found is None else found.scores(sizes)
+        names = labels.names
+        suspects = []
+        for i in order_of(scores, top).tolist():
+            said = [names[k] for k in verdict.outputs[i]]
+            if allowed is not None:
+                said = model.codec.to_outer([said])[0]
+            told, forms = list(y[i]), forms_of(list(X[i]), int(sizes[i]))
+            doubts = tuple(
+                Doubt(t, form, a, b)
+                for t, (form, a, b) in enumerate(zip(forms, told, said, strict=True), 1)
+                if a != b
+            )
+            facts = dual_facts(found, i)
+            suspects.append(Suspect(i + 1, float(scores[i]), tuple(forms), doubts, **facts))
+        return suspects
 
     def set_weight(self, feature: str, label: str, weight: float) -> None:
         """Change the weight of a feature, by its name, for a label; ``save`` keeps it.
