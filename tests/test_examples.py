@@ -30,6 +30,7 @@ def blocks(text: str, language: str) -> list[str]:
         DOCS / "data.md",
         DOCS / "explaining.md",
         DOCS / "confidence.md",
+        DOCS / "suspects.md",
         DOCS / "tutorial.md",
     ],
     ids=lambda page: page.stem,

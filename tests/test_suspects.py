@@ -72,7 +72,7 @@ def test_a_loaded_model_needs_no_duals(trained, tmp_path):
 
 
 def test_new_sentences_are_judged_by_the_model_itself(trained):
-    tagger, X, y, _, _ = trained
+    tagger = trained[0]
     strange = [["w00", "w10", "w30"], ["w00", "w10", "w31"]]
     labels = [["O", "B-A", "B-B"], ["B-B", "B-B", "O"]]
     found = tagger.suspects(strange, labels, folds=0)

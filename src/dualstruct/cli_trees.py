@@ -12,9 +12,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from dualstruct.cli_confidence import reliability_of, warnings_shown
 from dualstruct.distributed.communicator import Alone
 from dualstruct.distributed.data import TreeFiles, check_paths
-from dualstruct.cli_confidence import reliability_of, warnings_shown
 from dualstruct.drawing import draw_tree, tree_svg
 from dualstruct.errors import InputError
 from dualstruct.estimators import (

@@ -14,11 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.distributed.bqo import BQO
-from dualstruct.distributed.communicator import Alone
-from dualstruct.distributed.data import Held, Source, TreeFiles, check_paths, paths_of
-from dualstruct.distributed.merging import agree, gather, total, union
-from dualstruct.estimators.base import refuse_divided
 from dualstruct.confidence import TreeConfidence
 from dualstruct.confidence.trees import (
     QUICK,
@@ -29,7 +24,12 @@ from dualstruct.confidence.trees import (
     tree_confidence,
     tree_temperature,
 )
+from dualstruct.distributed.bqo import BQO
+from dualstruct.distributed.communicator import Alone
+from dualstruct.distributed.data import Held, Source, TreeFiles, check_paths, paths_of
+from dualstruct.distributed.merging import agree, gather, total, union
 from dualstruct.errors import InputError
+from dualstruct.estimators.base import refuse_divided
 from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.labels import Labels
 from dualstruct.estimators.tree_model import (
@@ -502,6 +502,7 @@ class DependencyParser(CalibratedEstimator[TreeModel]):
         """
         treebank = as_treebank(X)
         treebank.check_trees()
+        check_sources(treebank, self._trained().sources)
         model = self._calibrated(self._trained(), treebank)
         if model.temperature is None:
             raise InputError(f"{treebank.name}: there are no words to calibrate on")
@@ -509,15 +510,16 @@ class DependencyParser(CalibratedEstimator[TreeModel]):
         return self
 
     def _calibrated(self, model: TreeModel, treebank: Treebank) -> TreeModel:
-        check_sources(treebank, model.sources)
         chosen = sentences_to_calibrate(treebank.lengths, len(model.labels), model.second is None)
         some = treebank.select(chosen)
         structure = model.structure(_short_enough(some))
         of_relations = None
         if isinstance(structure, Tree):
-            temperature = tree_temperature(structure, model.w, some.heads)
+            temperature = tree_temperature(structure, model.w, some.heads, self._ranks)
             relations, _ = model.labels.encode_any(some.relations, some.sentences)
-            of_relations = relation_temperature(structure, model.w, some.heads, relations)
+            of_relations = relation_temperature(
+                structure, model.w, some.heads, relations, self._ranks
+            )
         else:
             temperature = marginal_temperature(
                 lambda beta: arc_marginals(structure, model.w, beta),

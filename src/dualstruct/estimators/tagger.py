@@ -13,10 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.distributed.communicator import Alone
-from dualstruct.distributed.data import ColumnFiles, Held, Part, Source, check_paths, paths_of
-from dualstruct.distributed.merging import agree, fit_features, gather, total, union
-from dualstruct.estimators.base import State, refuse_divided
 from dualstruct.confidence import Entity, Reading, SentenceConfidence
 from dualstruct.confidence.chains import (
     Spans,
@@ -24,7 +20,11 @@ from dualstruct.confidence.chains import (
     entity_probabilities,
     sentences_to_calibrate,
 )
+from dualstruct.distributed.communicator import Alone
+from dualstruct.distributed.data import ColumnFiles, Held, Part, Source, check_paths, paths_of
+from dualstruct.distributed.merging import agree, fit_features, gather, total, union
 from dualstruct.errors import InputError
+from dualstruct.estimators.base import State, refuse_divided
 from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.chain_model import ChainModel, Codec, unlabelled_chain
 from dualstruct.estimators.costs import (
@@ -410,7 +410,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         chosen = sentences_to_calibrate(lengths, len(model.labels))
         chain = whole if len(chosen) == len(lengths) else model.chain([X[i] for i in chosen])
         picked = np.repeat(np.isin(np.arange(len(lengths)), chosen), lengths)
-        temperature = chain_temperature(chain, model.w, truth[picked], self.threads)
+        temperature = chain_temperature(chain, model.w, truth[picked], self.threads, self._ranks)
         return replace(model, temperature=temperature)
 
     def _allowed(
