@@ -7,7 +7,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTRUCT_WERROR=$(or $(WERROR),OFF)
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test lint format docs sanitize bench bench-chunking bench-parsing bench-solvers experiments-quick clean
+.PHONY: demo test lint format docs sanitize bench bench-chunking bench-confidence bench-suspects bench-parsing bench-solvers experiments-quick clean
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -61,6 +61,12 @@ bench-chunking: .venv/installed-bench
 
 bench-parsing: .venv/installed-bench
 	$(BIN)/python benchmarks/parsing.py
+
+bench-confidence: .venv/installed-bench
+	$(BIN)/python benchmarks/confidence.py
+
+bench-suspects: .venv/installed-bench
+	$(BIN)/python benchmarks/suspects.py
 
 bench-solvers: .venv/installed-bench
 	$(BIN)/python benchmarks/solvers.py

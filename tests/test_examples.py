@@ -31,6 +31,8 @@ def blocks(text: str, language: str) -> list[str]:
         DOCS / "coming_from_crfsuite.md",
         DOCS / "data.md",
         DOCS / "explaining.md",
+        DOCS / "confidence.md",
+        DOCS / "suspects.md",
         DOCS / "tutorial.md",
     ],
     ids=lambda page: page.stem,

@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dualstruct import cli_experiments
+from dualstruct.cli_confidence import calibrate, confident_lines, reliability_of, warnings_shown
 from dualstruct.cli_explain import explain
 from dualstruct.cli_serve import serve
+from dualstruct.cli_suspects import suspects
 from dualstruct.errors import DualstructError, InputError
 
 if TYPE_CHECKING:
@@ -419,6 +421,14 @@ def predict(
     marginals: Annotated[
         bool, typer.Option("--marginals", help="Add the probability of each label or head.")
     ] = False,
+    confidence: Annotated[
+        bool,
+        typer.Option(
+            "--confidence",
+            help="Add the probability of each label or head, of each entity, and of the whole "
+            "sentence; the model must be calibrated.",
+        ),
+    ] = False,
     text: Annotated[
         bool, typer.Option("--text", help="Each line is a sentence, words separated by blanks.")
     ] = False,
@@ -428,7 +438,8 @@ def predict(
     """Label or parse new sentences.
 
     A tagger prints columns, the predicted label last; a label column that the file already has is
-    left out. With --k-best, each labelling follows a line "# rank score". A parser prints CoNLL-U
+    left out. With --k-best, each labelling follows a line "# rank score", with --confidence each
+    sentence a line "# probability" and one "# entity" for each entity. A parser prints CoNLL-U
     with everything else kept; a tag+parse model also takes one token a line.
     """
     from dualstruct.estimators import SequenceTagger, load_model
@@ -437,15 +448,26 @@ def predict(
     if not isinstance(tagger, SequenceTagger):
         from dualstruct import cli_trees
 
-        cli_trees.predict(tagger, file, text, k_best, marginals, threads, as_json)
+        cli_trees.predict(tagger, file, text, k_best, marginals, confidence, threads, as_json)
         return
     tagger.set_params(threads=threads)
     sentences = _read_lines(file) if text else _read_unlabelled(file, tagger)
+    if confidence:
+        sure = tagger.predict_confidence(sentences, k_best or 1)
+        if as_json:
+            pairs = zip(sentences, sure, strict=True)
+            _print_json({"sentences": [{"tokens": list(x), **y.to_dict()} for x, y in pairs]})
+        else:
+            _write(confident_lines(sentences, sure, k_best is not None))
+        return
     if k_best is not None:
         outputs = tagger.predict_k_best(sentences, k_best)
     else:
         outputs = [[(0.0, labels)] for labels in tagger.predict(sentences)]
-    probabilities = _probabilities(tagger, sentences, outputs) if marginals else None
+    probabilities = None
+    if marginals:
+        with warnings_shown():
+            probabilities = _probabilities(tagger, sentences, outputs)
 
     if as_json:
         rows = []
@@ -492,6 +514,16 @@ def evaluate(
     unseen_labels: Annotated[
         str, typer.Option(help="Labels never seen in training: warn, count (as mistakes) or error.")
     ] = "warn",
+    confidence: Annotated[
+        bool,
+        typer.Option(
+            "--confidence", help="Compare confidence with accuracy: bins, and the ECE of each kind."
+        ),
+    ] = False,
+    reliability: Annotated[
+        Path | None,
+        typer.Option(help="Draw the same as reliability diagrams to this file, .svg or .png."),
+    ] = None,
     label_column: LabelColumn = -1,
     columns: Columns = None,
     threads: Threads = 1,
@@ -506,12 +538,20 @@ def evaluate(
     from dualstruct import cli_trees
     from dualstruct.estimators import SequenceTagger, load_model
 
+    if reliability is not None:
+        from dualstruct.drawing.reliability import check_picture
+
+        check_picture(reliability)
+        _check_outputs([reliability], [model, test])
+    asked = confidence or reliability is not None
     if cli_trees.is_treebank(model):
+        if asked:
+            raise InputError("confidence is that of a model, and a file of trees has none")
         _write([cli_trees.compare_files(model, test, as_json)])
         return
     tagger = load_model(model)
     if not isinstance(tagger, SequenceTagger):
-        _write([cli_trees.evaluate(tagger, test, threads, as_json)])
+        _write([cli_trees.evaluate(tagger, test, threads, as_json, asked, reliability)])
         return
     tagger.set_params(threads=threads, unseen_labels=unseen_labels)
     data = _read(test, label_column, columns)
@@ -519,7 +559,8 @@ def evaluate(
         started = time.perf_counter()
         scores = tagger.evaluate(data.tokens, data.labels)
         seconds = time.perf_counter() - started
-    report = {
+    diagrams = reliability_of(tagger, data.tokens, data.labels, reliability) if asked else {}
+    report: dict[str, Any] = {
         "accuracy": scores.accuracy,
         "precision": scores.precision,
         "recall": scores.recall,
@@ -538,14 +579,20 @@ def evaluate(
             for name, each in scores.per_type.items()
         },
     }
+    if asked:
+        report["confidence"] = {name: each.to_dict() for name, each in diagrams.items()}
     if as_json:
         _print_json(report)
     else:
         print(scores.table())
+        for each in diagrams.values():
+            print(f"\n{each.table()}")
         print(f"{report['tokens_per_second']:,.0f} tokens a second, features included")
 
 
 app.command()(explain)
+app.command()(calibrate)
+app.command()(suspects)
 
 
 @app.command()

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.confidence.temperature import checked_temperature
 from dualstruct.estimators.labels import Labels
 from dualstruct.features import FeatureExtractor, FeatureRows, from_state
 from dualstruct.files.spans import Scheme, convert_scheme
@@ -54,6 +55,7 @@ class ChainModel:
     transitions: NDArray[np.bool_] | None
     w: _core.Weights
     n_columns: int | None
+    temperature: float | None = None  #: at which scores are probabilities, if it was fitted
 
     @property
     def labels(self) -> Labels:
@@ -95,6 +97,7 @@ class ChainModel:
             "inner_scheme": self.codec.inner_scheme,
             "outer_scheme": self.codec.outer_scheme,
             "columns": self.n_columns,
+            "temperature": self.temperature,
             "features": settings,
         }
         tensors = {f"features.{name}": array for name, array in arrays.items()}
@@ -119,7 +122,8 @@ class ChainModel:
         chain = Chain(no_rows(extractor.dimension), len(labels), transitions=transitions)
         w = chain.pack(arrays["emission"], arrays["transition"])
         codec = Codec(labels, facts["inner_scheme"], facts["outer_scheme"])
-        return cls(extractor, codec, transitions, w, facts["columns"])
+        temperature = checked_temperature(facts.get("temperature"))
+        return cls(extractor, codec, transitions, w, facts["columns"], temperature)
 
     def grown_weights(
         self, rows: FeatureRows, labels: Labels

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,11 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.confidence import Entity, Reading, SentenceConfidence
+from dualstruct.confidence.chains import (
+    Spans,
+    chain_temperature,
+    entity_probabilities,
+    sentences_to_calibrate,
+)
 from dualstruct.distributed.communicator import Alone
 from dualstruct.distributed.data import ColumnFiles, Held, Part, Source, check_paths, paths_of
 from dualstruct.distributed.merging import agree, fit_features, gather, total, union
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import Estimator, State, refuse_divided
+from dualstruct.estimators.base import State, refuse_divided
+from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.chain_model import ChainModel, Codec, unlabelled_chain
 from dualstruct.estimators.costs import (
     Costs,
@@ -42,21 +50,24 @@ from dualstruct.files.spans import (
     convert_scheme,
     detect_scheme,
     iob1_signs,
+    spans,
 )
 from dualstruct.fit import Callback, Stopping, SummedScore
 from dualstruct.losses import find_loss
-from dualstruct.metrics import Scores, evaluate_ids, score_name
+from dualstruct.metrics import Reliability, Scores, evaluate_ids, reliability, score_name
 from dualstruct.metrics.counts import share
 from dualstruct.solvers import Solver
 from dualstruct.structures import Chain
 from dualstruct.structures.base import digest_of
 from dualstruct.structures.chain import forbidden_tokens
+from dualstruct.suspecting import Doubt, Suspect
+from dualstruct.suspecting.ranking import cross_judge, dual_facts, judge_all, order_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class SequenceTagger(Estimator[ChainModel]):
+class SequenceTagger(CalibratedEstimator[ChainModel]):
     """Labels every token of a sentence: parts of speech, chunks, entities, address parts.
 
     Parameters
@@ -147,7 +158,8 @@ class SequenceTagger(Estimator[ChainModel]):
     """
 
     model_format = "dualstruct tagger"
-    of_the_run = ("features", *Estimator.of_the_run)  # the model keeps the templates themselves
+    # The model keeps the templates themselves.
+    of_the_run = ("features", *CalibratedEstimator.of_the_run)
 
     def __init__(
         self,
@@ -227,7 +239,7 @@ class SequenceTagger(Estimator[ChainModel]):
         y : lists of labels; none for files
         dev : (X, y), or files; optional
             Development data: training stops when its score no longer improves, and the best
-            weights are kept.
+            weights are kept. Unless the loss is ``crf``, it also calibrates confidence.
         callbacks : iterable
             Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
         sample_weight : one number a sentence, optional
@@ -368,12 +380,38 @@ class SequenceTagger(Estimator[ChainModel]):
         center = None if start is None else chain.pack(*start)
         judge = None
         if dev is not None:
-            dev_chain = unlabelled_chain(extractor, labels, transitions, as_list(dev[0]))
-            judge = self._judge(codec, dev_chain, as_list(dev[1]))
+            dev = as_list(dev[0]), as_list(dev[1])
+            dev_chain = unlabelled_chain(extractor, labels, transitions, dev[0])
+            judge = self._judge(codec, dev_chain, dev[1])
         result = self._optimise(chain, center, judge, score_name(labels.names), callbacks)
         self._model = ChainModel(extractor, codec, transitions, result.w, _count_columns(X))
         self.result_ = result
+        if dev is not None and self._wants_temperature():
+            self._model = self._calibrated(self._model, *dev)
         return self
+
+    def calibrate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Self:
+        """Fit the temperature that makes scores probabilities, on data not trained on.
+
+        Predictions stay the same; marginals and confidence become those of p ∝ exp(score / T),
+        with T chosen by the likelihood of the true labels. Training with ``dev`` does it by itself,
+        unless the loss is ``crf``.
+        """
+        model = self._calibrated(self._trained(), as_list(X), as_list(y))
+        if model.temperature is None:
+            raise InputError("there is no token to calibrate on with a label that training saw")
+        self._model = model
+        return self
+
+    def _calibrated(self, model: ChainModel, X: Any, y: Any) -> ChainModel:
+        whole = model.chain(X)
+        truth, _ = model.labels.encode_any(model.codec.to_inner(y), whole.sentences)
+        lengths = np.diff(whole.sentences)
+        chosen = sentences_to_calibrate(lengths, len(model.labels))
+        chain = whole if len(chosen) == len(lengths) else model.chain([X[i] for i in chosen])
+        picked = np.repeat(np.isin(np.arange(len(lengths)), chosen), lengths)
+        temperature = chain_temperature(chain, model.w, truth[picked], self.threads, self._ranks)
+        return replace(model, temperature=temperature)
 
     def _allowed(
         self, codec: Codec, truth: NDArray[np.int32], sentences: NDArray[np.int64]
@@ -493,14 +531,19 @@ class SequenceTagger(Estimator[ChainModel]):
         best = chain.decode_all(model.w, threads=self.threads)
         return model.codec.to_outer(model.labels.decode(best, chain.sentences))
 
-    def predict_marginals(self, X: Sequence[Any], beta: float = 1.0) -> list[NDArray[np.float32]]:
+    def predict_marginals(
+        self, X: Sequence[Any], beta: float | None = None
+    ) -> list[NDArray[np.float32]]:
         """The probability of each label (in the order of ``classes_``) at each token.
 
-        They are those of p(y) ∝ exp β·score; margin losses do not calibrate them.
+        They are those of p(y) ∝ exp β·score, by default at the temperature of the model: fitted on
+        development data, or that of a probabilistic loss. Without either they are no
+        probabilities, and an :class:`~dualstruct.confidence.UncalibratedWarning` says so.
         """
         model = self._trained()
+        sharpness = self._beta(beta, strict=False)
         chain = model.chain(as_list(X))
-        marginals = chain.marginals_all(model.w, beta, threads=self.threads)
+        marginals = chain.marginals_all(model.w, sharpness, threads=self.threads)
         return np.split(marginals, chain.sentences[1:-1])[: len(chain)]
 
     def class_indices(self, labels: Sequence[str]) -> list[int]:
@@ -518,6 +561,93 @@ class SequenceTagger(Estimator[ChainModel]):
             [(score, model.codec.to_outer([[names[j] for j in y]])[0]) for score, y in outputs]
             for outputs in found
         ]
+
+    def predict_confidence(
+        self, X: Sequence[Any], k: int = 1, beta: float | None = None
+    ) -> list[SentenceConfidence]:
+        """How probable the predicted labels are: of each token, entity and sentence.
+
+        Parameters
+        ----------
+        X : sentences
+        k : int
+            How many of the best labellings to give, with scores and probabilities.
+        beta : float, optional
+            Take p ∝ exp β·score instead of the model's own temperature.
+
+        Examples
+        --------
+        >>> X = [["Ada", "lives", "in", "Turin"], ["Bo", "left", "Rome"]]
+        >>> y = [["B-PER", "O", "O", "B-LOC"], ["B-PER", "O", "B-LOC"]]
+        >>> tagger = SequenceTagger(features="ner", loss="crf", C=1.0).fit(X, y)
+        >>> [found] = tagger.predict_confidence([["Bo", "lives", "in", "Rome"]])
+        >>> [(entity.type, entity.start, entity.end) for entity in found.entities]
+        [('PER', 0, 1), ('LOC', 3, 4)]
+        >>> found.probability <= found.entities[1].probability <= 1
+        True
+        """
+        model = self._trained()
+        sharpness = self._beta(beta, strict=True)
+        chain = model.chain(as_list(X))
+        names = model.labels.names
+        marked = Spans(names) if are_span_labels(names) else None
+        found = []
+        for i in range(len(chain)):
+            expected = chain.expectation(model.w, i, sharpness)
+            best = [(score, y.tolist()) for score, y in chain.k_best(model.w, i, k)]
+            inner = [[names[j] for j in y] for _, y in best]
+            outer = model.codec.to_outer(inner)
+            readings = [
+                Reading(score, _probability(score, expected.log_partition, sharpness), labels)
+                for (score, _), labels in zip(best, outer, strict=True)
+            ]
+            tokens = expected.labels[np.arange(len(inner[0])), best[0][1]].astype(float).tolist()
+            entities = [] if marked is None else entity_probabilities(marked, expected, inner[0])
+            found.append(
+                SentenceConfidence(
+                    outer[0],
+                    readings[0].probability,
+                    tokens,
+                    [Entity(*each) for each in entities],
+                    readings,
+                )
+            )
+        return found
+
+    def reliability(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Sequence[str]],
+        bins: int = 10,
+        beta: float | None = None,
+    ) -> dict[str, Reliability]:
+        """Confidence against accuracy of tokens, entities and whole sentences."""
+        model = self._trained()
+        X, y = as_list(X), as_list(y)
+        truth = model.codec.to_inner(y)
+        chain = model.chain(X)
+        numbers, _ = model.labels.encode_any(truth, chain.sentences)
+        found = self.predict_confidence(X, beta=beta)
+        predicted = chain.decode_all(model.w, threads=self.threads)
+        right = predicted == numbers
+        of_sentence = [bool(part.all()) for part in np.split(right, chain.sentences[1:-1])]
+        diagrams = {
+            "tokens": reliability(
+                "tokens", [p for each in found for p in each.marginals], right, bins
+            )
+        }
+        if are_span_labels(model.labels.names):
+            probabilities, correct = [], []
+            for each, labels in zip(found, truth, strict=True):
+                true = set(spans(labels))
+                for entity in each.entities:
+                    probabilities.append(entity.probability)
+                    correct.append((entity.type, entity.start, entity.end) in true)
+            diagrams["entities"] = reliability("entities", probabilities, correct, bins)
+        diagrams["sentences"] = reliability(
+            "sentences", [each.probability for each in found], of_sentence[: len(found)], bins
+        )
+        return diagrams
 
     def explain(self, sentence: Any, token: int | None = None) -> Explanation:
         """Why each token of a sentence gets its label, or one token, counted from 1.
@@ -554,6 +684,78 @@ class SequenceTagger(Estimator[ChainModel]):
             tokens=wanted_tokens(token, count),
             predicted=model.codec.to_outer(model.labels.decode(best, chain.sentences))[0],
         )
+
+    def suspects(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Sequence[str]],
+        top: int | None = None,
+        folds: int = 2,
+        duals: str | Path | None = None,
+    ) -> list[Suspect]:
+        """The sentences that fight the model, the most suspect first, and what it would have said.
+
+        Parameters
+        ----------
+        X, y : sentences and their labels
+            Those that the model was trained on.
+        top : int, optional
+            How many to give; all by default.
+        folds : int
+            Sentences are judged by quick models of the other folds, because a model learns the
+            mistakes that it has seen. 0: by this model itself, for sentences that it has not seen.
+        duals : path, optional
+            A checkpoint of the model's training: rank by the dual mass of each sentence, those
+            first that the ramp loss gave up.
+
+        Examples
+        --------
+        >>> X = [["a", "dog"], ["the", "cat"], ["a", "cat"], ["the", "dog"]] * 5
+        >>> y = [["DET", "NOUN"]] * 19 + [["NOUN", "DET"]]
+        >>> tagger = SequenceTagger(features="word[0]\\n").fit(X, y)
+        >>> tagger.suspects(X, y, top=1)[0].sentence
+        20
+        """
+        model = self._trained()
+        X, y = as_list(X), as_list(y)
+        given = model.codec.to_inner(y)
+        labels = model.labels.extend(Labels.learn(given))
+        rows = model.extractor.transform(X)
+        truth = labels.encode(given, rows.sentences)
+        # Without constraints: what is wrong may also be what cannot be.
+        chain = Chain(rows, len(labels), truth)
+        allowed = model.transitions if len(labels) == len(model.labels) else None
+        valid = chain if allowed is None else Chain(rows, len(labels), transitions=allowed)
+
+        def speaker(w: _core.Weights) -> Callable[[int], NDArray[np.int32]]:
+            packed = valid.pack(chain.emission_weights(w), chain.transition_weights(w))
+            return lambda i: valid.decode(packed, i)
+
+        found = None if duals is None else self._duals(duals, len(chain))
+        sizes = np.diff(chain.sentences)
+        if folds == 0 or found is not None:
+            grown = chain.pack(*model.grown_weights(rows, labels))
+            verdict = judge_all(chain, sizes, speaker, grown, self.threads)
+        else:
+            verdict = cross_judge(
+                chain, sizes, speaker, C=self.C, folds=folds, seed=self.seed, threads=self.threads
+            )
+        scores = verdict.scores if found is None else found.scores(sizes)
+        names = labels.names
+        suspects = []
+        for i in order_of(scores, top).tolist():
+            said = [names[k] for k in verdict.outputs[i]]
+            if allowed is not None:
+                said = model.codec.to_outer([said])[0]
+            told, forms = list(y[i]), forms_of(list(X[i]), int(sizes[i]))
+            doubts = tuple(
+                Doubt(t, form, a, b)
+                for t, (form, a, b) in enumerate(zip(forms, told, said, strict=True), 1)
+                if a != b
+            )
+            facts = dual_facts(found, i)
+            suspects.append(Suspect(i + 1, float(scores[i]), tuple(forms), doubts, **facts))
+        return suspects
 
     def set_weight(self, feature: str, label: str, weight: float) -> None:
         """Change the weight of a feature, by its name, for a label; ``save`` keeps it.
@@ -596,6 +798,10 @@ class SequenceTagger(Estimator[ChainModel]):
     def score(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
         """F1 for BIO-like labels, accuracy for others."""
         return self.evaluate(X, y).score
+
+
+def _probability(score: float, log_partition: float, beta: float) -> float:
+    return float(np.exp(min(beta * (score - log_partition), 0.0)))
 
 
 def _finite(weight: float) -> float:

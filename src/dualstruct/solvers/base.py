@@ -153,7 +153,7 @@ class DualIterate(Iterate):
         Several threads (by default the problem's) meet every other round.
         """
         seed = self.next_seed()
-        self.core_passes += rounds - 1  # round r has the seed of the r-th pass from here
+        self.core_passes += int(rounds) - 1  # round r has the seed of the r-th pass from here
         return self.duals.revisit(rule, seed, threads or self.problem.threads, rounds)
 
     def rebuild(self) -> None:
