@@ -32,7 +32,7 @@ from dualstruct.distributed.data import (
 )
 from dualstruct.distributed.merging import agree, fit_features, gather, total, union
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import State, refuse_divided
+from dualstruct.estimators.base import State
 from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.chain_model import ChainModel, Codec, unlabelled_chain
 from dualstruct.estimators.costs import (
@@ -457,7 +457,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
 
     def _refuse_divided_unknown(self) -> None:
         if isinstance(self.unknown_label, str):
-            refuse_divided(unknown_label=self.unknown_label)
+            raise InputError("unknown_label is for one machine: leave out unknown_label or engine")
 
     def _known(
         self, labels: Labels, y: Sequence[Sequence[str]], sentences: NDArray[np.int64]
