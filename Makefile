@@ -5,6 +5,8 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find core src experiments -type
 # One build of the core serves every target; what it was compiled with stays in .venv.
 PIP := -m pip install --quiet --disable-pip-version-check
 BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTRUCT_WERROR=$(or $(WERROR),OFF)
+# A file's tests stay together: some share a cluster or a browser.
+CORES := --numprocesses auto --dist loadfile
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test lint format docs sanitize wheel-test clean experiments-quick \
@@ -14,7 +16,7 @@ demo: .venv/installed
 	$(BIN)/dualstruct demo
 
 test: .venv/installed-test
-	$(BIN)/python -m pytest tests --pyargs dualstruct
+	$(BIN)/python -m pytest $(CORES) tests --pyargs dualstruct
 
 lint: .venv/installed-lint
 	$(BIN)/ruff check .
@@ -32,6 +34,7 @@ docs: .venv/installed-docs
 # What starts processes of its own, or uses the core only as the other tests do.
 NOT_SANITIZED := \
 	cli \
+	cli_confidence \
 	cli_explain \
 	cli_trees \
 	corpora \
@@ -44,13 +47,15 @@ NOT_SANITIZED := \
 	metrics \
 	serving \
 	serving_page \
-	serving_schema
+	serving_schema \
+	suspects \
+	workers
 
 # The core under AddressSanitizer and UBSan, in an environment of its own.
 sanitize: .venv-sanitize/installed
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	.venv-sanitize/bin/python -m pytest -k "not instruction and not little_memory" -p no:cacheprovider \
+	.venv-sanitize/bin/python -m pytest $(CORES) -k "not instruction and not little_memory" -p no:cacheprovider \
 		$(filter-out $(NOT_SANITIZED:%=tests/test_%.py),$(wildcard tests/test_*.py))
 
 # A wheel in a new environment, without a compiler in reach: WHEEL_TESTS says which tests.
