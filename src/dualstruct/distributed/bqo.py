@@ -18,8 +18,15 @@ it, and starts from the duals it had. Then, with Δw = Σ_k u_k by one sum over 
 needs a few numbers more, and η = min(η*, the largest step that keeps α feasible). The duals go back
 to α + η d on every machine, and cuts dropped on the way to α + d come back with them.
 
-With θ = K the model never promises more than D gains, so η* ≥ 1 where the model was maximised. The
-paper's λI, there to make the model strictly concave, is not needed by coordinate steps.
+With θ = K, the paper's choice, the model never promises more than D gains, so η* ≥ 1 where the model
+was maximised. But K is right only if all machines move w in the same direction. What would have been
+right is known after each round,
+
+    θ = ‖Σ_k u_k‖² / Σ_k ‖u_k‖²,   between 0 and K,
+
+and by default the next round uses it, but nothing below 1: fewer rounds the more the machines' examples
+differ. Every θ > 0 gives a direction in which D rises, and the line search finds how far. The paper's λI,
+there to make the model strictly concave, is not needed by coordinate steps.
 
 Source: Lee, Chang, Upadhyay & Roth 2015, "Distributed Training of Structured SVM", Algorithm 1; the
 hinge by its footnote 3.
@@ -27,7 +34,7 @@ hinge by its footnote 3.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +45,7 @@ from dualstruct.distributed.base import (
     DualStrategy,
     Report,
     communicator_of,
+    local_problem,
     scaled,
 )
 from dualstruct.distributed.communicator import in_place_of
@@ -56,6 +64,23 @@ class BQOIterate(DualPartIterate):
 
     def dual(self) -> float:
         return self.problem.dual(self.local.duals, self.w, self.theta)
+
+    def change_theta(self, theta: float) -> None:
+        """The same α and w, seen with another θ."""
+        factor = theta / self.theta
+        nothing = np.zeros(0, np.uint32), np.zeros(len(self.problem.structure), np.int64)
+        self.local.duals.go_along(*nothing, factor)  # θα → factor θα
+        w = self.w.array
+        self.center.assign(self.problem.structure.core, w - scaled(factor, w - self.center.array))
+        self._set_theta(theta)
+
+    def _set_theta(self, theta: float) -> None:
+        self.theta = self.memory["theta"] = theta
+        self.local.problem = local_problem(self.problem, theta * self.problem.C, self.center)
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(facts, arrays)
+        self._set_theta(float(self.memory.get("theta", self.theta)))
 
     def move_to(self, w: NDArray[np.float32], center: NDArray[np.float32]) -> None:
         core = self.problem.structure.core
@@ -82,7 +107,8 @@ class BQO(DualStrategy):
         What solves the local problems: DCD, DCDLight or CPD for the squared hinge, SDM or
         FrankWolfe for the hinge; by default DCD or SDM.
     theta : float, optional
-        θ, how careful a machine is because the others move, too; by default their number.
+        θ, how careful a machine is because the others move, too. By default it begins with their
+        number, the paper's choice, and then follows what the last round has shown.
     local_passes : int
         Passes of the local solver in each round: more of them communicate less often.
 
@@ -119,6 +145,7 @@ class BQO(DualStrategy):
 
         duals.write_change(words, words_of_example, iterate.change)
         own = scaled(1 / theta, iterate.change.array)
+        [[own_square]] = _core.dots([own], [own], problem.threads)
         change = communicator.allreduce(own)  # 2.2: Δw
 
         D = duals.sum_alpha() - s  # θ times, as s and C̃
@@ -136,7 +163,7 @@ class BQO(DualStrategy):
                     s @ D_C / theta,
                     D @ D_C / theta,
                 ],
-                [report.loss, *iterate.counts()],
+                [report.loss, *iterate.counts(), own_square],
                 # Steps up to 1 are feasible whatever rounding says.
                 in_place_of(communicator, max(largest, 1.0)),
             ]
@@ -144,12 +171,14 @@ class BQO(DualStrategy):
         totals = communicator.allreduce(numbers)
         gain, sD, DD, loss = totals[:4].tolist()
         iterate.count(totals[4:7])
-        eta = _step(problem, w, change, gain, sD, DD, float(totals[7:].min()))  # 2.3
+        eta, square = _step(problem, w, change, gain, sD, DD, float(totals[8:].min()))  # 2.3
 
         if eta != 1:  # 2.4
             duals.go_along(words, words_of_example, eta)
         center = iterate.center.array + scaled(eta, change - scaled(theta, own))
         iterate.move_to(w + scaled(eta, change), center)
+        if self.theta is None and totals[7] > 0:
+            iterate.change_theta(max(1.0, square / float(totals[7])))
         return Report(loss)
 
 
@@ -161,13 +190,13 @@ def _step(
     sD: float,
     DD: float,
     largest: float,
-) -> float:
-    """η of eq. (6): the exact maximum on the line, or the end of what is feasible."""
+) -> tuple[float, float]:
+    """η of eq. (6): the exact maximum on the line, or the end of what is feasible; ‖Δw‖²."""
     [[along], [square]] = _core.dots([w, change], [change], problem.threads)
     slope, curvature = gain - along, float(square)
     if problem.loss.name == "squared_hinge":
         slope -= sD / 2
         curvature += DD / 2
     if slope <= 0:  # what is left to gain is less than rounding
-        return 0.0
-    return min(slope / curvature, largest) if curvature > 0 else 1.0
+        return 0.0, float(square)
+    return (min(slope / curvature, largest) if curvature > 0 else 1.0), float(square)
