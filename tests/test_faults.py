@@ -361,6 +361,7 @@ class TestMPI:
     def test_a_job_that_lost_a_worker_ends_and_goes_on_when_started_again(self, tmp_path):
         killed = run(mpiexec(), "-n", "2", *job("mpi", tmp_path), timeout=60)
         assert killed.returncode != 0
+        assert "Killed" in killed.stdout + killed.stderr  # as mpiexec puts it
         assert found_by_ranks(tmp_path) == []
         done = run(mpiexec(), "-n", "2", *job("mpi-again", tmp_path), timeout=60)
         assert done.returncode == 0, done.stderr
