@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 import threading
 import time
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import engine_jobs
-from dualstruct import DCD, InputError, Problem, Stopping, fit
+from dualstruct import DCD, InputError, Problem, SequenceTagger, Stopping, fit
 from dualstruct.datasets import make_chains
 from dualstruct.distributed import (
     ADMM,
@@ -246,6 +247,25 @@ def test_ranks_with_different_weights_do_not_go_on(tmp_path, monkeypatch):
         train(tmp_path / "run", 4, strategy, problem, resume=True)
 
 
+def test_the_command_goes_on_from_the_folder_of_its_workers(tmp_path):
+    data = tmp_path / "train.txt"
+    data.write_text("Ada B\nlives O\n\nBob B\nsings O\n\nrain O\nfalls O\n\nEve B\nruns O\n\n")
+
+    def weights(name: str, passes: int, *options: str) -> np.ndarray:
+        model = tmp_path / name
+        command = [sys.executable, "-m", "dualstruct", "train", str(data), "--model", str(model)]
+        command += ["--engine", "local", "--workers", "2", "--passes", str(passes), *options]
+        done = run(*command, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return SequenceTagger.load(model)._model.w.array
+
+    whole = weights("whole", 6)
+    folder = str(tmp_path / "run")
+    weights("first", 2, "--checkpoint", folder)
+    resumed = weights("resumed", 6, "--checkpoint", folder, "--resume")
+    np.testing.assert_array_equal(resumed, whole)
+
+
 def test_a_thread_that_hangs_is_named_and_left_behind():
     release = threading.Event()
 
@@ -361,6 +381,7 @@ class TestMPI:
     def test_a_job_that_lost_a_worker_ends_and_goes_on_when_started_again(self, tmp_path):
         killed = run(mpiexec(), "-n", "2", *job("mpi", tmp_path), timeout=60)
         assert killed.returncode != 0
+        assert "Killed" in killed.stdout + killed.stderr  # as mpiexec puts it
         assert found_by_ranks(tmp_path) == []
         done = run(mpiexec(), "-n", "2", *job("mpi-again", tmp_path), timeout=60)
         assert done.returncode == 0, done.stderr

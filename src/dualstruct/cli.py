@@ -229,7 +229,10 @@ def train(
         Path | None, typer.Option("--start", help="Go on from this model instead of from zero.")
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Save the state of training here now and then.")
+        Path | None,
+        typer.Option(
+            help="Save the state of training in this file now and then; workers need a folder."
+        ),
     ] = None,
     resume: Annotated[bool, typer.Option(help="Go on from the checkpoint.")] = False,
     engine: Annotated[
@@ -269,7 +272,7 @@ def train(
     file = checkpoint if engine is None else None
     _check_outputs([model, file], [*train, dev, features, start, clusters, cost])
     if resume and checkpoint is None:
-        raise InputError("--resume needs --checkpoint, the file to go on from")
+        raise InputError("--resume needs --checkpoint, what to go on from")
     if engine is not None or workers is not None or address is not None:
         from dualstruct import cli_workers
 
