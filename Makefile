@@ -7,7 +7,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTRUCT_WERROR=$(or $(WERROR),OFF)
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test lint format docs sanitize bench bench-chunking bench-parsing bench-solvers bench-distributed experiments-quick clean
+.PHONY: demo test lint format docs sanitize bench bench-chunking bench-confidence bench-parsing bench-solvers bench-distributed experiments-quick clean
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -40,7 +40,10 @@ NOT_SANITIZED := \
 	examples \
 	experiments \
 	faults \
-	metrics
+	metrics \
+	serving \
+	serving_page \
+	serving_schema
 
 # The core under AddressSanitizer and UBSan, in an environment of its own.
 sanitize: .venv-sanitize/installed
@@ -61,6 +64,9 @@ bench-parsing: .venv/installed-bench
 
 bench-distributed: .venv/installed-bench
 	$(BIN)/python benchmarks/distributed.py
+
+bench-confidence: .venv/installed-bench
+	$(BIN)/python benchmarks/confidence.py
 
 bench-solvers: .venv/installed-bench
 	$(BIN)/python benchmarks/solvers.py

@@ -1,7 +1,31 @@
 """What all tests share."""
 
+import json
 import signal
+
+import pytest
+
+from engines_here import job, run
 
 # A run in the background starts with Ctrl-C ignored; the tests that send it need it heard. Child
 # processes get the default back.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def ray_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("ray")
+
+
+@pytest.fixture(scope="session")
+def lost_driver(ray_folder):
+    """A program that was killed while its workers trained."""
+    return run(*job("ray-driver", ray_folder), timeout=300)
+
+
+@pytest.fixture(scope="session")
+def on_ray(ray_folder, lost_driver):
+    """What came of all that the tests do on Ray: starting a cluster takes a while."""
+    done = run(*job("ray", ray_folder), timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads((ray_folder / "found.json").read_text())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
@@ -16,6 +18,13 @@ needs_ray = pytest.mark.skipif(
     "musl" in (sysconfig.get_config_var("HOST_GNU_TYPE") or ""),
     reason="there is no Ray for this platform",
 )
+
+
+JOBS = Path(__file__).with_name("engine_jobs.py")
+
+
+def job(name: str, folder: Path) -> list[str]:
+    return [sys.executable, str(JOBS), name, str(folder)]
 
 
 def run(*command: str, timeout: float) -> subprocess.CompletedProcess[str]:
@@ -39,3 +48,8 @@ def mpiexec() -> str:
     for file in of_package:
         return str(Path(str(file.locate())).resolve())
     return shutil.which("mpiexec") or "mpiexec"
+
+
+def found_by_ranks(folder: Path) -> list:
+    """What the ranks of an MPI job wrote down, in their order."""
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("found-*.json"))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -26,27 +26,15 @@ class NaiveChain:
     allowed: list[list[list[int] | None]] | None = None
     token_weights: list[np.ndarray] | None = None  # [tokens] a sentence
     weights: np.ndarray | None = None  # [sentences]: what C is multiplied by
+    Z: list[np.ndarray] | None = None  # [tokens, pair features] a sentence
 
     def weight(self, i: int) -> float:
         return 1.0 if self.weights is None else float(self.weights[i])
 
     def fast(self) -> Chain:
         """The same chain as the core has it."""
-        offsets, ids, values, sentences = [0], [], [], [0]
-        for x in self.X:
-            for row in x:
-                ids.extend(np.flatnonzero(row))
-                values.extend(row[np.flatnonzero(row)])
-                offsets.append(len(ids))
-            sentences.append(len(offsets) - 1)
-        binary = all(v == 1 for v in values)
-        rows = FeatureRows(
-            offsets=np.array(offsets),
-            ids=np.array(ids, dtype=np.int32),
-            values=None if binary else np.array(values, dtype=np.float32),
-            sentences=np.array(sentences),
-            dimension=self.X[0].shape[1],
-        )
+        pairs = None if self.Z is None else sparse_rows(self.Z)
+        rows = replace(sparse_rows(self.X), pairs=pairs)
         truth = np.array([k for y in self.truth for k in y], dtype=np.int32)
         chain = Chain(
             rows,
@@ -61,6 +49,10 @@ class NaiveChain:
         )
         chain.weigh(self.weights)
         return chain
+
+    @property
+    def pair_features(self) -> int:
+        return 0 if self.Z is None else self.Z[0].shape[1]
 
     def outputs(self, i: int) -> list[tuple[int, ...]]:
         return [
@@ -80,7 +72,8 @@ class NaiveChain:
         return True
 
     def phi(self, i: int, y: tuple[int, ...]) -> np.ndarray:
-        """φ_i(y): emissions [features, labels], then transitions [labels + 1, labels + 1]."""
+        """φ_i(y): emissions [features, labels], transitions [labels + 1, labels + 1], and what
+        pair features see at each step [pair features, labels, labels]."""
         emission = np.zeros((self.X[i].shape[1], self.labels))
         transition = np.zeros((self.labels + 1, self.labels + 1))
         for x, label in zip(self.X[i], y, strict=True):
@@ -88,7 +81,11 @@ class NaiveChain:
         if y:
             for a, b in zip((self.labels, *y), (*y, self.labels), strict=True):
                 transition[a, b] += 1
-        return np.concatenate([emission.ravel(), transition.ravel()])
+        pairs = np.zeros((self.pair_features, self.labels, self.labels))
+        if self.Z is not None:
+            for t in range(1, len(y)):
+                pairs[:, y[t - 1], y[t]] += self.Z[i][t]
+        return np.concatenate([emission.ravel(), transition.ravel(), pairs.ravel()])
 
     def delta(self, i: int, y: tuple[int, ...]) -> np.ndarray:
         return self.phi(i, self.truth[i]) - self.phi(i, y)
@@ -101,12 +98,18 @@ class NaiveChain:
 
     @property
     def dimension(self) -> int:
-        return self.X[0].shape[1] * self.labels + (self.labels + 1) ** 2
+        K = self.labels
+        return self.X[0].shape[1] * K + (K + 1) ** 2 + self.pair_features * K**2
 
-    def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        cut = self.X[0].shape[1] * self.labels
-        emission = w[:cut].reshape(-1, self.labels).astype(np.float32)
-        return emission, w[cut:].reshape(self.labels + 1, self.labels + 1).astype(np.float32)
+    def split(self, w: np.ndarray) -> tuple[np.ndarray, ...]:
+        """What the fast chain's ``pack`` takes."""
+        K = self.labels
+        features = self.X[0].shape[1] * K
+        emission, transition, pairs = np.split(
+            w.astype(np.float32), [features, features + (K + 1) ** 2]
+        )
+        parts = (emission.reshape(-1, K), transition.reshape(K + 1, K + 1))
+        return parts if self.Z is None else (*parts, pairs.reshape(-1, K, K))
 
     def scored(self, w: np.ndarray, i: int, cost_weight: float) -> list[tuple[float, tuple]]:
         """Every output with w·φ + cost_weight·Δ, best first."""
@@ -169,6 +172,25 @@ class NaiveChain:
         return (-residual[:-1] / residual[-1])[: self.dimension]
 
 
+def sparse_rows(X: list[np.ndarray]) -> FeatureRows:
+    """Dense matrices as the core has them."""
+    offsets, ids, values, sentences = [0], [], [], [0]
+    for x in X:
+        for row in x:
+            ids.extend(np.flatnonzero(row))
+            values.extend(row[np.flatnonzero(row)])
+            offsets.append(len(ids))
+        sentences.append(len(offsets) - 1)
+    binary = all(v == 1 for v in values)
+    return FeatureRows(
+        offsets=np.array(offsets),
+        ids=np.array(ids, dtype=np.int32),
+        values=None if binary else np.array(values, dtype=np.float32),
+        sentences=np.array(sentences),
+        dimension=X[0].shape[1],
+    )
+
+
 def random_chain(
     rng: np.random.Generator,
     *,
@@ -180,6 +202,7 @@ def random_chain(
     weighted: bool = False,
     constrained: bool = False,
     counted: bool = False,
+    pairs: int = 0,
 ) -> NaiveChain:
     """A small chain with random features, labels, costs, weights and satisfiable constraints."""
     X, truth = [], []
@@ -198,6 +221,10 @@ def random_chain(
         chain.token_weights = [rng.uniform(0.2, 2, len(y)).astype(np.float32) for y in truth]
     if counted:
         chain.weights = np.append(1.0, rng.choice([0, 0.5, 1, 2], sentences - 1))
+    if pairs:
+        chain.Z = [(rng.random((len(x), pairs)) < 0.5).astype(float) for x in X]
+        if real:
+            chain.Z = [z * rng.normal(size=z.shape).astype(np.float32) for z in chain.Z]
     if constrained:
         chain.transitions = rng.random((labels + 1, labels + 1)) < 0.6
         chain.allowed = []

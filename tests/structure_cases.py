@@ -54,13 +54,13 @@ class Case:
         return self.features(i, self.truth(i)) - self.features(i, y)
 
 
-def chain_case(rng: np.random.Generator, **shape: bool) -> Case:
+def chain_case(rng: np.random.Generator, **shape: bool | int) -> Case:
     naive: NaiveChain = random_chain(rng, sentences=3, tokens=3, labels=3, features=4, **shape)
     structure = naive.fast()
 
     def features(i: int, y: np.ndarray) -> np.ndarray:
-        emission, transition = naive.split(naive.phi(i, tuple(y.tolist())))
-        return np.array(structure.pack(emission, transition).array, dtype=float)
+        parts = naive.split(naive.phi(i, tuple(y.tolist())))
+        return np.array(structure.pack(*parts).array, dtype=float)
 
     return Case(
         structure,
@@ -248,6 +248,8 @@ def k_gram_case(rng: np.random.Generator) -> Case:
 CASES: dict[str, Callable[[np.random.Generator], Case]] = {
     "chain": lambda rng: chain_case(rng, real=True, weighted=True),
     "constrained chain": lambda rng: chain_case(rng, constrained=True),
+    "chain of pairs": lambda rng: chain_case(rng, pairs=3, real=True, weighted=True),
+    "constrained chain of pairs": lambda rng: chain_case(rng, pairs=2, constrained=True),
     "projective tree": lambda rng: tree_case(rng, projective=True, single_root=True),
     "projective forest": lambda rng: tree_case(rng, projective=True, single_root=False),
     "tree": lambda rng: tree_case(rng, projective=False, single_root=True),

@@ -410,3 +410,18 @@ def test_a_reader_that_stops_early_is_no_error(files):
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 2
+
+
+def test_train_takes_template_files_of_other_programs(files, tmp_path):
+    template, model = tmp_path / "template", tmp_path / "model"
+    template.write_text("# words\nU00:%x[-1,0]\nU01:%x[0,0]\n\nB01:%x[0,1]\nB\n")
+    arguments = ("train", files / "train-pos.txt", "--features", template, "--model", model)
+    assert json.loads(run(*arguments, "--json"))["features"] > 0
+    assert json.loads(run("inspect", model, "--json"))["pairs"][0]["feature"].startswith("B01:")
+    assert "B01:NOUN" in run("inspect", model, "--top", 100)
+    assert "_B-1" in str(run("inspect", model, "--top", 10**6))
+    run(*arguments, "--dialect", "wapiti")
+    assert "u00:_x-1" in run("inspect", model, "--top", 10**6)
+    template.write_text("U00:%x[-1,0]\nU01:%x[0;0]\n")
+    assert refusal(*arguments) == 'template, line 2, column 9: "," is wanted, not ";"'
+    assert "not one of auto, dualstruct" in refusal(*arguments, "--dialect", "crfpp")

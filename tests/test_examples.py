@@ -29,6 +29,7 @@ def blocks(text: str, language: str) -> list[str]:
         DOCS / "coming_from_crfsuite.md",
         DOCS / "data.md",
         DOCS / "explaining.md",
+        DOCS / "confidence.md",
         DOCS / "tutorial.md",
     ],
     ids=lambda page: page.stem,
@@ -54,7 +55,7 @@ def test_the_commands_of_the_tutorial_print_what_it_says(tmp_path):
     assert len(runs) > 8
     for command, expected in runs:
         done = subprocess.run(
-            command, shell=True, cwd=tmp_path, env=environment, capture_output=True, timeout=60
+            command, shell=True, cwd=tmp_path, env=environment, capture_output=True, timeout=120
         )
         printed = done.stdout.decode()
         assert done.returncode == 0, (command, done.stderr.decode())

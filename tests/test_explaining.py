@@ -40,15 +40,21 @@ def parser():
     return DependencyParser(hash_bits=14, passes=2).fit(load_english("train")[:150])
 
 
+def pair_names_of(chain, i):
+    pairs = chain.rows.pairs
+    offsets = pairs.offsets[chain.sentences[i] : chain.sentences[i + 1] + 1]
+    return [[f"b{k}" for k in pairs.ids[a:b]] for a, b in itertools.pairwise(offsets)]
+
+
 def total(alternative):
     return sum(each.amount for each in alternative.contributions)
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.integers(0, 10**6), st.booleans(), st.booleans())
-def test_runner_up_is_the_best_labelling_with_another_label(seed, constrained, real):
+@given(st.integers(0, 10**6), st.booleans(), st.booleans(), st.sampled_from([0, 2]))
+def test_runner_up_is_the_best_labelling_with_another_label(seed, constrained, real, pairs):
     rng = np.random.default_rng(seed)
-    naive = random_chain(rng, constrained=constrained, real=real)
+    naive = random_chain(rng, constrained=constrained, real=real, pairs=pairs)
     chain = naive.fast()
     w = chain.new_weights(rng.normal(size=chain.core.dimension).astype(np.float32))
     names = [str(k) for k in range(naive.labels)]
@@ -67,6 +73,7 @@ def test_runner_up_is_the_best_labelling_with_another_label(seed, constrained, r
             ],
             tokens=range(n),
             predicted=[],
+            pair_names=pair_names_of(chain, i) if pairs else (),
         )
         best = max(scored.values())
         for t, token in enumerate(explained):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 import threading
 import time
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import fault_jobs
+import engine_jobs
 from dualstruct import DCD, InputError, Problem, Stopping, fit
 from dualstruct.datasets import make_chains
 from dualstruct.distributed import (
@@ -34,7 +33,7 @@ from dualstruct.distributed.ray import _Board
 from dualstruct.files.writing import OutputError
 from dualstruct.solvers import DualIterate
 from dualstruct.structures import Subset
-from engines_here import mpiexec, needs_ray, run
+from engines_here import found_by_ranks, job, mpiexec, needs_ray, run
 
 CHAINS = make_chains(sentences=20, tokens=5, labels=3, features=30, noise=0.5, seed=3).structure()
 PROBLEM = Problem(CHAINS, "squared_hinge", 0.3)
@@ -289,43 +288,21 @@ def test_the_board_refuses_what_comes_twice_or_from_an_earlier_attempt():
     assert asyncio.run(story()) == [refused, both, both, refused, refused, refused, later, later]
 
 
-def job(name: str, folder: Path) -> list[str]:
-    return [sys.executable, str(Path(fault_jobs.__file__)), name, str(folder)]
-
-
-def undisturbed(name: str = "bqo", passes: int = fault_jobs.PASSES) -> list:
+def undisturbed(name: str = "bqo", passes: int = engine_jobs.PASSES) -> list:
     """What two ranks in one process arrive at."""
-    results = run_local(2, lambda ranks: fault_jobs.train(ranks, name, passes=passes))
+    results = run_local(2, lambda ranks: engine_jobs.train(ranks, name, passes=passes))
     return json.loads(json.dumps(results[0]))
-
-
-@pytest.fixture(scope="module")
-def ray_folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("ray")
-
-
-@pytest.fixture(scope="module")
-def lost_driver(ray_folder):
-    return run(*job("ray-driver", ray_folder), timeout=300)
-
-
-@pytest.fixture(scope="module")
-def ray_faults(ray_folder, lost_driver):
-    """Everything that happens on one cluster."""
-    done = run(*job("ray", ray_folder), timeout=300)
-    assert done.returncode == 0, done.stderr
-    return json.loads((ray_folder / "found.json").read_text())
 
 
 @needs_ray
 class TestRay:
-    @pytest.mark.parametrize("name", fault_jobs.STRATEGIES)
-    def test_a_killed_worker_comes_back_and_all_arrive_at_the_same_model(self, ray_faults, name):
-        found = ray_faults["strategies"]
+    @pytest.mark.parametrize("name", engine_jobs.STRATEGIES)
+    def test_a_killed_worker_comes_back_and_all_arrive_at_the_same_model(self, on_ray, name):
+        found = on_ray["strategies"]
         assert [each[name] for each in found["results"]] == [undisturbed(name)] * 2
 
-    def test_each_death_was_told_and_training_went_on_from_a_checkpoint(self, ray_faults):
-        told = ray_faults["strategies"]["warnings"]
+    def test_each_death_was_told_and_training_went_on_from_a_checkpoint(self, on_ray):
+        told = on_ray["strategies"]["warnings"]
         deaths = [sentence for sentence in told if "died" in sentence]
         assert deaths == [
             f"worker {rank} died; the workers are started anew (restart {number} of at most 4)"
@@ -335,15 +312,15 @@ class TestRay:
         assert last[1:4] == ["training goes on from the checkpoint of pass 8"] * 3
         assert last[-1].startswith("training goes on from the checkpoint of pass")
 
-    def test_a_worker_that_hangs_is_replaced(self, ray_faults):
-        found = ray_faults["hangs"]
+    def test_a_worker_that_hangs_is_replaced(self, on_ray):
+        found = on_ray["hangs"]
         assert found["results"] == [undisturbed()] * 2
         assert found["warnings"][0].startswith(
             "worker 0 has waited 4 seconds for worker 1 to come to its allreduce of"
         )
 
-    def test_workers_that_always_die_end_the_run_with_a_sentence(self, ray_faults):
-        assert ray_faults["dies always"]["error"] == (
+    def test_workers_that_always_die_end_the_run_with_a_sentence(self, on_ray):
+        assert on_ray["dies always"]["error"] == (
             "CommunicationError: worker 1 died, and restarts is 1: they are used up; with resume "
             "training goes on from the last checkpoint"
         )
@@ -357,16 +334,12 @@ class TestRay:
             assert time.monotonic() < deadline, f"{alive} still run"
             time.sleep(0.1)
 
-    def test_the_run_of_a_killed_driver_is_resumed(self, ray_faults):
-        [found, other] = ray_faults["driver"]["results"]
-        assert found == other == undisturbed(passes=found[1])
+    def test_a_killed_driver_is_started_again_and_ctrl_c_ends_it_after_a_pass(self, on_ray):
+        [found, other] = on_ray["address"]["results"]
+        assert found == other == ["interrupt", *undisturbed(passes=found[1])[1:]]
 
-    def test_ctrl_c_stops_all_ranks_after_a_pass(self, ray_faults):
-        for found in ray_faults["ctrl-c"]["results"]:
-            assert found == ["interrupt", *undisturbed(passes=found[1])[1:]]
-
-    def test_a_second_ctrl_c_stops_them_at_once(self, ray_faults):
-        assert ray_faults["ctrl-c twice"]["error"] == "KeyboardInterrupt: "
+    def test_a_second_ctrl_c_stops_them_at_once(self, on_ray):
+        assert on_ray["ctrl-c twice"]["error"] == "KeyboardInterrupt: "
 
 
 def is_alive(pid: int) -> bool:
@@ -388,10 +361,10 @@ class TestMPI:
     def test_a_job_that_lost_a_worker_ends_and_goes_on_when_started_again(self, tmp_path):
         killed = run(mpiexec(), "-n", "2", *job("mpi", tmp_path), timeout=60)
         assert killed.returncode != 0
-        assert not killed.stdout.startswith("[")
+        assert found_by_ranks(tmp_path) == []
         done = run(mpiexec(), "-n", "2", *job("mpi-again", tmp_path), timeout=60)
         assert done.returncode == 0, done.stderr
-        assert [json.loads(line) for line in done.stdout.splitlines()] == [undisturbed()] * 2
+        assert found_by_ranks(tmp_path) == [undisturbed()] * 2
 
     def test_a_rank_that_hangs_ends_the_job_with_a_sentence(self, tmp_path):
         done = run(mpiexec(), "-n", "2", *job("mpi-hangs", tmp_path), timeout=60)

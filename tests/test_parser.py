@@ -172,7 +172,7 @@ def test_a_second_order_parser_learns_and_parses_trees(second, tmp_path):
     second.save(tmp_path / "p.dstruct")
     assert load_model(tmp_path / "p.dstruct").predict(TEST) == parsed
     assert pickle.loads(pickle.dumps(second)).predict(TEST[:5]) == parsed[:5]
-    for table in second.predict_marginals(TEST[:3]):
+    for table in second.predict_marginals(TEST[:3], beta=1.0):
         np.testing.assert_allclose(table.sum(axis=1), 1, atol=1e-3)
     careful = copy.deepcopy(second).set_params(minimum_risk=20.0).predict(TEST[:10])
     careful.check_trees(single_root=True)

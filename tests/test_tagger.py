@@ -138,7 +138,7 @@ def test_k_best_starts_with_the_prediction_and_falls(tagger):
 
 
 def test_marginals_are_distributions_over_the_classes(tagger):
-    marginals = tagger.predict_marginals(X_TEST)
+    marginals = tagger.predict_marginals(X_TEST, beta=1.0)
     assert [m.shape for m in marginals] == [(len(x), len(tagger.classes_)) for x in X_TEST]
     for m in marginals:
         np.testing.assert_allclose(m.sum(axis=1), 1, atol=1e-5)
@@ -165,7 +165,7 @@ def test_allowed_labels_are_obeyed(tagger):
 def test_empty_sentences_and_no_sentences_are_handled(tagger):
     assert tagger.predict([[], ["Ada"], []])[0] == []
     assert tagger.predict([]) == []
-    assert tagger.predict_marginals([[]])[0].shape == (0, len(tagger.classes_))
+    assert tagger.predict_marginals([[]], beta=1.0)[0].shape == (0, len(tagger.classes_))
     both = SequenceTagger(passes=2).fit([[], *X], [[], *Y])
     assert both.predict([[]]) == [[]]
 

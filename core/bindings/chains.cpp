@@ -29,9 +29,12 @@ struct ChainArrays {
     std::optional<Input<std::uint8_t, nb::ndim<2>>> transitions;
     std::optional<Input<std::int64_t>> allowed_offsets;
     std::optional<Input<std::int32_t>> allowed;
+    std::optional<Input<std::int64_t>> pair_offsets;
+    std::optional<Input<std::int32_t>> pair_features;
+    std::optional<Input<float>> pair_values;
 };
 
-ChainData chain_data(ChainArrays given, std::int64_t dimension, int labels) {
+ChainData chain_data(ChainArrays given, std::int64_t dimension, int labels, std::int64_t pair_dimension) {
     const auto arrays = std::make_shared<const ChainArrays>(std::move(given));
     return {.sentences = view(arrays->sentences),
             .offsets = view(arrays->offsets),
@@ -45,6 +48,10 @@ ChainData chain_data(ChainArrays given, std::int64_t dimension, int labels) {
             .transitions = view(arrays->transitions),
             .allowed_offsets = view(arrays->allowed_offsets),
             .allowed = view(arrays->allowed),
+            .pair_offsets = view(arrays->pair_offsets),
+            .pair_features = view(arrays->pair_features),
+            .pair_values = view(arrays->pair_values),
+            .pair_dimension = pair_dimension,
             .owner = arrays};
 }
 
@@ -76,11 +83,17 @@ void bind_chains(nb::module_& m) {
                             Input<float, nb::ndim<2>> cost, std::optional<Input<float>> token_weights,
                             std::optional<Input<std::uint8_t, nb::ndim<2>>> transitions,
                             std::optional<Input<std::int64_t>> allowed_offsets,
-                            std::optional<Input<std::int32_t>> allowed) {
+                            std::optional<Input<std::int32_t>> allowed,
+                            std::optional<Input<std::int64_t>> pair_offsets,
+                            std::optional<Input<std::int32_t>> pair_features,
+                            std::optional<Input<float>> pair_values, std::int64_t pair_dimension) {
             new (self) Chain(chain_data({sentences, offsets, features, values, truth, cost, token_weights,
-                                         transitions, allowed_offsets, allowed}, dimension, labels));
+                                         transitions, allowed_offsets, allowed, pair_offsets, pair_features,
+                                         pair_values}, dimension, labels, pair_dimension));
         }, "sentences"_a, "offsets"_a, "features"_a, "values"_a.none(), "truth"_a.none(), "dimension"_a, "labels"_a,
-           "cost"_a, "token_weights"_a.none(), "transitions"_a.none(), "allowed_offsets"_a.none(), "allowed"_a.none())
+           "cost"_a, "token_weights"_a.none(), "transitions"_a.none(), "allowed_offsets"_a.none(), "allowed"_a.none(),
+           "pair_offsets"_a.none() = nb::none(), "pair_features"_a.none() = nb::none(),
+           "pair_values"_a.none() = nb::none(), "pair_dimension"_a = 0)
         .def_prop_ro("stride", &Chain::stride)
         .def("set_truth", [](Chain& c, Input<std::int32_t> truth) {
             if (static_cast<std::int64_t>(truth.size()) != c.first_token(c.size())) {

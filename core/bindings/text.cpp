@@ -5,6 +5,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <variant>
 
 #include "bindings/bindings.hpp"
 #include "text/conllu.hpp"
@@ -82,35 +84,46 @@ AttributeArrays attributes_to_numpy(AttributeRows&& rows) {
             std::move(values)};
 }
 
-Function function_from(const std::string& name, int length) {
-    constexpr std::array<std::pair<std::string_view, Function::Kind>, 8> known{{{"lower", Function::lower},
+Function function_from(const std::string& name, const std::variant<int, std::string>& argument) {
+    constexpr std::array<std::pair<std::string_view, Function::Kind>, 10> known{{{"lower", Function::lower},
                                                                               {"digits", Function::digits},
                                                                               {"prefix", Function::prefix},
                                                                               {"suffix", Function::suffix},
                                                                               {"shape", Function::shape},
                                                                               {"shortshape", Function::short_shape},
                                                                               {"kind", Function::kind},
-                                                                              {"cluster", Function::cluster}}};
+                                                                              {"cluster", Function::cluster},
+                                                                              {"match", Function::match},
+                                                                              {"test", Function::test}}};
+    const int* length = std::get_if<int>(&argument);
     for (const auto& [text, kind] : known) {
-        if (name == text) return {kind, length};
+        if (name != text) continue;
+        return length ? Function{kind, *length} : Function{kind, 0, Regex(std::get<std::string>(argument))};
     }
     throw InputError("there is no function \"" + name + "\"");
 }
 
 // Terms and templates as Python writes them down.
-using TermTuple = std::tuple<std::string, int, int, int, std::vector<std::pair<std::string, int>>>;
-using TemplateTuple = std::pair<std::string, std::vector<TermTuple>>;
+using FunctionTuple = std::pair<std::string, std::variant<int, std::string>>;
+using TermTuple = std::tuple<int, int, bool, int, std::vector<FunctionTuple>>;
+using TemplateTuple = std::tuple<std::string, std::vector<std::string>, std::vector<TermTuple>>;
 
 std::vector<Template> templates_from(const std::vector<TemplateTuple>& tuples) {
     std::vector<Template> templates;
-    for (const auto& [text, terms] : tuples) {
-        Template& made = templates.emplace_back(Template{text, {}});
-        for (const auto& [term_text, column, offset, gazetteer, functions] : terms) {
-            Term& term = made.terms.emplace_back(Term{term_text, column, offset, gazetteer, {}});
-            for (const auto& [name, length] : functions) term.functions.push_back(function_from(name, length));
+    for (const auto& [identity, literals, terms] : tuples) {
+        Template& made = templates.emplace_back(Template{identity, literals, {}});
+        for (const auto& [column, offset, absolute, gazetteer, functions] : terms) {
+            Term& term = made.terms.emplace_back(Term{column, offset, absolute, gazetteer, {}});
+            for (const auto& [name, argument] : functions) term.functions.push_back(function_from(name, argument));
         }
     }
     return templates;
+}
+
+Boundaries boundaries_of(const std::string& dialect) {
+    if (dialect == "crf++") return {"_B-", "_B+", ""};
+    if (dialect == "wapiti") return {"_x-", "_x+", "", 4, true};
+    return {"<s", "</s", ">"};
 }
 
 void check_range(const TokenTable& table, std::size_t column, std::int64_t begin, std::int64_t end) {
@@ -309,11 +322,14 @@ void bind_features(nb::module_& m) {
         .def(
             "__init__",
             [](TemplateFeatures* self, const std::vector<TemplateTuple>& templates, std::shared_ptr<Clusters> clusters,
-               const std::vector<std::shared_ptr<Gazetteer>>& gazetteers, int hash_bits) {
+               const std::vector<std::shared_ptr<Gazetteer>>& gazetteers, int hash_bits, const std::string& dialect,
+               bool of_pairs) {
                 new (self) TemplateFeatures(templates_from(templates), std::move(clusters),
-                                            {gazetteers.begin(), gazetteers.end()}, hash_bits);
+                                            {gazetteers.begin(), gazetteers.end()}, hash_bits, boundaries_of(dialect),
+                                            of_pairs);
             },
-            "templates"_a, "clusters"_a.none(), "gazetteers"_a, "hash_bits"_a)
+            "templates"_a, "clusters"_a.none(), "gazetteers"_a, "hash_bits"_a, "dialect"_a = "dualstruct",
+            "of_pairs"_a = false)
         .def(
             "fit",
             [](TemplateFeatures& f, std::shared_ptr<TokenTable> table, std::int64_t min_count) {

@@ -44,6 +44,7 @@ Chain::Chain(const ChainData& data) : data_(data), stride_(stride_for(data.label
     }
     // The weights carry the forbidden transitions with them, so those are part of the layout.
     layout_ = mix(static_cast<std::uint64_t>(data_.dimension) * max_labels + static_cast<std::uint64_t>(K));
+    if (has_pairs()) layout_ = mix(layout_ + static_cast<std::uint64_t>(data_.pair_dimension) + 1);
     for (std::size_t k = 0; k < static_cast<std::size_t>(K + 2) * stride_; ++k) {
         layout_ = (layout_ << 1 | layout_ >> 63) + (forbidden_[k] == 0 ? 0x9E3779B97F4A7C15ull : 1);
     }
@@ -65,9 +66,10 @@ void Chain::derive(float* w) const {
 
 std::unique_ptr<Scratch> Chain::make_scratch() const { return std::make_unique<ChainScratch>(); }
 
-ChainInput Chain::input(const float* w, std::int64_t i, float cost_weight) const {
+ChainInput Chain::input(const float* w, std::int64_t i, float cost_weight, ChainScratch& buffers) const {
     const std::int64_t first = data_.sentences[i];
     const float* masked = w + dimension();
+    const auto room = has_pairs() ? static_cast<std::size_t>(data_.labels) * stride_ : 0;
     return {
         .tokens = tokens(i),
         .labels = data_.labels,
@@ -84,6 +86,12 @@ ChainInput Chain::input(const float* w, std::int64_t i, float cost_weight) const
         .cost_weight = cost_weight,
         .allowed_offsets = data_.allowed_offsets.empty() ? nullptr : data_.allowed_offsets.data() + first,
         .allowed = data_.allowed.data(),
+        .pair_offsets = has_pairs() ? data_.pair_offsets.data() + first : nullptr,
+        .pair_features = data_.pair_features.data(),
+        .pair_values = data_.pair_values.empty() ? nullptr : data_.pair_values.data(),
+        .pair = w + pair_row(0, 0) * stride_,
+        .step = buffers.step.ensure(room),
+        .step_transposed = buffers.step_transposed.ensure(room),
     };
 }
 
@@ -98,7 +106,7 @@ void Chain::fail_infeasible(const ChainInput& in, std::int64_t i, const float* m
 
 void Chain::decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const {
     auto& buffers = static_cast<ChainScratch&>(scratch);
-    const ChainInput in = input(w, i, cost_weight);
+    const ChainInput in = input(w, i, cost_weight, buffers);
     buffers.output.resize(static_cast<std::size_t>(in.tokens));
     if (in.tokens == 0) return;
     float* maxima = buffers.maxima.ensure(static_cast<std::size_t>((in.tokens + 1) * stride_));
@@ -142,7 +150,7 @@ void Chain::output_of(std::int64_t i, std::span<const Word> words, std::vector<s
 }
 
 // Everything in δ = φ(truth) − φ(cut): emit(token, true label, cut's label) for each token that
-// differs, move(from, to, ±1) for each transition; `to` = labels stands for the end.
+// differs, move(token, from, to, ±1) for each transition into a token; `to` = labels stands for the end.
 template <class Emit, class Move>
 void Chain::walk(std::int64_t i, std::span<const Word> words, Emit emit, Move move) const {
     const std::int64_t first = data_.sentences[i];
@@ -153,12 +161,12 @@ void Chain::walk(std::int64_t i, std::span<const Word> words, Emit emit, Move mo
         const int t = token_of(words[q]), label = label_of(words[q]);
         emit(first + t, truth[t], label);
         const int true_from = t ? truth[t - 1] : start;
-        move(true_from, truth[t], 1);
-        move(previous_token == t - 1 ? previous_label : true_from, label, -1);
+        move(first + t, true_from, truth[t], 1);
+        move(first + t, previous_token == t - 1 ? previous_label : true_from, label, -1);
         if (t == last || q + 1 == words.size() || token_of(words[q + 1]) != t + 1) {
             const int to = t == last ? end : truth[t + 1];
-            move(truth[t], to, 1);
-            move(label, to, -1);
+            move(first + t + 1, truth[t], to, 1);
+            move(first + t + 1, label, to, -1);
         }
         previous_token = t;
         previous_label = label;
@@ -167,12 +175,12 @@ void Chain::walk(std::int64_t i, std::span<const Word> words, Emit emit, Move mo
 
 template <class Emit, class Move>
 void Chain::walk_output(std::int64_t i, std::span<const std::int32_t> output, Emit emit, Move move) const {
-    const std::int64_t first = data_.sentences[i];
-    for (std::size_t t = 0; t < output.size(); ++t) {
-        emit(first + static_cast<std::int64_t>(t), output[t]);
-        move(t ? output[t - 1] : data_.labels, output[t]);
+    std::int64_t token = data_.sentences[i];
+    for (std::size_t t = 0; t < output.size(); ++t, ++token) {
+        emit(token, output[t]);
+        move(token, t ? output[t - 1] : data_.labels, output[t]);
     }
-    if (!output.empty()) move(output.back(), data_.labels);
+    if (!output.empty()) move(token, output.back(), data_.labels);
 }
 
 double Chain::dot(const float* w, std::int64_t i, std::span<const Word> words) const {
@@ -191,20 +199,24 @@ double Chain::dot(const float* w, std::int64_t i, std::span<const Word> words) c
             }
             total += double{for_truth} - for_label;
         },
-        [&](int from, int to, int sign) {
+        [&](std::int64_t token, int from, int to, int sign) {
             const std::int64_t row = to == end ? end + 1 : from, column = to == end ? from : to;
             total += sign * transition[row * stride_ + column];
+            for_pairs(token, from, to, [&](std::int64_t pair, float value) {
+                total += sign * value * w[pair * stride_ + to];
+            });
         });
     return total;
 }
 
-void Chain::move_transition(float* w, int from, int to, float step) const {
+void Chain::move_transition(float* w, std::int64_t token, int from, int to, float step) const {
     const int K = data_.labels;
     const std::int64_t at = to == K ? std::int64_t{K + 1} * stride_ + from : std::int64_t{from} * stride_ + to;
     w[transition_row(0) * stride_ + at] += step;
     float* masked = w + dimension();
     masked[at] += step;
     if (from < K && to < K) masked[(std::int64_t{K + 2} + to) * stride_ + from] += step;
+    for_pairs(token, from, to, [&](std::int64_t pair, float value) { w[pair * stride_ + to] += step * value; });
 }
 
 void Chain::axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const {
@@ -218,7 +230,7 @@ void Chain::axpy(float* w, std::int64_t i, std::span<const Word> words, float st
                 row[label] -= change;
             }
         },
-        [&](int from, int to, int sign) { move_transition(w, from, to, sign * step); });
+        [&](std::int64_t token, int from, int to, int sign) { move_transition(w, token, from, to, sign * step); });
 }
 
 void Chain::axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part, int parts) const {
@@ -240,8 +252,8 @@ void Chain::axpy_share(float* w, std::int64_t i, std::span<const Word> words, fl
                 row[label] -= change;
             }
         },
-        [&](int from, int to, int sign) {
-            if (part == 0) move_transition(w, from, to, sign * step);
+        [&](std::int64_t token, int from, int to, int sign) {
+            if (part == 0) move_transition(w, token, from, to, sign * step);
         });
 }
 
@@ -256,10 +268,13 @@ void Chain::accumulate(std::int64_t i, std::span<const Word> words, float coeffi
                 sum.add(row + label, -value);
             }
         },
-        [&](int from, int to, int sign) {
+        [&](std::int64_t token, int from, int to, int sign) {
             const bool end = to == data_.labels;
             const std::int64_t row = transition_row(end ? data_.labels + 1 : from);
             sum.add(static_cast<std::uint64_t>(row * stride_ + (end ? from : to)), sign * coefficient);
+            for_pairs(token, from, to, [&](std::int64_t pair, float value) {
+                sum.add(static_cast<std::uint64_t>(pair * stride_ + to), sign * value * coefficient);
+            });
         });
 }
 
@@ -274,9 +289,12 @@ double Chain::score(const float* w, std::int64_t i, std::span<const std::int32_t
                 total += data_.values.empty() ? double{weight} : double{weight} * data_.values[f];
             }
         },
-        [&](int from, int to) {
+        [&](std::int64_t token, int from, int to) {
             const bool end = to == data_.labels;
             total += transition[std::int64_t{end ? to + 1 : from} * stride_ + (end ? from : to)];
+            for_pairs(token, from, to, [&](std::int64_t pair, float value) {
+                total += double{value} * w[pair * stride_ + to];
+            });
         });
     return total;
 }
@@ -290,7 +308,7 @@ void Chain::add_features(float* w, std::int64_t i, std::span<const std::int32_t>
                 w[std::int64_t{data_.features[f]} * stride_ + label] += change;
             }
         },
-        [&](int from, int to) { move_transition(w, from, to, step); });
+        [&](std::int64_t token, int from, int to) { move_transition(w, token, from, to, step); });
 }
 
 // Best-first search from the end: the maxima of the forward pass say exactly how good the best
@@ -298,7 +316,7 @@ void Chain::add_features(float* w, std::int64_t i, std::span<const std::int32_t>
 std::vector<ScoredOutput> Chain::k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                         Scratch& scratch) const {
     auto& buffers = static_cast<ChainScratch&>(scratch);
-    const ChainInput in = input(w, i, cost_weight);
+    const ChainInput in = input(w, i, cost_weight, buffers);
     if (in.tokens == 0) return {ScoredOutput{0, {}}};
     float* maxima = buffers.maxima.ensure(static_cast<std::size_t>((in.tokens + 1) * stride_));
     buffers.shifts.resize(static_cast<std::size_t>(in.tokens));
@@ -360,7 +378,7 @@ std::vector<ScoredOutput> Chain::k_best(const float* w, std::int64_t i, float co
                        cost_[static_cast<std::size_t>(in.truth[top.token]) * stride_ + top.label];
         }
         opened.push_back(top);
-        extend(top.token - 1, in.transposed + std::int64_t{top.label} * stride_, top.suffix + emitted,
+        extend(top.token - 1, chain_kernels().column_into(in, top.token, top.label), top.suffix + emitted,
                static_cast<std::int64_t>(opened.size()) - 1);
     }
     std::stable_sort(best.begin(), best.end(),

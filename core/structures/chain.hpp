@@ -1,10 +1,12 @@
 // First-order chains: one label a token, emission weights for (feature, label) and
-// transition weights for (label, next label), with a start and an end.
+// transition weights for (label, next label), with a start and an end. A chain may have pair
+// features as well: what is seen at a token then weighs the step from the label before it.
 //
 // Weights, one row of `stride` floats each:
 //   [features]     emission
 //   [labels]       transition from a label
 //   [1] [1]        transition from the start, into the end
+//   [pair features, labels]   from a label, by what is seen where the step arrives
 // and derived from them, behind `dimension`:
 //   [labels + 2]   the transitions with −∞ in the padding and where forbidden
 //   [labels]       the same transposed
@@ -26,6 +28,8 @@
 
 namespace dualstruct {
 
+struct ChainScratch;
+
 // What a chain is built from; `owner` keeps the arrays alive.
 struct ChainData {
     std::span<const std::int64_t> sentences;     // [n + 1] into tokens
@@ -40,6 +44,10 @@ struct ChainData {
     std::span<const std::uint8_t> transitions;   // [labels + 1, labels + 1]: allowed; empty: all
     std::span<const std::int64_t> allowed_offsets;  // [tokens + 1] into allowed; empty: all
     std::span<const std::int32_t> allowed;
+    std::span<const std::int64_t> pair_offsets;  // [tokens + 1] into pair_features; empty: there are none
+    std::span<const std::int32_t> pair_features;  // those of a sentence's first token are not used
+    std::span<const float> pair_values;           // empty: all 1
+    std::int64_t pair_dimension = 0;
     std::shared_ptr<const void> owner;
 };
 
@@ -83,8 +91,11 @@ public:
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
     void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override;
     double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override;
-    // Parts: emissions [tokens, stride], then transitions [labels + 2, stride] as among the weights.
-    std::int64_t parts(std::int64_t i) const override { return (tokens(i) + data_.labels + 2) * stride_; }
+    // Parts: emissions [tokens, stride], then transitions [labels + 2, stride] as among the weights, then,
+    // if there are pair features, steps [tokens, labels, stride] as they add to the transitions.
+    std::int64_t parts(std::int64_t i) const override {
+        return (tokens(i) + data_.labels + 2 + (has_pairs() ? tokens(i) * data_.labels : 0)) * stride_;
+    }
     void part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const override;
     double part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
                           Scratch& scratch) const override;
@@ -117,19 +128,41 @@ public:
     }
 
 private:
-    std::int64_t rows() const { return data_.dimension + data_.labels + 2; }
+    bool has_pairs() const { return !data_.pair_offsets.empty(); }
+    std::int64_t rows() const { return pair_row(data_.pair_dimension, 0); }
     std::int64_t transition_row(int from) const { return data_.dimension + from; }
-    ChainInput input(const float* w, std::int64_t i, float cost_weight) const;
+    std::int64_t pair_row(std::int64_t feature, std::int64_t from) const {
+        return data_.dimension + data_.labels + 2 + feature * data_.labels + from;
+    }
+    ChainInput input(const float* w, std::int64_t i, float cost_weight, ChainScratch& buffers) const;
     [[noreturn]] void fail_infeasible(const ChainInput& in, std::int64_t i, const float* maxima) const;
 
     template <class Emit, class Move>
     void walk(std::int64_t i, std::span<const Word> words, Emit emit, Move move) const;
     template <class Emit, class Move>
     void walk_output(std::int64_t i, std::span<const std::int32_t> output, Emit emit, Move move) const;
+    // Calls visit(row of the weights, value) for each pair feature that weighs steps from a label into a token.
+    template <class Visit>
+    void for_pairs(std::int64_t token, int from, int to, Visit visit) const {
+        if (!has_pairs() || from >= data_.labels || to >= data_.labels) return;
+        for (std::int64_t f = data_.pair_offsets[token]; f < data_.pair_offsets[token + 1]; ++f) {
+            visit(pair_row(data_.pair_features[f], from), data_.pair_values.empty() ? 1 : data_.pair_values[f]);
+        }
+    }
+    // Calls visit(token, feature's first row, value) for each pair feature of example i that is used; tokens
+    // count from the sentence's start.
+    template <class Visit>
+    void for_all_pairs(std::int64_t i, Visit visit) const {
+        if (!has_pairs()) return;
+        for (std::int64_t t = 1, first = data_.sentences[i]; t < tokens(i); ++t) {
+            for_pairs(first + t, 0, 0, [&](std::int64_t row, float value) { visit(t, row, value); });
+        }
+    }
     double sum_labellings(const ChainInput& in, std::int64_t i, float beta, Scratch& scratch) const;
+    void add_block(float* to, const float* from, float step) const;  // [labels, stride]
     void exponentiate_transitions(const ChainInput& in, float beta, Scratch& scratch) const;
     void log_marginals(const ChainInput& in, std::int64_t i, float beta, Scratch& scratch) const;
-    void move_transition(float* w, int from, int to, float step) const;
+    void move_transition(float* w, std::int64_t token, int from, int to, float step) const;
 
     // What the cost at a token is multiplied by.
     double token_weight(std::int64_t token) const {

@@ -11,7 +11,7 @@
 namespace dualstruct {
 
 double Chain::log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const {
-    const ChainInput in = input(w, i, static_cast<float>(gamma));
+    const ChainInput in = input(w, i, static_cast<float>(gamma), static_cast<ChainScratch&>(scratch));
     if (in.tokens == 0) return 0;
     const double log_sum = sum_labellings(in, i, static_cast<float>(beta), scratch);
     const auto first = static_cast<std::size_t>(data_.sentences[i]);
@@ -28,6 +28,8 @@ double Chain::sum_labellings(const ChainInput& in, std::int64_t i, float beta, S
     buffers.sums.marginals = buffers.marginals.ensure(size);
     buffers.sums.pairs = buffers.pairs.ensure(static_cast<std::size_t>(data_.labels) * stride_);
     buffers.sums.inverse = buffers.inverse.ensure(static_cast<std::size_t>(in.tokens));
+    const auto steps = static_cast<std::size_t>(in.tokens * data_.labels * stride_);
+    buffers.sums.steps = has_pairs() ? buffers.steps.ensure(steps) : nullptr;
     buffers.log_sum = chain_kernels().forward_backward(in, buffers.sums);
     if (std::isnan(buffers.log_sum)) log_marginals(in, i, beta, scratch);
     return buffers.log_sum;
@@ -48,6 +50,11 @@ void Chain::part_scores(const float* w, std::int64_t i, double gamma, std::span<
         for (std::int64_t k = 0; k < K; ++k) to[k] += cost_weight * cost[k];
     }
     std::copy_n(w + transition_row(0) * stride_, (K + 2) * stride_, scores.data() + n * stride_);
+    float* steps = scores.data() + (n + K + 2) * stride_;
+    for_all_pairs(i, [&](std::int64_t t, std::int64_t row, float value) {
+        float* to = steps + t * K * stride_;
+        for (std::int64_t k = 0; k < K * stride_; ++k) to[k] += value * w[row * stride_ + k];
+    });
 }
 
 double Chain::part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
@@ -71,12 +78,20 @@ double Chain::part_marginals(std::int64_t i, std::span<const float> scores, std:
             transposed[to * stride_ + from] = from < K ? masked[from * stride_ + to] : -infinity;
         }
     }
-    ChainInput in = input(emission, i, 0);
+    ChainInput in = input(emission, i, 0, buffers);
     in.offsets = buffers.each_offset.data();
     in.features = buffers.each_feature.data();
     in.values = nullptr;
     in.transition = masked;
     in.transposed = transposed;
+    if (has_pairs()) {
+        float* given = buffers.given_steps.ensure(static_cast<std::size_t>(n * K * stride_));
+        std::copy_n(scores.data() + (n + K + 2) * stride_, n * K * stride_, given);
+        in.pair_offsets = in.offsets;
+        in.pair_features = in.features;
+        in.pair_values = nullptr;
+        in.pair = given;
+    }
     const double log_sum = sum_labellings(in, i, 1, scratch);
     for (std::int64_t t = 0; t < n; ++t) {
         std::copy_n(buffers.marginals.data() + t * stride_, K, marginals.data() + t * stride_);
@@ -85,6 +100,10 @@ double Chain::part_marginals(std::int64_t i, std::span<const float> scores, std:
     for (std::int64_t j = 0; j < K; ++j) std::copy_n(buffers.pairs.data() + j * stride_, K, steps + j * stride_);
     std::copy_n(marginals.data(), K, steps + K * stride_);
     std::copy_n(marginals.data() + (n - 1) * stride_, K, steps + (K + 1) * stride_);
+    if (has_pairs()) {
+        const std::int64_t block = K * stride_;
+        std::copy_n(buffers.steps.data() + block, (n - 1) * block, marginals.data() + (n + K + 2) * stride_ + block);
+    }
     return log_sum;
 }
 
@@ -114,7 +133,15 @@ void Chain::add_parts(float* w, std::int64_t i, std::span<const float> marginals
     for (std::int64_t k = 0; k < (K + 2) * stride_; ++k) {
         transition[k] += step * marginals[static_cast<std::size_t>(n * stride_ + k)];
     }
+    const float* steps = marginals.data() + (n + K + 2) * stride_;
+    for_all_pairs(i, [&](std::int64_t t, std::int64_t row, float value) {
+        add_block(w + row * stride_, steps + t * K * stride_, step * value);
+    });
     derive(w);
+}
+
+void Chain::add_block(float* to, const float* from, float step) const {
+    for (std::int64_t k = 0; k < std::int64_t{data_.labels} * stride_; ++k) to[k] += step * from[k];
 }
 
 void Chain::add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const {
@@ -151,25 +178,30 @@ void Chain::log_marginals(const ChainInput& in, std::int64_t i, float beta, Scra
     buffers.log_sum = chain_kernels().log_forward_backward(in, beta, sums.emissions, sums.forward, backward);
     if (buffers.log_sum == -infinity) fail_infeasible(in, i, sums.forward);
     std::vector<float> pairs(static_cast<std::size_t>(K * K));
+    ChainInput step = in;
     std::fill_n(sums.pairs, K * stride_, 0.0f);
+    if (sums.steps) std::fill_n(sums.steps, in.tokens * K * stride_, 0.0f);
     for (std::int64_t t = 0; t < in.tokens; ++t) {
         float* row = sums.marginals + t * stride_;
         std::fill_n(row, stride_, 0.0f);
         chain_kernels().label_marginals(in, sums.forward + t * stride_, backward + t * stride_, row);
         if (t == 0) continue;
-        chain_kernels().pair_marginals(in, beta, sums.forward + (t - 1) * stride_, sums.emissions + t * stride_,
+        step.transition = chain_kernels().transitions_into(in, t);
+        chain_kernels().pair_marginals(step, beta, sums.forward + (t - 1) * stride_, sums.emissions + t * stride_,
                                        pairs.data());
         for (std::int64_t j = 0; j < K; ++j) {
             for (std::int64_t k = 0; k < K; ++k) {
-                sums.pairs[j * stride_ + k] += pairs[static_cast<std::size_t>(j * K + k)];
+                const float p = pairs[static_cast<std::size_t>(j * K + k)];
+                sums.pairs[j * stride_ + k] += p;
+                if (sums.steps) sums.steps[(t * K + j) * stride_ + k] = p;
             }
         }
     }
 }
 
 void Chain::add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const {
-    const auto& buffers = static_cast<ChainScratch&>(scratch);
-    const ChainInput in = input(target, i, 0);
+    auto& buffers = static_cast<ChainScratch&>(scratch);
+    const ChainInput in = input(target, i, 0, buffers);
     const std::int64_t K = data_.labels, last = in.tokens - 1;
     if (in.tokens == 0) return;
     const float* marginals = buffers.marginals.data();
@@ -186,6 +218,10 @@ void Chain::add_expected_difference(float* target, std::int64_t i, float step, S
     transition[K * stride_ + in.truth[0]] += step;
     for (std::int64_t t = 1; t <= last; ++t) transition[in.truth[t - 1] * stride_ + in.truth[t]] += step;
     transition[(K + 1) * stride_ + in.truth[last]] += step;
+    for_all_pairs(i, [&](std::int64_t t, std::int64_t row, float value) {
+        target[(row + in.truth[t - 1]) * stride_ + in.truth[t]] += step * value;
+        add_block(target + row * stride_, buffers.steps.data() + t * K * stride_, -step * value);
+    });
     derive(target);
 }
 
@@ -196,8 +232,10 @@ double Chain::expected_difference_norm2(std::int64_t i, Scratch& scratch) const 
     if (n == 0) return 0;
     const std::int32_t* truth = data_.truth.data() + first;
     const float* marginals = buffers.marginals.data();
-    const std::size_t features = static_cast<std::size_t>(data_.offsets[first + n] - data_.offsets[first]);
-    buffers.sum.reset(features * K);
+    const auto features = static_cast<std::size_t>(data_.offsets[first + n] - data_.offsets[first]);
+    const auto pairs =
+        has_pairs() ? static_cast<std::size_t>(data_.pair_offsets[first + n] - data_.pair_offsets[first]) : 0;
+    buffers.sum.reset(features * K + pairs * K * K);
     for (std::int64_t t = 0; t < n; ++t) {
         const float* p = marginals + t * stride_;
         for (std::int64_t f = data_.offsets[first + t]; f < data_.offsets[first + t + 1]; ++f) {
@@ -206,6 +244,15 @@ double Chain::expected_difference_norm2(std::int64_t i, Scratch& scratch) const 
             for (int k = 0; k < K; ++k) buffers.sum.add(row + k, value * ((k == truth[t]) - p[k]));
         }
     }
+    for_all_pairs(i, [&](std::int64_t t, std::int64_t row, float value) {
+        const float* p = buffers.steps.data() + t * K * stride_;
+        for (int j = 0; j < K; ++j, ++row, p += stride_) {
+            for (int k = 0; k < K; ++k) {
+                const bool is_true = j == truth[t - 1] && k == truth[t];
+                buffers.sum.add(static_cast<std::uint64_t>(row * stride_ + k), value * (is_true - p[k]));
+            }
+        }
+    });
     float* steps = buffers.backward.ensure(static_cast<std::size_t>(K) * stride_);  // of the transitions
     std::memcpy(steps, buffers.pairs.data(), static_cast<std::size_t>(K) * stride_ * sizeof(float));
     for (std::int64_t t = 1; t < n; ++t) steps[std::int64_t{truth[t - 1]} * stride_ + truth[t]] -= 1;
@@ -238,6 +285,12 @@ void Chain::add_variance(float* target, std::int64_t i) const {
         transition[K * stride_ + j] += of_label;
         transition[(K + 1) * stride_ + j] += of_label;
     }
+    for_all_pairs(i, [&](std::int64_t, std::int64_t row, float value) {
+        for (std::int64_t j = 0; j < K; ++j) {
+            float* to = target + (row + j) * stride_;
+            for (std::int64_t k = 0; k < K; ++k) to[k] += value * value * of_pair;
+        }
+    });
 }
 
 // All transitions count as observed: the unseen ones are few, and decoding weighs each of them.
@@ -248,6 +301,9 @@ void Chain::mark_observed(float* marks, std::int64_t i) const {
             marks[std::int64_t{data_.features[f]} * stride_ + data_.truth[t]] = 1;
         }
     }
+    for_all_pairs(i, [&](std::int64_t t, std::int64_t row, float) {
+        marks[(row + data_.truth[first + t - 1]) * stride_ + data_.truth[first + t]] = 1;
+    });
     float* transition = marks + transition_row(0) * stride_;
     if (first == end || transition[0] == 1) return;
     for (std::int64_t row = 0; row < K + 2; ++row) std::fill_n(transition + row * stride_, K, 1.0f);
@@ -256,7 +312,7 @@ void Chain::mark_observed(float* marks, std::int64_t i) const {
 ChainExpectation Chain::expectation(const float* w, std::int64_t i, double beta, double gamma, bool pairs,
                                     Scratch& scratch) const {
     auto& buffers = static_cast<ChainScratch&>(scratch);
-    const ChainInput in = input(w, i, static_cast<float>(gamma));
+    const ChainInput in = input(w, i, static_cast<float>(gamma), buffers);
     const std::int64_t K = in.labels;
     ChainExpectation result{0, 0, std::vector<float>(static_cast<std::size_t>(in.tokens * K)), {}};
     if (in.tokens == 0) return result;
@@ -279,8 +335,10 @@ ChainExpectation Chain::expectation(const float* w, std::int64_t i, double beta,
     }
     if (pairs && in.tokens > 1) {
         result.pairs.resize(static_cast<std::size_t>((in.tokens - 1) * K * K));
+        ChainInput step = in;
         for (std::int64_t t = 1; t < in.tokens; ++t) {
-            chain_kernels().pair_marginals(in, scale, forward + (t - 1) * stride_, emissions + t * stride_,
+            step.transition = chain_kernels().transitions_into(in, t);
+            chain_kernels().pair_marginals(step, scale, forward + (t - 1) * stride_, emissions + t * stride_,
                                            result.pairs.data() + (t - 1) * K * K);
         }
     }

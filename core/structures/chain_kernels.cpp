@@ -149,20 +149,77 @@ void forbid_others(const ChainInput& in, std::int64_t t, float* row, float* copy
     for (std::int64_t a = begin; a < end; ++a) row[in.allowed[a]] = copy[in.allowed[a]];
 }
 
-template <int N, int Vectors>
+bool has_pairs(const ChainInput& in, std::int64_t t) { return in.pair_offsets[t] < in.pair_offsets[t + 1]; }
+
+// out[k][j] = rows[j][k], with `padding` behind the labels.
+void transpose(const ChainInput& in, const float* rows, float padding, float* out) {
+    const std::int64_t stride = in.stride;
+    for (int k = 0; k < in.labels; ++k) {
+        float* to = out + k * stride;
+        for (int j = 0; j < in.labels; ++j) to[j] = rows[j * stride + k];
+        for (int j = in.labels; j < in.stride; ++j) to[j] = padding;
+    }
+}
+
+// Chains with pair features have code of their own, in the tiled form alone: the others stay as fast as
+// they are without it.
+template <int N, int Vectors, bool Pairs = false>
 struct Kernels {
+    static const float* transitions_into(const ChainInput& in, std::int64_t t) {
+        if constexpr (!Pairs) return in.transition;
+        if (!has_pairs(in, t)) return in.transition;
+        const std::int64_t stride = in.stride, begin = in.pair_offsets[t], end = in.pair_offsets[t + 1];
+        for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+            for (int j = 0; j < in.labels; ++j) {
+                Floats<N> sum[NV];
+                for (int v = 0; v < NV; ++v) sum[v] = load<N>(in.transition + j * stride + first + v * N);
+                for (std::int64_t f = begin; f < end; ++f) {
+                    const float* row = in.pair + (std::int64_t{in.pair_features[f]} * in.labels + j) * stride + first;
+                    if (in.pair_values) {
+                        for (int v = 0; v < NV; ++v) sum[v] += in.pair_values[f] * load<N>(row + v * N);
+                    } else {
+                        for (int v = 0; v < NV; ++v) sum[v] += load<N>(row + v * N);
+                    }
+                }
+                for (int v = 0; v < NV; ++v) store<N>(in.step + j * stride + first + v * N, sum[v]);
+            }
+        });
+        return in.step;
+    }
+
+    static const float* column_into(const ChainInput& in, std::int64_t t, int k) {
+        const float* plain = in.transposed + std::int64_t{k} * in.stride;
+        if constexpr (!Pairs) return plain;
+        if (!has_pairs(in, t)) return plain;
+        for (int j = 0; j < in.stride; ++j) in.step[j] = plain[j];
+        for (std::int64_t f = in.pair_offsets[t]; f < in.pair_offsets[t + 1]; ++f) {
+            const float* block = in.pair + std::int64_t{in.pair_features[f]} * in.labels * in.stride + k;
+            const float value = in.pair_values ? in.pair_values[f] : 1;
+            for (int j = 0; j < in.labels; ++j) in.step[j] += value * block[std::int64_t{j} * in.stride];
+        }
+        return in.step;
+    }
+
+    static const float* transposed_into(const ChainInput& in, std::int64_t t) {
+        if constexpr (!Pairs) return in.transposed;
+        if (!has_pairs(in, t)) return in.transposed;
+        transpose(in, transitions_into(in, t), -infinity, in.step_transposed);
+        return in.step_transposed;
+    }
+
     static void max_forward(const ChainInput& in, float* maxima, double* shifts) {
         double shifted = 0;
         for (std::int64_t t = 0; t < in.tokens; ++t) {
             float* row = maxima + t * in.stride;
             const float* previous = row - in.stride;
+            const float* transition = t == 0 ? in.transition : transitions_into(in, t);
             for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
                 Floats<N> best[NV];
                 if (t == 0) {
                     const float* start = in.transition + std::int64_t{in.labels} * in.stride + first;
                     for (int v = 0; v < NV; ++v) best[v] = load<N>(start + v * N);
                 } else {
-                    max_step<N, NV>(in, previous, in.transition + first, best);
+                    max_step<N, NV>(in, previous, transition + first, best);
                 }
                 Floats<N> emission[NV] = {};
                 add_emissions<N, NV>(in, t, first, emission);
@@ -215,7 +272,7 @@ struct Kernels {
         if (label < 0) return false;
         path[t] = label;
         for (; t > 0; --t) {
-            label = best_sum(in, maxima + (t - 1) * in.stride, in.transposed + std::int64_t{label} * in.stride);
+            label = best_sum(in, maxima + (t - 1) * in.stride, column_into(in, t, label));
             path[t - 1] = label;
         }
         return true;
@@ -242,13 +299,14 @@ struct Kernels {
                 for (int v = 0; v < NV; ++v) store<N>(emission + first + v * N, scale * sum[v]);
             });
             if (in.allowed_offsets) forbid_others(in, t, emission, row);
+            const float* transition = t == 0 ? in.transition : transitions_into(in, t);
             for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
                 Floats<N> before[NV];
                 if (t == 0) {
                     const float* start = in.transition + std::int64_t{in.labels} * stride + first;
                     for (int v = 0; v < NV; ++v) before[v] = scale * load<N>(start + v * N);
                 } else {
-                    log_step<N, NV>(in, scale, row - stride, in.transition + first, before);
+                    log_step<N, NV>(in, scale, row - stride, transition + first, before);
                 }
                 for (int v = 0; v < NV; ++v) {
                     store<N>(row + first + v * N, before[v] + load<N>(emission + first + v * N));
@@ -275,9 +333,10 @@ struct Kernels {
             float* before = backward + (t - 1) * stride;
             float* joined = emissions + t * stride;  // emission and backward of t, kept for the pairs
             for (int k = 0; k < in.labels; ++k) joined[k] += after[k];
+            const float* transposed = transposed_into(in, t);
             for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
                 Floats<N> result[NV];
-                log_step<N, NV>(in, scale, joined, in.transposed + first, result);
+                log_step<N, NV>(in, scale, joined, transposed + first, result);
                 for (int v = 0; v < NV; ++v) store<N>(before + first + v * N, result[v]);
             });
             normalise(in, before);
@@ -384,6 +443,13 @@ struct Kernels {
         }
         for (std::int64_t t = 0; t <= last; ++t) {
             float* row = sums.forward + t * stride;
+            const float* transition = sums.transition;
+            if (Pairs && t > 0) {
+                float* step = sums.steps + t * in.labels * stride;
+                const float shift = exponentiate_rows(in, sums.scale, transitions_into(in, t), in.labels, step);
+                log_sum += sums.scale * (shift - sums.shift);
+                transition = step;
+            }
             Floats<N> total = {};
             for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
                 Floats<N> before[NV];
@@ -391,7 +457,7 @@ struct Kernels {
                     const float* start = sums.transition + std::int64_t{in.labels} * stride + first;
                     for (int v = 0; v < NV; ++v) before[v] = load<N>(start + v * N);
                 } else {
-                    sum_step<N, NV>(in, row - stride, sums.transition + first, before);
+                    sum_step<N, NV>(in, row - stride, transition + first, before);
                 }
                 for (int v = 0; v < NV; ++v) {
                     before[v] *= load<N>(sums.emissions + t * stride + first + v * N);
@@ -438,10 +504,15 @@ struct Kernels {
                     store<N>(after + at, backward * load<N>(sums.forward + t * stride + at));
                 }
             });
+            const float* transposed = sums.transposed;
+            if constexpr (Pairs) {
+                transpose(in, sums.steps + t * in.labels * stride, 0, in.step_transposed);
+                transposed = in.step_transposed;
+            }
             Floats<N> sum_here = {};
             for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
                 Floats<N> result[NV];
-                sum_step<N, NV>(in, emission, sums.transposed + first, result);
+                sum_step<N, NV>(in, emission, transposed + first, result);
                 for (int v = 0; v < NV; ++v) {
                     store<N>(before + first + v * N, result[v]);
                     sum_here += result[v] * load<N>(sums.forward + (t - 1) * stride + first + v * N);
@@ -458,6 +529,10 @@ struct Kernels {
                 store<N>(at, load<N>(at) * load<N>(sums.forward + first + v * N));
             }
         });
+        if constexpr (Pairs) {
+            pair_marginals_of_steps(in, sums);
+            return log_sum;
+        }
         for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
             constexpr int rows = NV >= 8 ? 1 : 8 / NV;  // so many accumulators stay in registers
             int j = 0;
@@ -484,6 +559,26 @@ struct Kernels {
             for (int v = 0; v < NV; ++v) {
                 const std::int64_t at = (j + r) * stride + first + v * N;
                 store<N>(sums.pairs + at, total[r][v] * load<N>(sums.transition + at));
+            }
+        }
+    }
+
+    // Turns the exponentiated steps into marginals, and adds them up.
+    static void pair_marginals_of_steps(const ChainInput& in, const ChainSums& sums) {
+        const std::int64_t stride = in.stride;
+        for (std::int64_t k = 0; k < in.labels * stride; ++k) sums.pairs[k] = 0;
+        for (std::int64_t t = 1; t < in.tokens; ++t) {
+            const float* before = sums.forward + (t - 1) * stride;
+            const float* after = sums.emissions + t * stride;
+            for (std::int64_t j = 0; j < in.labels; ++j) {
+                float* step = sums.steps + (t * in.labels + j) * stride;
+                for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
+                    for (int at = first; at < first + NV * N; at += N) {
+                        const Floats<N> p = before[j] * load<N>(after + at) * load<N>(step + at);
+                        store<N>(step + at, p);
+                        store<N>(sums.pairs + j * stride + at, load<N>(sums.pairs + j * stride + at) + p);
+                    }
+                });
             }
         }
     }
@@ -527,18 +622,22 @@ template <class Call>
 auto with_shape(const ChainInput& in, Call call) {
     constexpr int N = DUALSTRUCT_LANES;
     if constexpr (N > 8) {
-        if (in.stride <= 8) return call.template operator()<8, 1>();
+        if (in.stride <= 8 && in.pair_offsets) return call.template operator()<Kernels<8, 0, true>>();
+    }
+    if (in.pair_offsets) return call.template operator()<Kernels<N, 0, true>>();
+    if constexpr (N > 8) {
+        if (in.stride <= 8) return call.template operator()<Kernels<8, 1>>();
     }
     switch ((in.labels + N - 1) / N) {
-        case 1: return call.template operator()<N, 1>();
-        case 2: return call.template operator()<N, 2>();
-        case 3: return call.template operator()<N, 3>();
-        case 4: return call.template operator()<N, 4>();
-        case 5: return call.template operator()<N, 5>();
-        case 6: return call.template operator()<N, 6>();
-        case 7: return call.template operator()<N, 7>();
-        case 8: return call.template operator()<N, 8>();
-        default: return call.template operator()<N, 0>();
+        case 1: return call.template operator()<Kernels<N, 1>>();
+        case 2: return call.template operator()<Kernels<N, 2>>();
+        case 3: return call.template operator()<Kernels<N, 3>>();
+        case 4: return call.template operator()<Kernels<N, 4>>();
+        case 5: return call.template operator()<Kernels<N, 5>>();
+        case 6: return call.template operator()<Kernels<N, 6>>();
+        case 7: return call.template operator()<Kernels<N, 7>>();
+        case 8: return call.template operator()<Kernels<N, 8>>();
+        default: return call.template operator()<Kernels<N, 0>>();
     }
 }
 
@@ -547,29 +646,35 @@ auto with_shape(const ChainInput& in, Call call) {
 extern const ChainKernels chain_kernels;
 const ChainKernels chain_kernels = {
     [](const ChainInput& in, float* maxima, double* shifts) {
-        with_shape(in, [&]<int N, int V>() { Kernels<N, V>::max_forward(in, maxima, shifts); });
+        with_shape(in, [&]<class Kernel>() { Kernel::max_forward(in, maxima, shifts); });
+    },
+    [](const ChainInput& in, std::int64_t t) {
+        return with_shape(in, [&]<class Kernel>() { return Kernel::transitions_into(in, t); });
+    },
+    [](const ChainInput& in, std::int64_t t, int k) {
+        return with_shape(in, [&]<class Kernel>() { return Kernel::column_into(in, t, k); });
     },
     [](const ChainInput& in, const float* maxima, std::int32_t* path) {
-        return with_shape(in, [&]<int N, int V>() { return Kernels<N, V>::backtrace(in, maxima, path); });
+        return with_shape(in, [&]<class Kernel>() { return Kernel::backtrace(in, maxima, path); });
     },
     [](const ChainInput& in, float scale, float* emissions, float* forward, float* backward) {
-        return with_shape(in, [&]<int N, int V>() {
-            return Kernels<N, V>::log_forward_backward(in, scale, emissions, forward, backward);
+        return with_shape(in, [&]<class Kernel>() {
+            return Kernel::log_forward_backward(in, scale, emissions, forward, backward);
         });
     },
     Kernels<DUALSTRUCT_LANES, 0>::pair_marginals,
     Kernels<DUALSTRUCT_LANES, 0>::label_marginals,
     [](const ChainInput& in, float scale, const float* rows, int count, float* out) {
-        return with_shape(in, [&]<int N, int V>() {
-            return Kernels<N, V>::exponentiate_rows(in, scale, rows, count, out);
+        return with_shape(in, [&]<class Kernel>() {
+            return Kernel::exponentiate_rows(in, scale, rows, count, out);
         });
     },
     [](const ChainInput& in, const ChainSums& sums) {
-        return with_shape(in, [&]<int N, int V>() { return Kernels<N, V>::forward_backward(in, sums); });
+        return with_shape(in, [&]<class Kernel>() { return Kernel::forward_backward(in, sums); });
     },
     [](const ChainInput& in, const std::int32_t* truth, const float* marginals, float step, float* target) {
-        with_shape(in, [&]<int N, int V>() {
-            Kernels<N, V>::add_difference(in, truth, marginals, step, target);
+        with_shape(in, [&]<class Kernel>() {
+            Kernel::add_difference(in, truth, marginals, step, target);
         });
     },
 };

@@ -22,6 +22,12 @@ struct ChainInput {
     float cost_weight;
     const std::int64_t* allowed_offsets;  // [tokens + 1] into allowed; null: no restriction
     const std::int32_t* allowed;          // an empty range allows every label
+    const std::int64_t* pair_offsets;     // [tokens + 1] into pair_features; null: there are none
+    const std::int32_t* pair_features;
+    const float* pair_values;             // null: all 1
+    const float* pair;                    // [pair features, labels, stride]: added to transition
+    float* step;                          // [labels, stride] and
+    float* step_transposed;               // [labels, stride]: room for the transitions into one token
 };
 
 // The sums over all labellings of one sentence in the probability domain. Rows of labels have
@@ -36,12 +42,18 @@ struct ChainSums {
     float* marginals;          // [tokens, stride]: p(y_t = k), padding 0
     float* pairs;              // [labels, stride]: Σ_t p(y_t−1 = j, y_t = k), padding 0
     float* inverse;            // [tokens]
+    float* steps;              // [tokens, labels, stride]: p(y_t−1 = j, y_t = k), padding 0; null: no pair features
 };
 
 struct ChainKernels {
     // maxima[t][k]: the best score of labels 0 … t that end in k, less shifts[t].
     // Shifts keep float32 exact on long sentences; a null pointer forgets them.
     void (*max_forward)(const ChainInput&, float* maxima, double* shifts);
+
+    // The transitions into token t > 0 [labels, stride], pair features included; and those into its label
+    // k [stride]. What they return is good until the next call.
+    const float* (*transitions_into)(const ChainInput&, std::int64_t t);
+    const float* (*column_into)(const ChainInput&, std::int64_t t, int k);
 
     // The labels of the best path, by recomputing the argmax along it; false when there is none.
     bool (*backtrace)(const ChainInput&, const float* maxima, std::int32_t* path);

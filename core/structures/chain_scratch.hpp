@@ -17,16 +17,17 @@ inline constexpr float infinity = std::numeric_limits<float>::infinity();
 struct ChainScratch final : Scratch {
     FloatScratch maxima, emissions, forward, backward;
     std::vector<double> shifts;
+    FloatScratch step, step_transposed;  // transitions into one token, where it has pair features
 
     // What log_loss leaves for the expected differences (see ChainSums).
-    FloatScratch marginals, pairs, inverse;
+    FloatScratch marginals, pairs, inverse, steps;
     double log_sum = 0;
     // Exponentiated transitions, and those they were computed from: in a pass at a fixed w they
     // are the same for every sentence.
     FloatScratch plain, transition, transposed;
     ChainSums sums{};
     // A sentence whose scores are given: every token is its own only feature.
-    FloatScratch given, masked;
+    FloatScratch given, masked, given_steps;
     std::vector<std::int64_t> each_offset;
     std::vector<std::int32_t> each_feature;
 };

@@ -102,6 +102,12 @@ bool Attribute::compute(std::string_view word, std::string& value) const {
                 value.assign(f.length > 0 ? path.substr(0, static_cast<std::size_t>(f.length)) : path);
                 break;
             }
+            case Function::match:
+                value.assign(f.regex.search(argument).text);
+                break;
+            case Function::test:
+                value.assign(f.regex.search(argument).found ? "true" : "false");
+                break;
         }
     }
     return true;

@@ -8,13 +8,15 @@
 #include <vector>
 
 #include "text/clusters.hpp"
+#include "text/regex.hpp"
 
 namespace dualstruct {
 
 struct Function {
-    enum Kind { lower, digits, prefix, suffix, shape, short_shape, kind, cluster };
+    enum Kind { lower, digits, prefix, suffix, shape, short_shape, kind, cluster, match, test };
     Kind what;
-    int length = 0;  // of a prefix or suffix in code points; of a cluster path, 0 for all of it
+    int length = 0;    // of a prefix or suffix in code points; of a cluster path, 0 for all of it
+    Regex regex = {};  // of match (what it finds, "" if nothing) and test ("true" or "false")
     bool operator==(const Function&) const = default;
 };
 

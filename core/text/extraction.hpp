@@ -10,9 +10,10 @@
 
 namespace dualstruct {
 
-// The value of a term outside its sentence, k = 1, 2 ... tokens away from it.
-inline std::string boundary_before(std::int64_t k) { return "<s" + std::to_string(k) + ">"; }
-inline std::string boundary_after(std::int64_t k) { return "</s" + std::to_string(k) + ">"; }
+// Where a term's token is, counted from the start of its sentence.
+inline std::int64_t position_of(int offset, bool absolute, std::int64_t token, std::int64_t length) {
+    return !absolute ? token + offset : offset < 0 ? length + offset : offset - 1;
+}
 
 inline char mark_letter(std::int32_t mark) { return mark == Gazetteer::first ? 'B' : 'I'; }
 
@@ -45,7 +46,7 @@ public:
                 const std::size_t end = std::min(begin + block, length);
                 hash_joint(begin, end, ids);
                 for (std::size_t t = begin; t < end; ++t) {
-                    out = emit_token(t, t - begin, first + t, ids, out);
+                    if (t > 0 || !features_.of_pairs_) out = emit_token(t, t - begin, first + t, ids, out);
                     rows.offsets.push_back(out - rows.ids.get());
                 }
             }
@@ -119,13 +120,20 @@ private:
                     values.push_back(stream.attribute.compute(types[type], value) ? hash_bytes(value) : 0);
                 }
             }
+            const Boundaries& boundaries = features_.boundaries_;
             for (std::size_t k = 1; k <= reach_; ++k) {
-                values.push_back(hash_bytes(boundary_before(static_cast<std::int64_t>(k))));
+                values.push_back(boundary_value(stream, boundaries.before_start(static_cast<std::int64_t>(k))));
             }
             for (std::size_t k = 1; k <= reach_; ++k) {
-                values.push_back(hash_bytes(boundary_after(static_cast<std::int64_t>(k))));
+                values.push_back(boundary_value(stream, boundaries.behind_end(static_cast<std::int64_t>(k))));
             }
         }
+    }
+
+    std::uint64_t boundary_value(const Stream& stream, std::string text) const {
+        if (!features_.boundaries_.have_attributes) return hash_bytes(text);
+        std::string value;
+        return stream.attribute.compute(text, value) ? hash_bytes(value) : 0;
     }
 
     void plan_templates() {
@@ -133,7 +141,7 @@ private:
         for (const Compiled& compiled : features_.compiled_) {
             Step& step = steps_.emplace_back();
             step.identity = compiled.identity;
-            step.single = compiled.terms.size() == 1;
+            step.single = compiled.terms.size() == 1 && !compiled.terms.front().absolute;
             if (step.single) {
                 const Reference& term = compiled.terms.front();
                 step.source = features_.streams_[term.stream].source;
@@ -152,6 +160,7 @@ private:
     }
 
     void pad_sentence(std::size_t first, std::size_t length) {
+        length_ = static_cast<std::int64_t>(length);
         for (SourceView& view : views_) {
             view.padded.resize(length + 2 * reach_);
             for (std::size_t k = 0; k < reach_; ++k) {
@@ -178,8 +187,13 @@ private:
             std::uint64_t h[block];
             std::fill_n(h, end - begin, joint_[j]->identity);
             for (const Reference& term : joint_[j]->terms) {
-                const std::uint64_t* values =
-                    joint_values_[term.stream].data() + reach_ + begin + static_cast<std::ptrdiff_t>(term.offset);
+                const std::uint64_t* values = joint_values_[term.stream].data() + reach_;
+                if (term.absolute) {
+                    const std::uint64_t value = values[position_of(term.offset, true, 0, length_)];
+                    for (std::size_t t = 0; t < end - begin; ++t) h[t] = h[t] != 0 ? combine(h[t], value) : 0;
+                    continue;
+                }
+                values += begin + static_cast<std::ptrdiff_t>(term.offset);
                 for (std::size_t t = 0; t < end - begin; ++t) {
                     h[t] = values[t] != 0 && h[t] != 0 ? combine(h[t], values[t]) : 0;
                 }
@@ -219,6 +233,7 @@ private:
     const TemplateFeatures& features_;
     const TokenTable& table_;
     std::size_t reach_;
+    std::int64_t length_ = 0;                          // of the sentence
     std::vector<SourceView> views_;                    // [source]
     std::vector<std::vector<std::uint64_t>> values_;   // [stream][type], 0 for "no value"
     std::vector<Step> steps_;                          // [template]

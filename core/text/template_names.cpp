@@ -34,24 +34,21 @@ public:
         const std::int64_t begin = *(next - 1), end = *next;
 
         const Template& feature = features_.templates_[template_number];
-        if (feature.terms.empty()) return feature.text;
-        std::string name, value;
+        std::string name = feature.literals.front(), value;
         for (std::size_t i = 0; i < feature.terms.size(); ++i) {
             const Term& term = feature.terms[i];
-            const std::int64_t at = token + term.offset;
-            if (at < begin) {
-                value = boundary_before(begin - at);
-            } else if (at >= end) {
-                value = boundary_after(at - end + 1);
+            const std::int64_t at = begin + position_of(term.offset, term.absolute, token - begin, end - begin);
+            const Stream& stream = features_.streams_[features_.compiled_[template_number].terms[i].stream];
+            if (at < begin || at >= end) {
+                const Boundaries& boundaries = features_.boundaries_;
+                value = at < begin ? boundaries.before_start(begin - at) : boundaries.behind_end(at - end + 1);
+                if (boundaries.have_attributes) stream.attribute.compute(std::string(value), value);
             } else if (term.gazetteer >= 0) {
                 value.assign(1, mark_letter(marks(table_number, term)[static_cast<std::size_t>(at)]));
             } else {
-                const Reference& reference = features_.compiled_[template_number].terms[i];
-                features_.streams_[reference.stream].attribute.compute(
-                    table.cell(static_cast<std::size_t>(term.column), at), value);
+                stream.attribute.compute(table.cell(static_cast<std::size_t>(term.column), at), value);
             }
-            if (i > 0) name += " & ";
-            name.append(term.text).append("=").append(value);
+            name.append(value).append(feature.literals[i + 1]);
         }
         return name;
     }

@@ -40,21 +40,25 @@ struct TemplateFeatures::HashedIds {
 };
 
 TemplateFeatures::TemplateFeatures(std::vector<Template> templates, std::shared_ptr<const Clusters> clusters,
-                                   std::vector<std::shared_ptr<const Gazetteer>> gazetteers, int hash_bits)
+                                   std::vector<std::shared_ptr<const Gazetteer>> gazetteers, int hash_bits,
+                                   Boundaries boundaries, bool of_pairs)
     : templates_(std::move(templates)),
       clusters_(std::move(clusters)),
       gazetteers_(std::move(gazetteers)),
-      hash_bits_(hash_bits) {
+      hash_bits_(hash_bits),
+      boundaries_(std::move(boundaries)),
+      of_pairs_(of_pairs) {
     if (templates_.empty() || templates_.size() > 0xFFFF) throw InputError("between 1 and 65535 templates are wanted");
     if (hash_bits < 0 || hash_bits > 30) throw InputError("hash_bits has to be between 1 and 30");
     for (const Template& t : templates_) {
         Compiled& compiled = compiled_.emplace_back();
-        compiled.identity = hash_bytes(t.text);
+        compiled.identity = hash_bytes(t.identity);
+        if (t.literals.size() != t.terms.size() + 1) throw InputError("a template wants text around its terms");
         for (const Term& term : t.terms) {
             if (term.column < 0 || std::abs(term.offset) > 1000) throw InputError("a term is out of range");
             if (term.gazetteer >= static_cast<int>(gazetteers_.size())) throw InputError("a gazetteer is missing");
-            compiled.terms.push_back({stream_of(term), term.offset});
-            reach_ = std::max(reach_, std::abs(term.offset));
+            compiled.terms.push_back({stream_of(term), term.offset, term.absolute});
+            reach_ = std::max({reach_, std::abs(term.offset), term.absolute ? 1 : 0});
         }
     }
 }

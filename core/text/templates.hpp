@@ -2,7 +2,8 @@
 //
 // A feature is a template together with the values of its terms, e.g. word[-1] & word[0]
 // with "the", "cat". It is known by a 64-bit hash of both; ids are given in order of first
-// occurrence, or are the top bits of the hash when `hash_bits` is set.
+// occurrence, or are the top bits of the hash when `hash_bits` is set. Template files of CRF++
+// and Wapiti come to the same: a template is text around terms.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +22,30 @@
 namespace dualstruct {
 
 struct Term {
-    std::string text;  // canonical, e.g. "suffix(word[0],3)"
     int column = 0;
     int offset = 0;
+    bool absolute = false;  // offset 1 is the sentence's first token, -1 its last
     int gazetteer = -1;  // if not -1, the term is the token's mark in it
     std::vector<Function> functions;
 };
 
 struct Template {
-    std::string text;
-    std::vector<Term> terms;  // none: the feature that every token has
+    std::string identity;               // templates that share it share their features
+    std::vector<std::string> literals;  // [terms + 1]: what stands around the values in names
+    std::vector<Term> terms;            // none: the feature that every token has
+};
+
+// The values of terms outside the sentence, k = 1, 2 ... tokens away from it.
+struct Boundaries {
+    std::string before, after, close;  // "<s", "</s", ">"
+    std::int64_t counted = 1000;       // farther away it is # instead of a number
+    bool have_attributes = false;      // functions are applied to them as to words
+
+    std::string before_start(std::int64_t k) const { return before + number(k) + close; }
+    std::string behind_end(std::int64_t k) const { return after + number(k) + close; }
+
+private:
+    std::string number(std::int64_t k) const { return k > counted ? "#" : std::to_string(k); }
 };
 
 // The features of all tokens, row by row.
@@ -42,7 +57,8 @@ struct Rows {
 class TemplateFeatures {
 public:
     TemplateFeatures(std::vector<Template> templates, std::shared_ptr<const Clusters> clusters,
-                     std::vector<std::shared_ptr<const Gazetteer>> gazetteers, int hash_bits);
+                     std::vector<std::shared_ptr<const Gazetteer>> gazetteers, int hash_bits, Boundaries boundaries,
+                     bool of_pairs);
 
     // Gives ids to the features of the table. New features that occur fewer than `min_count`
     // times in it get none.
@@ -76,6 +92,7 @@ private:
     struct Reference {
         std::size_t stream;
         int offset;
+        bool absolute;
     };
     struct Compiled {
         std::uint64_t identity;
@@ -102,6 +119,8 @@ private:
     std::shared_ptr<const Clusters> clusters_;
     std::vector<std::shared_ptr<const Gazetteer>> gazetteers_;
     int hash_bits_;
+    Boundaries boundaries_;
+    bool of_pairs_;  // of a token and the one before it: a sentence's first token has none
 
     std::vector<Source> sources_;
     std::vector<Stream> streams_;

@@ -300,6 +300,10 @@ class Chain(Structure):
         transitions: NDArray[Any] | None,
         allowed_offsets: NDArray[np.int64] | None,
         allowed: NDArray[np.int32] | None,
+        pair_offsets: NDArray[np.int64] | None = None,
+        pair_features: NDArray[np.int32] | None = None,
+        pair_values: NDArray[np.float32] | None = None,
+        pair_dimension: int = 0,
     ) -> None: ...
     @property
     def stride(self) -> int: ...
@@ -395,8 +399,8 @@ class Custom(Structure):
 
 def hashed_index(name: str, bits: int) -> int: ...
 
-TermTuple = tuple[str, int, int, int, list[tuple[str, int]]]
-TemplateTuple = tuple[str, list[TermTuple]]
+TermTuple = tuple[int, int, bool, int, list[tuple[str, int | str]]]
+TemplateTuple = tuple[str, list[str], list[TermTuple]]
 _Names = tuple[NDArray[np.uint8], NDArray[np.int64]]
 _Rows = tuple[NDArray[np.int64], NDArray[np.int32]]
 _AttributeRows = tuple[
@@ -461,6 +465,8 @@ class TemplateFeatures:
         clusters: Clusters | None,
         gazetteers: list[Gazetteer],
         hash_bits: int,
+        dialect: str = "dualstruct",
+        of_pairs: bool = False,
     ) -> None: ...
     def fit(self, table: TokenTable, min_count: int) -> _Rows: ...
     def transform(self, table: TokenTable) -> _Rows: ...

@@ -1,5 +1,5 @@
-"""The command ``dualstruct``: train, predict, evaluate, explain, draw, inspect, convert, demo, and
-the papers' experiments with their corpora (``cli_experiments``).
+"""The command ``dualstruct``: train, predict, evaluate, explain, draw, inspect, convert, serve,
+demo, and the papers' experiments with their corpora (``cli_experiments``).
 
 Results go to standard output, everything else to standard error. Heavy imports happen inside
 the commands, so that ``--help`` answers at once.
@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dualstruct import cli_experiments
+from dualstruct.cli_confidence import calibrate, confident_lines, reliability_of, warnings_shown
 from dualstruct.cli_explain import explain
+from dualstruct.cli_serve import serve
 from dualstruct.errors import DualstructError, InputError
 
 if TYPE_CHECKING:
@@ -90,7 +92,15 @@ def train(
     features: Annotated[
         str,
         typer.Option(
-            help="auto, a preset (chunking, pos, ner, ner-pos) or a template file.",
+            help="auto, a preset (chunking, pos, ner, ner-pos) or a template file: ours, or one of "
+            "CRF++ or Wapiti.",
+            rich_help_panel=TAGGERS,
+        ),
+    ] = "auto",
+    dialect: Annotated[
+        str,
+        typer.Option(
+            help="The template file's language: auto, dualstruct, crf++ or wapiti.",
             rich_help_panel=TAGGERS,
         ),
     ] = "auto",
@@ -152,6 +162,14 @@ def train(
         typer.Option(
             metavar="FILE",
             help="What mistakes cost: lines of true label, predicted label, cost.",
+            rich_help_panel=TAGGERS,
+        ),
+    ] = None,
+    unknown_label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MARK",
+            help="This label, ? for instance, stands for labels that nobody knows.",
             rich_help_panel=TAGGERS,
         ),
     ] = None,
@@ -280,11 +298,13 @@ def train(
     settings |= {name: value for name, value in chosen.items() if value is not None}
     for_taggers = {
         "--features": features != "auto",
+        "--dialect": dialect != "auto",
         "--min-count": min_count != 1,
         "--constraints": constraints != "auto",
         "--scheme": scheme is not None,
         "--class-weight": class_weight is not None,
         "--cost": cost is not None,
+        "--unknown-label": unknown_label is not None,
         "--label-column": label_column != -1,
         "--columns": columns is not None,
     }
@@ -329,11 +349,13 @@ def train(
     tagger.set_params(
         **{"C": _DEFAULT_C, "averaged": False, "hash_bits": None, **settings},
         features=features,
+        dialect=dialect,
         constraints=None if constraints == "none" else constraints,
         scheme=scheme,
         min_count=min_count,
         cost=None if cost is None else read_costs(cost),
         class_weight=parse_class_weights(class_weight),
+        unknown_label=unknown_label,
     )
     if engine is not None or len(train) > 1:
         from dualstruct import cli_workers
@@ -421,6 +443,14 @@ def predict(
     marginals: Annotated[
         bool, typer.Option("--marginals", help="Add the probability of each label or head.")
     ] = False,
+    confidence: Annotated[
+        bool,
+        typer.Option(
+            "--confidence",
+            help="Add the probability of each label or head, of each entity, and of the whole "
+            "sentence; the model must be calibrated.",
+        ),
+    ] = False,
     text: Annotated[
         bool, typer.Option("--text", help="Each line is a sentence, words separated by blanks.")
     ] = False,
@@ -430,7 +460,8 @@ def predict(
     """Label or parse new sentences.
 
     A tagger prints columns, the predicted label last; a label column that the file already has is
-    left out. With --k-best, each labelling follows a line "# rank score". A parser prints CoNLL-U
+    left out. With --k-best, each labelling follows a line "# rank score", with --confidence each
+    sentence a line "# probability" and one "# entity" for each entity. A parser prints CoNLL-U
     with everything else kept; a tag+parse model also takes one token a line.
     """
     from dualstruct.estimators import SequenceTagger, load_model
@@ -439,15 +470,26 @@ def predict(
     if not isinstance(tagger, SequenceTagger):
         from dualstruct import cli_trees
 
-        cli_trees.predict(tagger, file, text, k_best, marginals, threads, as_json)
+        cli_trees.predict(tagger, file, text, k_best, marginals, confidence, threads, as_json)
         return
     tagger.set_params(threads=threads)
     sentences = _read_lines(file) if text else _read_unlabelled(file, tagger)
+    if confidence:
+        sure = tagger.predict_confidence(sentences, k_best or 1)
+        if as_json:
+            pairs = zip(sentences, sure, strict=True)
+            _print_json({"sentences": [{"tokens": list(x), **y.to_dict()} for x, y in pairs]})
+        else:
+            _write(confident_lines(sentences, sure, k_best is not None))
+        return
     if k_best is not None:
         outputs = tagger.predict_k_best(sentences, k_best)
     else:
         outputs = [[(0.0, labels)] for labels in tagger.predict(sentences)]
-    probabilities = _probabilities(tagger, sentences, outputs) if marginals else None
+    probabilities = None
+    if marginals:
+        with warnings_shown():
+            probabilities = _probabilities(tagger, sentences, outputs)
 
     if as_json:
         rows = []
@@ -494,6 +536,16 @@ def evaluate(
     unseen_labels: Annotated[
         str, typer.Option(help="Labels never seen in training: warn, count (as mistakes) or error.")
     ] = "warn",
+    confidence: Annotated[
+        bool,
+        typer.Option(
+            "--confidence", help="Compare confidence with accuracy: bins, and the ECE of each kind."
+        ),
+    ] = False,
+    reliability: Annotated[
+        Path | None,
+        typer.Option(help="Draw the same as reliability diagrams to this file, .svg or .png."),
+    ] = None,
     label_column: LabelColumn = -1,
     columns: Columns = None,
     threads: Threads = 1,
@@ -508,12 +560,20 @@ def evaluate(
     from dualstruct import cli_trees
     from dualstruct.estimators import SequenceTagger, load_model
 
+    if reliability is not None:
+        from dualstruct.drawing.reliability import check_picture
+
+        check_picture(reliability)
+        _check_outputs([reliability], [model, test])
+    asked = confidence or reliability is not None
     if cli_trees.is_treebank(model):
+        if asked:
+            raise InputError("confidence is that of a model, and a file of trees has none")
         _write([cli_trees.compare_files(model, test, as_json)])
         return
     tagger = load_model(model)
     if not isinstance(tagger, SequenceTagger):
-        _write([cli_trees.evaluate(tagger, test, threads, as_json)])
+        _write([cli_trees.evaluate(tagger, test, threads, as_json, asked, reliability)])
         return
     tagger.set_params(threads=threads, unseen_labels=unseen_labels)
     data = _read(test, label_column, columns)
@@ -521,7 +581,8 @@ def evaluate(
         started = time.perf_counter()
         scores = tagger.evaluate(data.tokens, data.labels)
         seconds = time.perf_counter() - started
-    report = {
+    diagrams = reliability_of(tagger, data.tokens, data.labels, reliability) if asked else {}
+    report: dict[str, Any] = {
         "accuracy": scores.accuracy,
         "precision": scores.precision,
         "recall": scores.recall,
@@ -540,14 +601,19 @@ def evaluate(
             for name, each in scores.per_type.items()
         },
     }
+    if asked:
+        report["confidence"] = {name: each.to_dict() for name, each in diagrams.items()}
     if as_json:
         _print_json(report)
     else:
         print(scores.table())
+        for each in diagrams.values():
+            print(f"\n{each.table()}")
         print(f"{report['tokens_per_second']:,.0f} tokens a second, features included")
 
 
 app.command()(explain)
+app.command()(calibrate)
 
 
 @app.command()
@@ -591,6 +657,7 @@ def inspect(
     table = tagger.weights_
     strongest = table.strongest(top, label)
     transitions = table.transitions(top)
+    pairs = table.strongest_pairs(top)
     summary = {
         "labels": table.labels,
         "features": tagger.n_features_,
@@ -600,7 +667,12 @@ def inspect(
     if as_json:
         weights = [row._asdict() for row in strongest]
         steps = [{"from": a, "to": b, "weight": weight} for a, b, weight in transitions]
-        _print_json({**summary, "weights": weights, "transitions": steps})
+        by_pair = [
+            {"feature": row.feature, "from": row.before, "to": row.label, "weight": row.weight}
+            for row in pairs
+        ]
+        lists = {"weights": weights, "transitions": steps} | ({"pairs": by_pair} if pairs else {})
+        _print_json({**summary, **lists})
         return
     from rich.console import Console
     from rich.table import Table
@@ -619,6 +691,13 @@ def inspect(
     console.print(features)
     console.print()
     console.print(steps_table)
+    if pairs:
+        pairs_table = Table("weight", "from", "to", "feature", box=None)
+        for pair in pairs:
+            cells = (pair.before, pair.label, pair.feature)
+            pairs_table.add_row(_signed(pair.weight), *map(_plain, cells))
+        console.print()
+        console.print(pairs_table)
 
 
 @app.command()
@@ -656,6 +735,9 @@ def convert(
             f"the first item of a sequence needs the attribute {START}, the last one {END}",
             file=sys.stderr,
         )
+
+
+app.command()(serve)
 
 
 @app.command()

@@ -6,14 +6,13 @@ import json
 import shutil
 import sys
 import time
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from dualstruct.cli_confidence import reliability_of, warnings_shown
 from dualstruct.distributed.communicator import Alone
 from dualstruct.distributed.data import TreeFiles, check_paths
 from dualstruct.drawing import draw_tree, tree_svg
@@ -84,7 +83,7 @@ def train(
     parser = DependencyParser() if start is None else DependencyParser.load(start)
     parser.set_params(**settings)
     started = time.perf_counter()
-    with _warnings_shown():
+    with warnings_shown():
         if folds is not None:
             assert isinstance(treebank, Treebank)
             assert not isinstance(held_out, TreeFiles)
@@ -140,27 +139,20 @@ def _describe(parser: DependencyParser) -> str:
     return f"{arcs} trees with {roots}{pairs}"
 
 
-@contextmanager
-def _warnings_shown() -> Iterator[None]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for warning in caught:
-        print(f"dualstruct: {warning.message}", file=sys.stderr)
-
-
 def predict(
     model: Parser,
     file: str,
     text: bool,
     k_best: int | None,
     marginals: bool,
+    confidence: bool,
     threads: int,
     as_json: bool,
 ) -> None:
     """Parse a file, a few sentences at a time, and print CoNLL-U or JSON."""
-    if k_best is not None and marginals:
-        raise InputError("--k-best and --marginals cannot be printed together")
+    if k_best is not None and (marginals or confidence):
+        option = "--marginals" if marginals else "--confidence"
+        raise InputError(f"--k-best and {option} cannot be printed together")
     parser = model if isinstance(model, DependencyParser) else model.parser_
     parser.set_params(threads=threads)
     if isinstance(model, ParsingPipeline):
@@ -169,11 +161,13 @@ def predict(
     rows: list[dict[str, Any]] = []
     for treebank in read_any(file, text, raw_words=isinstance(model, ParsingPipeline)):
         tagged = model.tag(treebank) if isinstance(model, ParsingPipeline) else treebank
-        if as_json:
-            rows += _json_rows(parser, tagged, k_best, marginals)
-        else:
-            sys.stdout.buffer.write(_conllu(parser, tagged, k_best, marginals))
-            sys.stdout.buffer.flush()
+        with warnings_shown():
+            if as_json:
+                rows += _json_rows(parser, tagged, k_best, marginals, confidence)
+                continue
+            written = _conllu(parser, tagged, k_best, marginals, confidence)
+        sys.stdout.buffer.write(written)
+        sys.stdout.buffer.flush()
     if as_json:
         print(json.dumps({"sentences": rows}, ensure_ascii=False))
 
@@ -220,7 +214,11 @@ def _first_cells(block: bytes, name: str, before: int) -> list[list[str]]:
 
 
 def _conllu(
-    parser: DependencyParser, treebank: Treebank, k_best: int | None, marginals: bool
+    parser: DependencyParser,
+    treebank: Treebank,
+    k_best: int | None,
+    marginals: bool,
+    confidence: bool,
 ) -> bytes:
     if k_best is not None:
         lines = []
@@ -231,14 +229,24 @@ def _conllu(
                 lines.append(str(sentence))
         return "".join(lines).encode()
     parsed = parser.predict(treebank)
+    if confidence:
+        found = parser.predict_confidence(treebank)
+        sentences = list(_with_probabilities(parsed, [each.heads for each in found]))
+        for sentence, each in zip(sentences, found, strict=True):
+            if each.probability is not None:
+                sentence.comments.append(f"# probability = {each.probability:.4f}")
+        return "".join(map(str, sentences)).encode()
     if marginals:
-        cells = []
-        for i, probabilities in enumerate(_head_probabilities(parser, treebank, parsed)):
-            old = treebank.misc[i]
-            new = (f"HeadProbability={p:.4f}" for p in probabilities)
-            cells.append([b if a == "_" else f"{a}|{b}" for a, b in zip(old, new, strict=True)])
-        parsed = parsed.replace(misc=cells)
+        parsed = _with_probabilities(parsed, _head_probabilities(parser, treebank, parsed))
     return bytes(parsed)
+
+
+def _with_probabilities(parsed: Treebank, probabilities: list[list[float]]) -> Treebank:
+    cells = []
+    for old, numbers in zip(parsed.misc, probabilities, strict=True):
+        new = (f"HeadProbability={p:.4f}" for p in numbers)
+        cells.append([b if a == "_" else f"{a}|{b}" for a, b in zip(old, new, strict=True)])
+    return parsed.replace(misc=cells)
 
 
 def _head_probabilities(
@@ -254,10 +262,14 @@ def _head_probabilities(
 
 
 def _json_rows(
-    parser: DependencyParser, treebank: Treebank, k_best: int | None, marginals: bool
+    parser: DependencyParser,
+    treebank: Treebank,
+    k_best: int | None,
+    marginals: bool,
+    confidence: bool,
 ) -> list[dict[str, Any]]:
     parsed = parser.predict(treebank)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "tokens": sentence.forms,
             "upos": sentence.upos,
@@ -269,6 +281,9 @@ def _json_rows(
     if marginals:
         for row, numbers in zip(rows, _head_probabilities(parser, treebank, parsed), strict=True):
             row["marginals"] = numbers
+    if confidence:
+        for row, each in zip(rows, parser.predict_confidence(treebank), strict=True):
+            row["confidence"] = each.to_dict()
     if k_best is not None:
         for row, trees in zip(rows, parser.predict_k_best(treebank, k_best), strict=True):
             row["k_best"] = [
@@ -278,7 +293,14 @@ def _json_rows(
     return rows
 
 
-def evaluate(model: Parser, test: str, threads: int, as_json: bool) -> str:
+def evaluate(
+    model: Parser,
+    test: str,
+    threads: int,
+    as_json: bool,
+    confidence: bool = False,
+    picture: Path | None = None,
+) -> str:
     """The scores of a model on a file with trees."""
     treebank = read_conllu(test)
     parser = model if isinstance(model, DependencyParser) else model.parser_
@@ -288,10 +310,17 @@ def evaluate(model: Parser, test: str, threads: int, as_json: bool) -> str:
     seconds = time.perf_counter() - started
     scores = model.evaluate(treebank)
     speed = len(treebank.heads) / seconds
+    diagrams = {}
+    if confidence:
+        tagged = model.tag(treebank) if isinstance(model, ParsingPipeline) else treebank
+        diagrams = reliability_of(parser, tagged, None, picture)
     if not as_json:
-        return f"{scores.table()}\n\n{speed:,.0f} tokens a second, features included"
+        tables = [scores.table(), *(each.table() for each in diagrams.values())]
+        return "\n\n".join([*tables, f"{speed:,.0f} tokens a second, features included"])
     trees = scores.trees if isinstance(scores, PipelineScores) else scores
     report = {**_scores_as_json(trees), "tokens_per_second": speed, "seconds": seconds}
+    if diagrams:
+        report["confidence"] = {name: each.to_dict() for name, each in diagrams.items()}
     if isinstance(scores, PipelineScores):
         report["tags"] = scores.tags
     return json.dumps(report)

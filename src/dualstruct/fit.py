@@ -252,7 +252,7 @@ def fit(
         )
     callbacks = list(callbacks)
     run = _Run(problem, solver, dev, seed)
-    if stopping.passes is stopping.seconds is None and not dev and not run.iterate.can_end:
+    if stopping.passes is stopping.seconds is None and not dev and not run.can_end:
         raise InputError(
             f"solver {solver.name} has no dual and cannot stop on a gap: "
             "give passes, seconds or dev data"
@@ -336,6 +336,11 @@ class _Run:
         self._started, self._cpu_started = time.perf_counter(), time.process_time()
 
     @property
+    def can_end(self) -> bool:
+        """Whether a certified gap or convergence can end training."""
+        return self.iterate.can_end and self.solver.convex
+
+    @property
     def seconds(self) -> float:
         return self._earlier_seconds + time.perf_counter() - self._started
 
@@ -348,7 +353,7 @@ class _Run:
         report = self.solver.run_pass(self.iterate)
         if passes % REBUILD_EVERY == 0:
             self.iterate.rebuild()
-        dual = self.iterate.dual()
+        dual = self._dual()
         loss_met = self.problem.C * report.loss
         estimate = relative_gap(self.problem.regulariser(self.iterate.w) + loss_met, dual)
         certificate = None
@@ -379,7 +384,11 @@ class _Run:
         return point
 
     def _certify(self) -> Certificate:
-        return self.problem.certify(*self.iterate.settled())
+        w, dual = self.iterate.settled()
+        return self.problem.certify(w, dual if self.solver.convex else None)
+
+    def _dual(self) -> float | None:
+        return self.iterate.dual() if self.solver.convex else None
 
     def _dev_score(self, answer: _core.Weights) -> float:
         """Of several machines the first one asks, and tells the others; or all do together."""
@@ -438,7 +447,7 @@ class _Run:
         certificate = Certificate(float("nan"), None, None)
         try:
             self.iterate.rebuild()  # nothing goes on from here: no second set of weights
-            w, dual = self.iterate.answer(), self.iterate.dual()
+            w, dual = self.iterate.answer(), self._dual()
             if self.best_w is not None:  # what was judged is what is kept
                 w = self.problem.structure.new_weights(self.best_w)
             if stopped_by == "error":  # inference cannot be relied on

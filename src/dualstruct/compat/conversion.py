@@ -109,6 +109,8 @@ def crfsuite_from_tagger(tagger: SequenceTagger) -> CRFsuiteModel:
     model = tagger._trained()
     if getattr(model.extractor, "hash_bits", None):
         raise InputError("hashed features have no names, so that CRFsuite cannot know them")
+    if model.extractor.pairs is not None and model.pair_weights().any():
+        raise InputError("CRFsuite's transitions see no features, those of this model (B lines) do")
     labels = model.labels.names
     K = len(labels)
     emission = model.emission().astype(np.float64)

@@ -102,6 +102,8 @@ def fit_features(
     hashed = bool(getattr(extractor, "hash_bits", None))
     if ranks.size == 1 or hashed:
         return extractor, extractor.fit(X)
+    if extractor.pairs is not None:
+        raise InputError("features of pairs of labels (B templates) need hash_bits on workers")
     least = int(getattr(extractor, "min_count", 1))
     if is_matrices(X):
         if least > 1:

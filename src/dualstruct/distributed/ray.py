@@ -15,9 +15,12 @@ import asyncio
 import os
 import secrets
 import socket
+import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
@@ -51,6 +54,8 @@ Result = TypeVar("Result")
 SHORT = 50_000
 #: Seconds that ranks get to notice that another one has failed.
 LAST_WORDS = 5.0
+#: Seconds that a cluster gets to let us in.
+CONNECTING = 60.0
 #: Seconds that a cluster gets to start the actors; one that grows on demand needs minutes.
 STARTING = 600.0
 #: Seconds between two looks at the board and at Ctrl-C.
@@ -267,7 +272,9 @@ class _Cluster:
         if self._board is None:
             board = self._ray.remote(num_cpus=0, max_concurrency=4 * self._workers + 10, **once)
             self._board = board(_Board).remote(self._workers)
-        worker = self._ray.remote(num_cpus=1, **once)(_Worker)
+        # A cluster of our own is as large as this machine, whoever used it first.
+        cpus = 0 if _OURS in self._ray.cluster_resources() else 1
+        worker = self._ray.remote(num_cpus=cpus, **once)(_Worker)
         new = [rank for rank in range(self._workers) if rank not in self._actors]
         for rank in new:
             self._actors[rank] = worker.remote()
@@ -278,10 +285,10 @@ class _Cluster:
             _, pending = self._ray.wait(pending, num_returns=len(pending), timeout=LOOK)
             self._stop_at_once_if_asked()
             if pending and time.monotonic() > deadline:
-                cpus = self._ray.cluster_resources().get("CPU", 0)
+                there = self._ray.cluster_resources().get("CPU", 0)
                 raise CommunicationError(
                     f"the cluster was asked for {self._workers} workers with a CPU each and has "
-                    f"{cpus:g} CPUs; after {STARTING:g} seconds it has not started "
+                    f"{there:g} CPUs; after {STARTING:g} seconds it has not started "
                     f"{', '.join(expected[each] for each in pending)}"
                 )
 
@@ -302,10 +309,19 @@ class _Cluster:
                 rank = tasks[task]
                 try:
                     results[rank] = ray.get(task)
-                except ray.exceptions.RayActorError:
-                    errors[rank] = _DiedError(f"worker {rank} died")
                 except ray.exceptions.RayTaskError as error:
-                    errors[rank] = error.cause if isinstance(error.cause, Exception) else error
+                    errors[rank] = error
+                    if isinstance(error.cause, Exception):
+                        errors[rank] = error.cause
+                        error.cause.__cause__ = error  # it knows where
+                except ray.exceptions.OutOfMemoryError:
+                    errors[rank] = _DiedError(f"worker {rank} was killed for lack of memory")
+                except (
+                    ray.exceptions.RayActorError,
+                    ray.exceptions.WorkerCrashedError,
+                    ray.exceptions.ObjectLostError,
+                ):
+                    errors[rank] = _DiedError(f"worker {rank} died")
                 self._board.leave.remote(attempt, rank)
             self._stop_at_once_if_asked()
             if self._presses() and not told:
@@ -367,12 +383,20 @@ class _Cluster:
             raise KeyboardInterrupt
 
 
+#: Set in a cluster that was started here.
+_OURS = "dualstruct"
+
+
 def start_ray(workers: int, address: str | None = None) -> Any:
     """Ray's module, connected to the cluster at ``address``; else to one that is started here.
 
     A cluster started here listens on the loopback interface only, asks for a token, reports no
     usage statistics and shows no dashboard.
     """
+    if find_spec("ray") is None:
+        raise InputError("training with Ray needs the package ray: pip install 'dualstruct[ray]'")
+    if address is not None:
+        _check_reachable(address)
     # All this must be set before Ray is first imported. A worker's death is for us to tell.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "A worker died or was killed while")
     if address is None:
@@ -382,12 +406,8 @@ def start_ray(workers: int, address: str | None = None) -> Any:
         if "RAY_AUTH_MODE" not in os.environ:
             os.environ["RAY_AUTH_MODE"] = "token"
             os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    try:
-        import ray
-    except ImportError as error:
-        raise InputError(
-            f"training with Ray needs the package ray: pip install 'dualstruct[ray]' ({error})"
-        ) from None
+    import ray
+
     global _started
     if ray.is_initialized():
         here = ray.get_runtime_context().gcs_address
@@ -403,6 +423,7 @@ def start_ray(workers: int, address: str | None = None) -> Any:
             )
         ray.init(
             num_cpus=workers,
+            resources={_OURS: 1},
             include_dashboard=False,
             log_to_driver=False,
             logging_level="error",
@@ -410,11 +431,7 @@ def start_ray(workers: int, address: str | None = None) -> Any:
         )
         _started = ray.get_runtime_context().gcs_address, workers
         return ray
-    _check_reachable(address)
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level="error")
-    except Exception as error:
-        raise InputError(f"there is no Ray cluster at {address!r} ({error})") from None
+    _connect(ray, address)
     return ray
 
 
@@ -427,6 +444,31 @@ def _check_reachable(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
     except (OSError, OverflowError) as error:
         raise InputError(f"there is no Ray cluster at {address!r} ({error})") from None
+
+
+def _connect(ray: Any, address: str) -> None:
+    """Ray itself may try for ever."""
+    outcome: SimpleQueue[Exception | None] = SimpleQueue()
+
+    def connect() -> None:
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level="error")
+            outcome.put(None)
+        except Exception as error:
+            outcome.put(error)
+
+    threading.Thread(target=connect, daemon=True).start()
+    try:
+        error = outcome.get(timeout=CONNECTING)
+    except Empty:
+        raise InputError(
+            f"the Ray cluster at {address!r} has not let us in for {CONNECTING:g} seconds: does "
+            "this machine have its token (RAY_AUTH_MODE=token, RAY_AUTH_TOKEN_PATH), and Ray in "
+            "the same version?"
+        ) from None
+    if error is not None:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"there is no Ray cluster for us at {address!r} ({first})") from None
 
 
 def run_ray(

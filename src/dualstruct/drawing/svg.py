@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from rich.cells import cell_len
 
-from dualstruct.drawing.layout import Arc, Measures, check_tree, lay_out
+from dualstruct.drawing.layout import Arc, Layout, Measures, check_tree, lay_out
 
 WORD_SIZE = 16
 LABEL_SIZE = 12
@@ -35,6 +36,53 @@ _STYLE = """\
 text { font-family: system-ui, "Helvetica Neue", Arial, sans-serif; text-anchor: middle }"""
 
 
+@dataclass(frozen=True)
+class Picture:
+    """Where everything of a tree goes, in pixels."""
+
+    layout: Layout
+    tags: list[str]  #: what stands under the words
+    side: int  #: what is free on the left of the layout and on its right
+    base: int  #: where arcs end and words begin
+    width: int
+    height: int
+
+    def middle(self, word: int) -> int:
+        """The middle of a word."""
+        return self.side + self.layout.starts[word] + self.layout.widths[word] // 2
+
+
+def place_tree(
+    words: Sequence[str],
+    heads: Sequence[int],
+    relations: Sequence[str] | None = None,
+    tags: Sequence[str] | None = None,
+) -> Picture:
+    """Where the words, arcs and labels of a tree go, for whoever draws them.
+
+    >>> picture = place_tree(["Ada", "sings"], [2, 0], ["nsubj", "root"])
+    >>> [(arc.label, arc.level) for arc in picture.layout.arcs]
+    [('nsubj', 1), ('root', 2)]
+    """
+    texts, numbers, labels = check_tree(words, heads, relations)
+    _, _, below = check_tree(words, heads, tags)
+    width_of = {text: _width(text, WORD_SIZE) for text in texts}
+    for text, tag in zip(texts, below, strict=True):
+        width_of[text] = max(width_of[text], _width(tag, LABEL_SIZE))
+    sizes = Measures(
+        word=lambda text: width_of[text],
+        label=lambda text: _width(text, LABEL_SIZE) + 2 * CORNER,
+        port=10,
+        gap=WORD_SIZE,
+    )
+    layout = lay_out(texts, numbers, labels, sizes)
+    base = MARGIN + LEVEL * layout.height + CORNER
+    root_reach = max((_width(a.label, LABEL_SIZE) for a in layout.arcs if a.is_root), default=0)
+    side = MARGIN + root_reach // 2
+    height = base + WORD_SIZE + (LABEL_SIZE + 8 if tags is not None else 0) + MARGIN
+    return Picture(layout, below, side, base, layout.width + 2 * side, height)
+
+
 def tree_svg(
     words: Sequence[str],
     heads: Sequence[int],
@@ -58,23 +106,9 @@ def tree_svg(
     >>> svg[:4], svg.count("<path class='arc'"), "PROPN" in svg
     ('<svg', 2, True)
     """
-    texts, numbers, labels = check_tree(words, heads, relations)
-    _, _, below = check_tree(words, heads, tags)
-    width_of = {text: _width(text, WORD_SIZE) for text in texts}
-    for text, tag in zip(texts, below, strict=True):
-        width_of[text] = max(width_of[text], _width(tag, LABEL_SIZE))
-    sizes = Measures(
-        word=lambda text: width_of[text],
-        label=lambda text: _width(text, LABEL_SIZE) + 2 * CORNER,
-        port=10,
-        gap=WORD_SIZE,
-    )
-    layout = lay_out(texts, numbers, labels, sizes)
-    base = MARGIN + LEVEL * layout.height + CORNER
-    root_reach = max((_width(a.label, LABEL_SIZE) for a in layout.arcs if a.is_root), default=0)
-    side = MARGIN + root_reach // 2
-    width = layout.width + 2 * side
-    height = base + WORD_SIZE + (LABEL_SIZE + 8 if tags is not None else 0) + MARGIN
+    picture = place_tree(words, heads, relations, tags)
+    texts, side, base = picture.layout.words, picture.side, picture.base
+    width, height = picture.width, picture.height
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' "
         f"width='{width}' height='{height}' role='img'>",
@@ -82,7 +116,7 @@ def tree_svg(
         f"<style>{_STYLE}</style>",
         f"<rect class='paper' width='{width}' height='{height}'/>",
     ]
-    arcs = sorted(layout.arcs, key=lambda arc: -arc.level)
+    arcs = sorted(picture.layout.arcs, key=lambda arc: -arc.level)
     parts += [_arc_path(arc, side, base) for arc in arcs]
     for arc in arcs:
         if arc.label:
@@ -91,11 +125,11 @@ def tree_svg(
             parts.append(_background(x, y, arc.label))
             parts.append(_text("label", LABEL_SIZE, x, y, arc.label))
     for word, text in enumerate(texts):
-        x = side + layout.starts[word] + layout.widths[word] // 2
+        x = picture.middle(word)
         parts.append(_text("word", WORD_SIZE, x, base + WORD_SIZE, text))
-        if below[word]:
+        if picture.tags[word]:
             y = base + WORD_SIZE + LABEL_SIZE + 6
-            parts.append(_text("tag", LABEL_SIZE, x, y, below[word]))
+            parts.append(_text("tag", LABEL_SIZE, x, y, picture.tags[word]))
     return "\n".join([*parts, "</svg>", ""])
 
 

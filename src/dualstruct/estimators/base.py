@@ -24,7 +24,7 @@ from dualstruct.fit import Callback, FitResult, Stopping, fit
 from dualstruct.losses import Loss, find_loss
 from dualstruct.problem import Problem
 from dualstruct.progress import ProgressLine
-from dualstruct.solvers import Averaged, Solver, find_solver
+from dualstruct.solvers import Averaged, Completing, Solver, find_solver
 from dualstruct.structures import Structure
 
 if TYPE_CHECKING:
@@ -44,6 +44,13 @@ class Model(Protocol):
 
 
 ModelT = TypeVar("ModelT", bound=Model)
+
+
+def refuse_divided(**given: Any) -> None:
+    """Refuse what is not divided among workers."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name} is not divided among workers: leave out {name} or engine")
 
 
 class Estimator(Parameters, Generic[ModelT]):
@@ -169,8 +176,12 @@ class Estimator(Parameters, Generic[ModelT]):
         solver, _ = self._settings()
         stopping = self._stopping(judge is not None)
         loss = find_loss(self.loss, self.beta, self.gamma)
-        if solver.name == "eg" and self.solver == "auto" and not structure.has_parts:
+        # eg starts close to the truth, and is slow where costs do not say what that is.
+        slow = structure.completes or not structure.has_parts or structure.has_many_parts
+        if solver.name == "eg" and self.solver == "auto" and slow:
             solver = self._find_solver("lbfgs")
+        if structure.completes and loss.name != "ramp":  # the ramp's own rounds complete, too
+            solver = Completing(solver)
         ranks = self._ranks if isinstance(solver, Strategy) else None
         problem = Problem(
             structure, loss, self.C, center=center, threads=self.threads, communicator=ranks

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.confidence.temperature import checked_temperature
 from dualstruct.estimators.labels import Labels
 from dualstruct.features import FeatureExtractor, FeatureRows, from_state
 from dualstruct.files.spans import Scheme, convert_scheme
@@ -54,6 +55,7 @@ class ChainModel:
     transitions: NDArray[np.bool_] | None
     w: _core.Weights
     n_columns: int | None
+    temperature: float | None = None  #: at which scores are probabilities, if it was fitted
 
     @property
     def labels(self) -> Labels:
@@ -65,8 +67,7 @@ class ChainModel:
 
     def empty_chain(self) -> Chain:
         """A chain of no sentences: it knows the layout of the weights."""
-        rows = no_rows(self.extractor.dimension)
-        return Chain(rows, len(self.labels), transitions=self.transitions)
+        return empty_chain(self.extractor, self.labels, self.transitions)
 
     def emission(self) -> NDArray[np.float32]:
         return self.empty_chain().emission_weights(self.w)
@@ -74,32 +75,45 @@ class ChainModel:
     def transition(self) -> NDArray[np.float32]:
         return self.empty_chain().transition_weights(self.w)
 
+    def pair_weights(self) -> NDArray[np.float32]:
+        return self.empty_chain().pair_weights(self.w)
+
     def with_weights(
-        self, emission: NDArray[np.float32], transition: NDArray[np.float32]
+        self,
+        emission: NDArray[np.float32],
+        transition: NDArray[np.float32],
+        pairs: NDArray[np.float32],
     ) -> ChainModel:
         """The same model with other weights."""
-        return replace(self, w=self.empty_chain().pack(emission, transition))
+        return replace(self, w=self.empty_chain().pack(emission, transition, pairs))
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """JSON and arrays; features whose weights are all 0 are left out."""
-        emission = self.emission()
+        emission, pairs = self.emission(), self.pair_weights()
         extractor = self.extractor
         if not getattr(extractor, "hash_bits", None):
             keep = emission.any(axis=1)
             extractor = from_state(*extractor.state())
             extractor.select(keep)
             emission = emission[keep]
+            if extractor.pairs is not None:
+                keep = pairs.any(axis=(1, 2))
+                extractor.pairs.select(keep)
+                pairs = pairs[keep]
         settings, arrays = extractor.state()
         facts = {
             "labels": self.labels.names,
             "inner_scheme": self.codec.inner_scheme,
             "outer_scheme": self.codec.outer_scheme,
             "columns": self.n_columns,
+            "temperature": self.temperature,
             "features": settings,
         }
         tensors = {f"features.{name}": array for name, array in arrays.items()}
         tensors["emission"] = emission
         tensors["transition"] = self.transition()
+        if extractor.pairs is not None:
+            tensors["pairs"] = pairs
         if self.transitions is not None:
             tensors["allowed_transitions"] = self.transitions.astype(np.uint8)
         return facts, tensors
@@ -116,22 +130,26 @@ class ChainModel:
         labels = Labels([str(name) for name in facts["labels"]])
         allowed = arrays.get("allowed_transitions")
         transitions = None if allowed is None else allowed.astype(np.bool_)
-        chain = Chain(no_rows(extractor.dimension), len(labels), transitions=transitions)
-        w = chain.pack(arrays["emission"], arrays["transition"])
+        chain = empty_chain(extractor, labels, transitions)
+        w = chain.pack(arrays["emission"], arrays["transition"], arrays.get("pairs"))
         codec = Codec(labels, facts["inner_scheme"], facts["outer_scheme"])
-        return cls(extractor, codec, transitions, w, facts["columns"])
+        temperature = checked_temperature(facts.get("temperature"))
+        return cls(extractor, codec, transitions, w, facts["columns"], temperature)
 
-    def grown_weights(
-        self, rows: FeatureRows, labels: Labels
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Emissions and transitions with room for the features and labels that came in addition."""
+    def grown_weights(self, rows: FeatureRows, labels: Labels) -> tuple[NDArray[np.float32], ...]:
+        """All weights with room for the features and labels that came in addition."""
         old_emission, old_transition = self.emission(), self.transition()
         emission = np.zeros((rows.dimension, len(labels)), dtype=np.float32)
         emission[: len(old_emission), : len(self.labels)] = old_emission
         transition = np.zeros((len(labels) + 1, len(labels) + 1), dtype=np.float32)
         place = [*range(len(self.labels)), len(labels)]  # start and end stay last
         transition[np.ix_(place, place)] = old_transition
-        return emission, transition
+        if rows.pairs is None:
+            return emission, transition
+        old_pairs = self.pair_weights()
+        pairs = np.zeros((rows.pairs.dimension, len(labels), len(labels)), dtype=np.float32)
+        pairs[: len(old_pairs), : len(self.labels), : len(self.labels)] = old_pairs
+        return emission, transition, pairs
 
 
 def unlabelled_chain(
@@ -146,12 +164,20 @@ def unlabelled_chain(
     return Chain(extractor.transform(X), len(labels), transitions=transitions, allowed=choices)
 
 
-def no_rows(dimension: int) -> FeatureRows:
+def empty_chain(
+    extractor: FeatureExtractor, labels: Labels, transitions: NDArray[np.bool_] | None
+) -> Chain:
+    """A chain of no sentences: it knows the layout of the weights."""
+    return Chain(no_rows(extractor), len(labels), transitions=transitions)
+
+
+def no_rows(extractor: FeatureExtractor) -> FeatureRows:
     """Rows of no tokens."""
     return FeatureRows(
         offsets=np.zeros(1, dtype=np.int64),
         ids=np.zeros(0, dtype=np.int32),
         values=None,
         sentences=np.zeros(1, dtype=np.int64),
-        dimension=dimension,
+        dimension=extractor.dimension,
+        pairs=None if extractor.pairs is None else no_rows(extractor.pairs),
     )

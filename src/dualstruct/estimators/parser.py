@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -14,12 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.confidence import TreeConfidence
+from dualstruct.confidence.trees import (
+    QUICK,
+    arc_marginals,
+    marginal_temperature,
+    relation_temperature,
+    sentences_to_calibrate,
+    tree_confidence,
+    tree_temperature,
+)
 from dualstruct.distributed.bqo import BQO
 from dualstruct.distributed.communicator import Alone
 from dualstruct.distributed.data import Held, Source, TreeFiles, check_paths, paths_of, weighed
 from dualstruct.distributed.merging import agree, gather, total, union
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import Estimator
+from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.labels import Labels
 from dualstruct.estimators.tree_model import (
     SOURCES,
@@ -38,12 +48,17 @@ from dualstruct.explaining.trees import explain_tree, without_arc
 from dualstruct.features.clusters import read_clusters
 from dualstruct.files.conllu import ConlluSentence, Treebank
 from dualstruct.fit import Callback, Stopping, SummedScore, fit
-from dualstruct.metrics import TreeScores, evaluate_trees
+from dualstruct.metrics import (
+    Reliability,
+    TreeScores,
+    evaluate_trees,
+    reliability,
+)
 from dualstruct.metrics.counts import share
 from dualstruct.problem import Problem
 from dualstruct.solvers import DCA, DCD, Solver
 from dualstruct.structures import Tree
-from dualstruct.structures.base import check_beta, digest_of
+from dualstruct.structures.base import digest_of
 from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree
 from dualstruct.structures.tree import MAX_BETWEEN, MAX_WORDS
 
@@ -66,7 +81,7 @@ class SkippedSentences(UserWarning):
     """Sentences that are no trees were left out of training."""
 
 
-class DependencyParser(Estimator[TreeModel]):
+class DependencyParser(CalibratedEstimator[TreeModel]):
     """Finds the head and the relation of every word of a sentence.
 
     Parameters
@@ -175,7 +190,8 @@ class DependencyParser(Estimator[TreeModel]):
         "crf": DCA(),
         "softmax_margin": DCA(),
     }
-    of_the_run = ("clusters", *Estimator.of_the_run)  # the model keeps the clusters themselves
+    # The model keeps the clusters themselves.
+    of_the_run = ("clusters", *CalibratedEstimator.of_the_run)
 
     def __init__(
         self,
@@ -261,7 +277,7 @@ class DependencyParser(Estimator[TreeModel]):
             The trees are in X; here for the sake of scikit-learn.
         dev : the same, optional
             Development data: training stops when its LAS no longer improves, and the best
-            weights are kept.
+            weights are kept. At order 1 it also calibrates confidence, unless the loss is ``crf``.
         callbacks : iterable
             Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
         sample_weight : one number a sentence, optional
@@ -435,11 +451,14 @@ class DependencyParser(Estimator[TreeModel]):
 
         judge = None
         if dev is not None:
-            judge = self._judge(model(structure.new_weights()), _all_of(dev))
+            dev = _all_of(dev)
+            judge = self._judge(model(structure.new_weights()), dev)
         self.feature_seconds_ = time.perf_counter() - started
         result = self._optimise(structure, center, judge, "LAS", callbacks)
         self._model = model(result.w)
         self.result_ = result
+        if dev is not None and second is None and self._wants_temperature():
+            self._model = self._calibrated(self._model, dev)
         return self
 
     def _between(self, treebank: Treebank, sources: tuple[str, ...]) -> list[str] | None:
@@ -475,6 +494,40 @@ class DependencyParser(Estimator[TreeModel]):
         kept = round((arcs.recall or 0.0) * words)
         kept, words = total(self._ranks, kept, words)
         return kept / max(words, 1)
+
+    def calibrate(self, X: Treebank | Sequence[ConlluSentence], y: None = None) -> Self:
+        """Fit the temperature that makes scores probabilities, on trees not trained on.
+
+        Predictions stay the same; marginals and confidence become those of p ∝ exp(score / T),
+        with T chosen by the likelihood of the true heads. Training with ``dev`` does it by itself,
+        unless the loss is ``crf``, or the order is 2, where it takes a while.
+        """
+        treebank = as_treebank(X)
+        treebank.check_trees()
+        model = self._calibrated(self._trained(), treebank)
+        if model.temperature is None:
+            raise InputError(f"{treebank.name}: there are no words to calibrate on")
+        self._model = model
+        return self
+
+    def _calibrated(self, model: TreeModel, treebank: Treebank) -> TreeModel:
+        check_sources(treebank, model.sources)
+        chosen = sentences_to_calibrate(treebank.lengths, len(model.labels), model.second is None)
+        some = treebank.select(chosen)
+        structure = model.structure(_short_enough(some))
+        of_relations = None
+        if isinstance(structure, Tree):
+            temperature = tree_temperature(structure, model.w, some.heads)
+            relations, _ = model.labels.encode_any(some.relations, some.sentences)
+            of_relations = relation_temperature(structure, model.w, some.heads, relations)
+        else:
+            temperature = marginal_temperature(
+                lambda beta: arc_marginals(structure, model.w, beta),
+                some.heads,
+                some.sentences,
+                QUICK,
+            )
+        return replace(model, temperature=temperature, relation_temperature=of_relations)
 
     def _second_order(self, shape: TreeShape) -> SecondOrder | None:
         if self.order == 1:
@@ -586,14 +639,61 @@ class DependencyParser(Estimator[TreeModel]):
             found.append(trees)
         return found
 
-    def predict_marginals(self, X: Sentences, beta: float = 1.0) -> list[NDArray[np.float32]]:
+    def predict_marginals(
+        self, X: Sentences, beta: float | None = None
+    ) -> list[NDArray[np.float32]]:
         """The probability of each head: for each sentence [words, words + 1], column 0 the root.
 
         They are those of p(tree) ∝ exp β·score, for order 2 as loopy belief propagation estimates
-        them; margin losses do not calibrate them.
+        them, by default at the temperature of the model: fitted on development data, or that of a
+        probabilistic loss. Without either they are no probabilities, and an
+        :class:`~dualstruct.confidence.UncalibratedWarning` says so.
         """
+        sharpness = self._beta(beta, strict=False)
         _, model, structure = self._structure(X)
-        return [arcs[:, 1:].T for arcs in _arc_marginals(structure, model.w, beta)]
+        return [arcs[:, 1:].T for arcs in arc_marginals(structure, model.w, sharpness)]
+
+    def predict_confidence(self, X: Sentences, beta: float | None = None) -> list[TreeConfidence]:
+        """How probable the predicted trees are, their heads, and heads with relations."""
+        sharpness = self._beta(beta, strict=True)
+        treebank, model, structure = self._structure(X)
+        predicted = self.predict(treebank)
+        relations = model.labels.encode(predicted.relations, predicted.sentences)
+        of_relations = sharpness
+        if beta is None and model.relation_temperature is not None:
+            of_relations = 1 / model.relation_temperature
+        return list(
+            tree_confidence(structure, model.w, sharpness, of_relations, predicted.heads, relations)
+        )
+
+    def reliability(
+        self,
+        X: Treebank | Sequence[ConlluSentence],
+        y: None = None,
+        bins: int = 10,
+        beta: float | None = None,
+    ) -> dict[str, Reliability]:
+        """Confidence against accuracy of heads, of arcs with relations, and of whole trees."""
+        truth = as_treebank(X)
+        truth.check_trees()
+        found = self.predict_confidence(truth, beta)
+        predicted = self.predict(truth)
+        labels = self._trained().labels
+        true, ours = (
+            labels.encode_any(each.relations, each.sentences)[0] for each in (truth, predicted)
+        )
+        heads = truth.heads == predicted.heads
+        arcs = heads & (true == ours)
+        diagrams = {
+            "heads": reliability("heads", [p for each in found for p in each.heads], heads, bins)
+        }
+        if all(each.arcs is not None for each in found):
+            whole = [bool(part.all()) for part in np.split(arcs, truth.sentences[1:-1])]
+            of_arcs = [p for each in found for p in each.arcs or []]
+            of_trees = [each.probability or 0.0 for each in found]
+            diagrams["arcs"] = reliability("arcs", of_arcs, arcs, bins)
+            diagrams["trees"] = reliability("trees", of_trees, whole[: len(found)], bins)
+        return diagrams
 
     def explain(
         self,
@@ -714,20 +814,6 @@ def _with_arcs(
     return treebank.replace(heads=heads, relations=(numbers, labels.names))
 
 
-def _arc_marginals(
-    structure: Tree | SecondOrderTree, w: _core.Weights, beta: float
-) -> Iterator[NDArray[np.float32]]:
-    """p(head → modifier) of each sentence: [words + 1, words + 1]."""
-    if isinstance(structure, Tree):
-        for i in range(len(structure)):
-            yield structure.expectation(w, i, beta).arcs
-    else:
-        check_beta(beta)
-        sharp = structure.new_weights(w.array * np.float32(beta))
-        for i in range(len(structure)):
-            yield structure.marginals(sharp, i).arcs
-
-
 def _minimum_risk(
     structure: Tree | SecondOrderTree, model: TreeModel, beta: float
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -738,7 +824,7 @@ def _minimum_risk(
     heads = np.zeros(int(tree.sentences[-1]), dtype=np.int32)
     labels = np.zeros_like(heads)
     shape = model.shape
-    for i, arcs in enumerate(_arc_marginals(structure, model.w, beta)):
+    for i, arcs in enumerate(arc_marginals(structure, model.w, beta)):
         best = _core.tree_minimum_risk(arcs, shape.projective, shape.single_root)[1:]
         here = slice(int(tree.sentences[i]), int(tree.sentences[i + 1]))
         heads[here] = best

@@ -216,6 +216,14 @@ class ParsingPipeline(Parameters):
         """The sentences with predicted tags, heads and relations; all else stays as it is."""
         return self.parser_.predict(self.tag(X))
 
+    def calibrate(self, X: Treebank | Sequence[ConlluSentence], y: None = None) -> Self:
+        """Fit the temperatures of the taggers and of the parser, on trees not trained on."""
+        treebank = as_treebank(X)
+        for name, tagger in self.taggers_.items():
+            tagger.calibrate(treebank.forms, getattr(treebank, name))
+        self.parser_.calibrate(self.tag(treebank))
+        return self
+
     def explain(
         self, sentence: Treebank | ConlluSentence | Sequence[str], token: int | None = None
     ) -> Explanation:

@@ -13,6 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.confidence import Entity, Reading, SentenceConfidence
+from dualstruct.confidence.chains import (
+    Spans,
+    chain_temperature,
+    entity_probabilities,
+    sentences_to_calibrate,
+)
 from dualstruct.distributed.communicator import Alone
 from dualstruct.distributed.data import (
     ColumnFiles,
@@ -25,7 +32,8 @@ from dualstruct.distributed.data import (
 )
 from dualstruct.distributed.merging import agree, fit_features, gather, total, union
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import Estimator, State
+from dualstruct.estimators.base import State, refuse_divided
+from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.chain_model import ChainModel, Codec, unlabelled_chain
 from dualstruct.estimators.costs import (
     Costs,
@@ -36,6 +44,7 @@ from dualstruct.estimators.costs import (
 )
 from dualstruct.estimators.labels import Labels, UnseenLabel, UnseenLabelWarning
 from dualstruct.estimators.params import as_list
+from dualstruct.estimators.partial import first_weights, has_unknown, known_labels
 from dualstruct.estimators.weights import WeightTable
 from dualstruct.explaining import Explanation
 from dualstruct.explaining.chains import END, START, explain_chain
@@ -50,10 +59,11 @@ from dualstruct.files.spans import (
     convert_scheme,
     detect_scheme,
     iob1_signs,
+    spans,
 )
 from dualstruct.fit import Callback, Stopping, SummedScore
 from dualstruct.losses import find_loss
-from dualstruct.metrics import Scores, evaluate_ids, score_name
+from dualstruct.metrics import Reliability, Scores, evaluate_ids, reliability, score_name
 from dualstruct.metrics.counts import share
 from dualstruct.solvers import Solver
 from dualstruct.structures import Chain
@@ -64,7 +74,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class SequenceTagger(Estimator[ChainModel]):
+class SequenceTagger(CalibratedEstimator[ChainModel]):
     """Labels every token of a sentence: parts of speech, chunks, entities, address parts.
 
     Parameters
@@ -72,8 +82,8 @@ class SequenceTagger(Estimator[ChainModel]):
     features : str, path or None
         ``"auto"`` (for BIO-like labels the preset ``ner``, or ``ner-pos`` if the tokens have a
         second column; ``pos`` for other labels; attributes for tokens that are dicts or lists), a
-        preset (``chunking``, ``pos``, ``ner``, ``ner-pos``), a template file or text, or
-        ``"attributes"``.
+        preset (``chunking``, ``pos``, ``ner``, ``ner-pos``), a template file or text (also of CRF++
+        and Wapiti), or ``"attributes"``.
     loss : str
         What a mistake costs: ``squared_hinge``, ``hinge``, ``crf``, ``softmax_margin``, ``ramp``
         or ``perceptron``.
@@ -108,13 +118,20 @@ class SequenceTagger(Estimator[ChainModel]):
     class_weight : dict or "balanced", optional
         Multiplies the cost of mistaking each label. ``"balanced"`` makes all labels weigh the same
         together, however rare they are.
+    unknown_label : str, False or None
+        The mark of labels that nobody knows, ``"?"`` for instance: such tokens are filled in by
+        the best completion under the model as it learns, and left out where scores are computed.
+        None takes every label for a label, and warns of ``?``; False does not even warn.
     hash_bits : int, optional
-        Hash features into 2**hash_bits weights instead of keeping a dictionary.
+        Hash features into 2**hash_bits rows of weights, one a label, instead of keeping a
+        dictionary. Features of pairs of labels (``B`` templates) get at most as many rows.
     min_count : int
         Leave out features seen fewer times.
     unseen_labels : {"warn", "count", "error"}
         What to do with labels in dev or test data that training never saw: count their tokens
         as mistakes, with or without a warning, or refuse.
+    dialect : {"auto", "dualstruct", "crf++", "wapiti"}
+        The language of the templates; ``auto`` looks at them.
     seed : int
         Same seed, same model, bit for bit.
     threads : int
@@ -155,7 +172,8 @@ class SequenceTagger(Estimator[ChainModel]):
     """
 
     model_format = "dualstruct tagger"
-    of_the_run = ("features", *Estimator.of_the_run)  # the model keeps the templates themselves
+    # The model keeps the templates themselves.
+    of_the_run = ("features", "dialect", *CalibratedEstimator.of_the_run)
 
     def __init__(
         self,
@@ -174,6 +192,7 @@ class SequenceTagger(Estimator[ChainModel]):
         scheme: Scheme | None = None,
         cost: Costs | None = None,
         class_weight: dict[str, float] | str | None = None,
+        unknown_label: str | bool | None = None,
         hash_bits: int | None = None,
         min_count: int = 1,
         unseen_labels: str = "warn",
@@ -185,6 +204,7 @@ class SequenceTagger(Estimator[ChainModel]):
         engine: str | None = None,
         workers: int | None = None,
         address: str | None = None,
+        dialect: str = "auto",
     ) -> None:
         self.features = features
         self.loss = loss
@@ -201,6 +221,7 @@ class SequenceTagger(Estimator[ChainModel]):
         self.scheme = scheme
         self.cost = cost
         self.class_weight = class_weight
+        self.unknown_label = unknown_label
         self.hash_bits = hash_bits
         self.min_count = min_count
         self.unseen_labels = unseen_labels
@@ -212,6 +233,7 @@ class SequenceTagger(Estimator[ChainModel]):
         self.engine = engine
         self.workers = workers
         self.address = address
+        self.dialect = dialect
 
     def fit(
         self,
@@ -235,7 +257,7 @@ class SequenceTagger(Estimator[ChainModel]):
         y : lists of labels; none for files
         dev : (X, y), or files; optional
             Development data: training stops when its score no longer improves, and the best
-            weights are kept.
+            weights are kept. Unless the loss is ``crf``, it also calibrates confidence.
         callbacks : iterable
             Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
         sample_weight : one number a sentence, optional
@@ -246,10 +268,13 @@ class SequenceTagger(Estimator[ChainModel]):
         weights = (sample_weight, token_weight)
         self._settings()  # bad parameters fail before features are extracted
         if self._divides:
+            self._refuse_divided_unknown()
             self._train_together("fit", *_sources(X, y, dev, *weights), callbacks)
             return self
         X, y, dev = _read(X, y, dev)
         ranks = self._ranks
+        if self.scheme is not None and has_unknown(y, self.unknown_label):
+            raise InputError("scheme cannot be combined with unknown labels: spans would have gaps")
         outer = None if self.scheme is None else self._outer_scheme(y)
         if self.scheme is not None and outer is None:
             raise InputError(
@@ -257,13 +282,18 @@ class SequenceTagger(Estimator[ChainModel]):
             )
         inner = None if outer is None else self.scheme
         inner_y = y if inner is None else convert_scheme(y, inner, outer)
-        codec = Codec(Labels(union(ranks, Labels.learn(inner_y).names)), inner, outer)
+        found = known_labels(inner_y, self.unknown_label)
+        codec = Codec(Labels(union(ranks, found.names)), inner, outer)
         started = time.perf_counter()
         self.features_ = self._choose_features(X, codec.labels)
         extractor = make_extractor(
             self.features_,
             hash_bits=self.hash_bits,
             min_count=self.min_count,
+            # A feature of pairs has a row for every label before.
+            pair_bits=self.hash_bits
+            and max(1, self.hash_bits - (len(codec.labels) - 1).bit_length()),
+            dialect=self.dialect,
         )
         self._agree_on(extractor, X)
         extractor, rows = fit_features(ranks, extractor, X)
@@ -307,13 +337,14 @@ class SequenceTagger(Estimator[ChainModel]):
             )
         self._settings()
         if self._divides:
+            self._refuse_divided_unknown()
             sources = _sources(X, y, dev, sample_weight, token_weight)
             self._train_together("partial_fit", *sources, callbacks)
             return self
         X, y, dev = _read(X, y, dev)
         old = self._model
         inner_y = old.codec.to_inner(y)
-        found = Labels(union(self._ranks, Labels.learn(inner_y).names))
+        found = Labels(union(self._ranks, known_labels(inner_y, self.unknown_label).names))
         codec = replace(old.codec, labels=old.labels.extend(found))
         started = time.perf_counter()
         extractor = from_state(*old.extractor.state())  # a failure must not spoil the model
@@ -349,7 +380,7 @@ class SequenceTagger(Estimator[ChainModel]):
         inner_y: Sequence[Sequence[str]],
         dev: tuple[Sequence[Any], Sequence[Sequence[str]]] | None,
         callbacks: Iterable[Callback],
-        start: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
+        start: tuple[NDArray[np.float32], ...] | None,
         weights: tuple[Sequence[float] | None, Sequence[Sequence[float]] | None],
     ) -> Self:
         if not rows.dimension:
@@ -360,27 +391,80 @@ class SequenceTagger(Estimator[ChainModel]):
             loss, cost=self.cost, class_weight=self.class_weight, token_weight=token_weight
         )
         labels = codec.labels
-        truth = labels.encode(inner_y, rows.sentences)
+        truth = self._known(labels, inner_y, rows.sentences)
+        unknown = truth < 0
+
+        def chain_with(transitions: NDArray[np.bool_] | None) -> Chain:
+            return Chain(
+                rows,
+                len(labels),
+                np.maximum(truth, 0),
+                cost=label_costs(labels, self.cost, self.class_weight, counts),
+                token_weights=flat_token_weights(token_weight, rows.sentences),
+                unknown=unknown,
+                transitions=transitions,
+            )
+
         transitions = self._allowed(codec, truth, rows.sentences)
-        counts = self._ranks.allreduce(np.bincount(truth, minlength=len(labels)))
-        chain = Chain(
-            rows,
-            len(labels),
-            truth,
-            cost=label_costs(labels, self.cost, self.class_weight, counts),
-            token_weights=flat_token_weights(token_weight, rows.sentences),
-            transitions=transitions,
-        )
+        counts = self._ranks.allreduce(np.bincount(truth[~unknown], minlength=len(labels)))
+        chain = chain_with(transitions)
+        if chain.completes and self.constraints == "auto":
+            try:
+                chain.best_completion(chain.new_weights())
+            except InputError:  # the known labels leave no way through
+                chain = chain_with(transitions := None)
         chain.weigh(sample_weight)
         center = None if start is None else chain.pack(*start)
+        if chain.completes:
+            w = center or first_weights(chain, truth, self.seed)
+            chain.set_truth(chain.best_completion(w, self.threads))
         judge = None
         if dev is not None:
-            dev_chain = unlabelled_chain(extractor, labels, transitions, as_list(dev[0]))
-            judge = self._judge(codec, dev_chain, as_list(dev[1]))
+            dev = as_list(dev[0]), as_list(dev[1])
+            dev_chain = unlabelled_chain(extractor, labels, transitions, dev[0])
+            judge = self._judge(codec, dev_chain, dev[1])
         result = self._optimise(chain, center, judge, score_name(labels.names), callbacks)
         self._model = ChainModel(extractor, codec, transitions, result.w, _count_columns(X))
         self.result_ = result
+        if dev is not None and self._wants_temperature():
+            self._model = self._calibrated(self._model, *dev)
         return self
+
+    def calibrate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Self:
+        """Fit the temperature that makes scores probabilities, on data not trained on.
+
+        Predictions stay the same; marginals and confidence become those of p ∝ exp(score / T),
+        with T chosen by the likelihood of the true labels. Training with ``dev`` does it by itself,
+        unless the loss is ``crf``.
+        """
+        model = self._calibrated(self._trained(), as_list(X), as_list(y))
+        if model.temperature is None:
+            raise InputError("there is no token to calibrate on with a label that training saw")
+        self._model = model
+        return self
+
+    def _calibrated(self, model: ChainModel, X: Any, y: Any) -> ChainModel:
+        whole = model.chain(X)
+        truth, _ = model.labels.encode_any(model.codec.to_inner(y), whole.sentences)
+        lengths = np.diff(whole.sentences)
+        chosen = sentences_to_calibrate(lengths, len(model.labels))
+        chain = whole if len(chosen) == len(lengths) else model.chain([X[i] for i in chosen])
+        picked = np.repeat(np.isin(np.arange(len(lengths)), chosen), lengths)
+        temperature = chain_temperature(chain, model.w, truth[picked], self.threads)
+        return replace(model, temperature=temperature)
+
+    def _refuse_divided_unknown(self) -> None:
+        if isinstance(self.unknown_label, str):
+            refuse_divided(unknown_label=self.unknown_label)
+
+    def _known(
+        self, labels: Labels, y: Sequence[Sequence[str]], sentences: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        """The numbers of the labels, −1 where they are unknown."""
+        if not has_unknown(y, self.unknown_label):
+            return labels.encode(y, sentences)
+        numbers, names = labels.encode_any(y, sentences)
+        return np.where(numbers == names.index(str(self.unknown_label)), np.int32(-1), numbers)
 
     def _allowed(
         self, codec: Codec, truth: NDArray[np.int32], sentences: NDArray[np.int64]
@@ -425,6 +509,11 @@ class SequenceTagger(Estimator[ChainModel]):
     ) -> tuple[NDArray[np.int32], list[str]]:
         labels = codec.labels
         truth, names = labels.encode_any(codec.to_inner(y), chain.sentences)
+        if has_unknown(y, self.unknown_label):
+            mark = names.index(str(self.unknown_label))
+            truth[truth == mark] = -1
+            truth[truth > mark] -= 1
+            names.pop(mark)
         if self.unseen_labels == "count":
             return truth, names
         found = None
@@ -438,6 +527,11 @@ class SequenceTagger(Estimator[ChainModel]):
             self._warn(UnseenLabelWarning(found))
         return truth, names
 
+    def _state(self) -> State:
+        facts, arrays = super()._state()
+        facts["parameters"]["cost"] = pack_costs(self.cost)
+        return facts, arrays
+
     def _first_unseen(self, part: Part, found: UnseenLabel | None) -> UnseenLabel | None:
         """What any worker has found, told as everybody counts sentences."""
         told = None
@@ -449,11 +543,6 @@ class SequenceTagger(Estimator[ChainModel]):
         if not everybody:
             return None
         return UnseenLabel(*min(everybody, key=lambda each: each[1]))
-
-    def _state(self) -> State:
-        facts, arrays = super()._state()
-        facts["parameters"]["cost"] = pack_costs(self.cost)
-        return facts, arrays
 
     @classmethod
     def _model_from(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ChainModel:
@@ -479,7 +568,11 @@ class SequenceTagger(Estimator[ChainModel]):
         """The weights by feature and label, and by pairs of labels."""
         model = self._trained()
         return WeightTable(
-            model.emission(), model.transition(), model.labels.names, model.extractor
+            model.emission(),
+            model.transition(),
+            model.labels.names,
+            model.extractor,
+            model.pair_weights(),
         )
 
     def predict(
@@ -500,14 +593,19 @@ class SequenceTagger(Estimator[ChainModel]):
         best = chain.decode_all(model.w, threads=self.threads)
         return model.codec.to_outer(model.labels.decode(best, chain.sentences))
 
-    def predict_marginals(self, X: Sequence[Any], beta: float = 1.0) -> list[NDArray[np.float32]]:
+    def predict_marginals(
+        self, X: Sequence[Any], beta: float | None = None
+    ) -> list[NDArray[np.float32]]:
         """The probability of each label (in the order of ``classes_``) at each token.
 
-        They are those of p(y) ∝ exp β·score; margin losses do not calibrate them.
+        They are those of p(y) ∝ exp β·score, by default at the temperature of the model: fitted on
+        development data, or that of a probabilistic loss. Without either they are no
+        probabilities, and an :class:`~dualstruct.confidence.UncalibratedWarning` says so.
         """
         model = self._trained()
+        sharpness = self._beta(beta, strict=False)
         chain = model.chain(as_list(X))
-        marginals = chain.marginals_all(model.w, beta, threads=self.threads)
+        marginals = chain.marginals_all(model.w, sharpness, threads=self.threads)
         return np.split(marginals, chain.sentences[1:-1])[: len(chain)]
 
     def class_indices(self, labels: Sequence[str]) -> list[int]:
@@ -525,6 +623,93 @@ class SequenceTagger(Estimator[ChainModel]):
             [(score, model.codec.to_outer([[names[j] for j in y]])[0]) for score, y in outputs]
             for outputs in found
         ]
+
+    def predict_confidence(
+        self, X: Sequence[Any], k: int = 1, beta: float | None = None
+    ) -> list[SentenceConfidence]:
+        """How probable the predicted labels are: of each token, entity and sentence.
+
+        Parameters
+        ----------
+        X : sentences
+        k : int
+            How many of the best labellings to give, with scores and probabilities.
+        beta : float, optional
+            Take p ∝ exp β·score instead of the model's own temperature.
+
+        Examples
+        --------
+        >>> X = [["Ada", "lives", "in", "Turin"], ["Bo", "left", "Rome"]]
+        >>> y = [["B-PER", "O", "O", "B-LOC"], ["B-PER", "O", "B-LOC"]]
+        >>> tagger = SequenceTagger(features="ner", loss="crf", C=1.0).fit(X, y)
+        >>> [found] = tagger.predict_confidence([["Bo", "lives", "in", "Rome"]])
+        >>> [(entity.type, entity.start, entity.end) for entity in found.entities]
+        [('PER', 0, 1), ('LOC', 3, 4)]
+        >>> found.probability <= found.entities[1].probability <= 1
+        True
+        """
+        model = self._trained()
+        sharpness = self._beta(beta, strict=True)
+        chain = model.chain(as_list(X))
+        names = model.labels.names
+        marked = Spans(names) if are_span_labels(names) else None
+        found = []
+        for i in range(len(chain)):
+            expected = chain.expectation(model.w, i, sharpness)
+            best = [(score, y.tolist()) for score, y in chain.k_best(model.w, i, k)]
+            inner = [[names[j] for j in y] for _, y in best]
+            outer = model.codec.to_outer(inner)
+            readings = [
+                Reading(score, _probability(score, expected.log_partition, sharpness), labels)
+                for (score, _), labels in zip(best, outer, strict=True)
+            ]
+            tokens = expected.labels[np.arange(len(inner[0])), best[0][1]].astype(float).tolist()
+            entities = [] if marked is None else entity_probabilities(marked, expected, inner[0])
+            found.append(
+                SentenceConfidence(
+                    outer[0],
+                    readings[0].probability,
+                    tokens,
+                    [Entity(*each) for each in entities],
+                    readings,
+                )
+            )
+        return found
+
+    def reliability(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Sequence[str]],
+        bins: int = 10,
+        beta: float | None = None,
+    ) -> dict[str, Reliability]:
+        """Confidence against accuracy of tokens, entities and whole sentences."""
+        model = self._trained()
+        X, y = as_list(X), as_list(y)
+        truth = model.codec.to_inner(y)
+        chain = model.chain(X)
+        numbers, _ = model.labels.encode_any(truth, chain.sentences)
+        found = self.predict_confidence(X, beta=beta)
+        predicted = chain.decode_all(model.w, threads=self.threads)
+        right = predicted == numbers
+        of_sentence = [bool(part.all()) for part in np.split(right, chain.sentences[1:-1])]
+        diagrams = {
+            "tokens": reliability(
+                "tokens", [p for each in found for p in each.marginals], right, bins
+            )
+        }
+        if are_span_labels(model.labels.names):
+            probabilities, correct = [], []
+            for each, labels in zip(found, truth, strict=True):
+                true = set(spans(labels))
+                for entity in each.entities:
+                    probabilities.append(entity.probability)
+                    correct.append((entity.type, entity.start, entity.end) in true)
+            diagrams["entities"] = reliability("entities", probabilities, correct, bins)
+        diagrams["sentences"] = reliability(
+            "sentences", [each.probability for each in found], of_sentence[: len(found)], bins
+        )
+        return diagrams
 
     def explain(self, sentence: Any, token: int | None = None) -> Explanation:
         """Why each token of a sentence gets its label, or one token, counted from 1.
@@ -549,7 +734,12 @@ class SequenceTagger(Estimator[ChainModel]):
         model = self._trained()
         chain = model.chain([sentence])
         count = chain.tokens(0)
-        names = model.extractor.names_in([sentence])
+        extractor = model.extractor
+        names = extractor.names_in([sentence])
+        pairs, pair_names = chain.rows.pairs, []
+        if extractor.pairs is not None and pairs is not None:
+            found = extractor.pairs.names_in([sentence])
+            pair_names = [found[a:b] for a, b in pairwise(pairs.offsets.tolist())]
         best = chain.decode_all(model.w)
         return explain_chain(
             chain,
@@ -558,6 +748,7 @@ class SequenceTagger(Estimator[ChainModel]):
             forms=forms_of(sentence, count),
             labels=model.labels.names,
             feature_names=[names[a:b] for a, b in pairwise(chain.rows.offsets.tolist())],
+            pair_names=pair_names,
             tokens=wanted_tokens(token, count),
             predicted=model.codec.to_outer(model.labels.decode(best, chain.sentences))[0],
         )
@@ -578,7 +769,7 @@ class SequenceTagger(Estimator[ChainModel]):
             raise InputError(f"the model has no feature {feature!r}: training never saw it")
         emission = np.array(model.emission())
         emission[at, model.labels.number(label)] = _finite(weight)
-        self._model = model.with_weights(emission, model.transition())
+        self._model = model.with_weights(emission, model.transition(), model.pair_weights())
 
     def set_transition(self, before: str, after: str, weight: float) -> None:
         """Change the weight of one label after another one; <s> and </s> are the outside."""
@@ -590,7 +781,17 @@ class SequenceTagger(Estimator[ChainModel]):
             raise InputError("there is no transition from <s> to </s>")
         transition = model.transition()
         transition[row, column] = _finite(weight)
-        self._model = model.with_weights(np.array(model.emission()), transition)
+        self._model = model.with_weights(model.emission(), transition, model.pair_weights())
+
+    def set_pair_weight(self, feature: str, before: str, after: str, weight: float) -> None:
+        """Change the weight of a pair feature (a ``B`` line), by its name, for a step."""
+        model = self._trained()
+        at = None if model.extractor.pairs is None else model.extractor.pairs.find(feature)
+        if at is None:
+            raise InputError(f"the model has no pair feature {feature!r}: training never saw it")
+        pairs = np.array(model.pair_weights())
+        pairs[at, model.labels.number(before), model.labels.number(after)] = _finite(weight)
+        self._model = model.with_weights(model.emission(), model.transition(), pairs)
 
     def evaluate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Scores:
         """Accuracy, and precision, recall and F1 of the spans, over all and by type."""
@@ -603,6 +804,10 @@ class SequenceTagger(Estimator[ChainModel]):
     def score(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
         """F1 for BIO-like labels, accuracy for others."""
         return self.evaluate(X, y).score
+
+
+def _probability(score: float, log_partition: float, beta: float) -> float:
+    return float(np.exp(min(beta * (score - log_partition), 0.0)))
 
 
 def _finite(weight: float) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.confidence.temperature import checked_temperature
 from dualstruct.errors import InputError
 from dualstruct.estimators.labels import Labels
 from dualstruct.features.template_extractor import CLUSTER_ARRAYS, clusters_from
@@ -80,6 +81,8 @@ class TreeModel:
     second: SecondOrder | None
     pruner: _core.Weights | None  #: of the first-order model that prunes, for second order
     w: _core.Weights
+    temperature: float | None = None  #: at which scores are probabilities, if it was fitted
+    relation_temperature: float | None = None  #: and those of relations, given the heads
 
     def tree(self, treebank: Treebank) -> Tree:
         """The sentences as a structure without truth, arc by arc."""
@@ -124,6 +127,8 @@ class TreeModel:
             "between": self.between,
             "shape": asdict(self.shape),
             "second_order": None if self.second is None else asdict(self.second),
+            "temperature": self.temperature,
+            "relation_temperature": self.relation_temperature,
         }
         tensors = _packed("weights", self.w)
         if self.pruner is not None:
@@ -149,7 +154,10 @@ class TreeModel:
             pruner = _unpacked("pruner", arrays, tree)
             structure = second.structure(tree, second.prune(tree, pruner))
         w = _unpacked("weights", arrays, structure)
-        return cls(labels, sources, clusters, between, shape, second, pruner, w)
+        temperatures = (
+            checked_temperature(facts.get(name)) for name in ("temperature", "relation_temperature")
+        )
+        return cls(labels, sources, clusters, between, shape, second, pruner, w, *temperatures)
 
 
 def _packed(name: str, w: _core.Weights) -> dict[str, NDArray[Any]]:

@@ -20,8 +20,18 @@ class Weight(NamedTuple):
     weight: float
 
 
+class PairWeight(NamedTuple):
+    """How much a feature speaks for a step from one label to the next."""
+
+    feature: str
+    before: str
+    label: str
+    weight: float
+
+
 class WeightTable:
-    """Emission weights by (feature, label), transitions by (label, next label).
+    """Emission weights by (feature, label), transitions by (label, next label), and weights of pair
+    features by (feature, label before, label).
 
     Iterating gives all non-zero emission weights, the strongest first.
     """
@@ -32,9 +42,11 @@ class WeightTable:
         transition: NDArray[np.float32],
         labels: Sequence[str],
         extractor: FeatureExtractor,
+        pairs: NDArray[np.float32],
     ) -> None:
         self.emission = emission  # [features, labels]
         self.transition = transition  # [labels + 1, labels + 1]
+        self.pairs = pairs  # [pair features, labels, labels]
         self.labels = list(labels)
         self._extractor = extractor
 
@@ -53,11 +65,7 @@ class WeightTable:
         values = self.emission if label is None else self.emission[:, [self._number(label)]]
         flat = values.ravel()
         size = np.abs(flat) if sign is None else np.sign(sign) * flat
-        top = np.flatnonzero(size > 0)
-        if n < len(top):  # sorting all of millions of weights would take seconds
-            smallest = -np.partition(-size[top], n - 1)[n - 1]
-            top = top[size[top] >= smallest]
-        top = top[np.argsort(-size[top], kind="stable")][:n]
+        top = largest(size, n)
         features, columns = np.unravel_index(top, values.shape)
         names = self._extractor.names(features.astype(np.int32))
         return [
@@ -75,10 +83,30 @@ class WeightTable:
         ]
         return sorted(found, key=lambda row: -abs(row[2]))[:n]
 
+    def strongest_pairs(self, n: int = 20) -> list[PairWeight]:
+        """The n weights of pair features of largest size."""
+        extractor = self._extractor.pairs
+        if extractor is None or n < 1:
+            return []
+        top = largest(np.abs(self.pairs).ravel(), n)
+        features, before, after = np.unravel_index(top, self.pairs.shape)
+        names = extractor.names(features.astype(np.int32))
+        return [
+            PairWeight(name, self.labels[j], self.labels[k], float(self.pairs[f, j, k]))
+            for name, f, j, k in zip(names, features, before, after, strict=True)
+        ]
+
     def weight(self, feature: str, label: str) -> float:
         """The weight of a feature, by its name, for a label; 0 for an unknown feature."""
         at = self._extractor.find(feature)
         return 0.0 if at is None else float(self.emission[at, self._number(label)])
+
+    def pair_weight(self, feature: str, before: str, label: str) -> float:
+        """The weight of a pair feature, by its name, for a step; 0 for an unknown feature."""
+        at = None if self._extractor.pairs is None else self._extractor.pairs.find(feature)
+        return (
+            0.0 if at is None else float(self.pairs[at, self._number(before), self._number(label)])
+        )
 
     def _number(self, label: str) -> int:
         if label not in self.labels:
@@ -92,3 +120,12 @@ class WeightTable:
         return "\n".join(
             [f"{len(self)} weights, {len(self.labels)} labels; the strongest:", *lines]
         )
+
+
+def largest(sizes: NDArray[np.float32], n: int) -> NDArray[np.intp]:
+    """Where the n largest of the sizes above 0 are, the largest first."""
+    top = np.flatnonzero(sizes > 0)
+    if n < len(top):  # sorting all of millions of weights would take seconds
+        smallest = -np.partition(-sizes[top], n - 1)[n - 1]
+        top = top[sizes[top] >= smallest]
+    return top[np.argsort(-sizes[top], kind="stable")][:n]

@@ -8,7 +8,7 @@ labellings' features and transitions differ in.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -24,6 +24,7 @@ from dualstruct.explaining.results import (
     by_size,
     total,
 )
+from dualstruct.features import FeatureRows
 from dualstruct.structures import Chain
 
 Scores = NDArray[np.float64]
@@ -35,18 +36,13 @@ class ChainScores:
 
     def __init__(self, chain: Chain, w: _core.Weights, i: int) -> None:
         first, last = chain.sentences[i : i + 2]
-        offsets = chain.rows.offsets[first : last + 1]
-        weights = chain.emission_weights(w)
-        self.ids = [chain.rows.ids[a:b] for a, b in pairwise(offsets)]
-        self.values: list[Scores] = [
-            np.ones(b - a) if chain.rows.values is None else chain.rows.values[a:b].astype(float)
-            for a, b in pairwise(offsets)
-        ]
         #: [features of the token, labels] of each token: what each feature says for each label
-        self.parts: list[Scores] = [
-            weights[ids].astype(float) * values[:, None]
-            for ids, values in zip(self.ids, self.values, strict=True)
-        ]
+        self.parts = _weighted(chain.rows, range(first, last), chain.emission_weights(w))
+        #: [pair features of the token, labels, labels]: and for each step into it
+        self.pair_parts = [np.zeros((0, chain.labels, chain.labels))] * len(self.parts)
+        if chain.rows.pairs is not None:
+            tokens = range(first + 1, last)
+            self.pair_parts[1:] = _weighted(chain.rows.pairs, tokens, chain.pair_weights(w))
         sums = [part.sum(axis=0) for part in self.parts]
         self.emission: Scores = np.array(sums).reshape(len(sums), chain.labels)
         for t, token in enumerate(range(first, last)):
@@ -58,22 +54,25 @@ class ChainScores:
         self.steps: Scores = chain.transition_weights(w).astype(float)  # [labels + 1, labels + 1]
         if chain.transitions is not None:
             self.steps[chain.transitions == 0] = -np.inf
+        #: [labels, labels] of each token: all that is said for a step into it
+        self.into = [self.steps[:-1, :-1] + part.sum(axis=0) for part in self.pair_parts]
         self._find_maxima()
 
     def _find_maxima(self) -> None:
-        inner = self.steps[:-1, :-1]
         forward, backward = np.empty_like(self.emission), np.empty_like(self.emission)
         n = len(self.emission)
         for t in range(n):
             before = (
-                self.steps[-1, :-1] if t == 0 else (forward[t - 1][:, None] + inner).max(axis=0)
+                self.steps[-1, :-1]
+                if t == 0
+                else (forward[t - 1][:, None] + self.into[t]).max(axis=0)
             )
             forward[t] = before + self.emission[t]
         for t in reversed(range(n)):
             backward[t] = (
                 self.steps[:-1, -1]
                 if t == n - 1
-                else (inner + (self.emission[t + 1] + backward[t + 1])[None]).max(axis=1)
+                else (self.into[t + 1] + (self.emission[t + 1] + backward[t + 1])[None]).max(axis=1)
             )
         self._forward, self._backward = forward, backward
 
@@ -82,7 +81,9 @@ class ChainScores:
         outside = len(self.steps) - 1
         path = [outside, *labels.tolist(), outside]
         emissions = self.emission[np.arange(len(labels)), labels].sum()
-        return float(emissions + sum(self.steps[a, b] for a, b in pairwise(path)))
+        steps = sum(self.steps[a, b] for a, b in pairwise(path))
+        inner = zip(self.pair_parts[1:], pairwise(labels.tolist()), strict=True)
+        return float(emissions + steps + sum(part[:, a, b].sum() for part, (a, b) in inner))
 
     def best_without(self, t: int, label: int) -> NDArray[np.int32] | None:
         """The best labelling in which token t has another label; None if there is none."""
@@ -90,14 +91,28 @@ class ChainScores:
         here[label] = -np.inf
         if not np.isfinite(here.max()):
             return None
-        inner = self.steps[:-1, :-1]
         found = np.empty(len(self.emission), dtype=np.int32)
         found[t] = here.argmax()
         for s in range(t, 0, -1):
-            found[s - 1] = (self._forward[s - 1] + inner[:, found[s]]).argmax()
+            found[s - 1] = (self._forward[s - 1] + self.into[s][:, found[s]]).argmax()
         for s in range(t + 1, len(found)):
-            found[s] = (inner[found[s - 1]] + self.emission[s] + self._backward[s]).argmax()
+            after = self.emission[s] + self._backward[s]
+            found[s] = (self.into[s][found[s - 1]] + after).argmax()
         return found
+
+
+def _weighted(
+    rows: FeatureRows, tokens: Iterable[int], weights: NDArray[np.float32]
+) -> list[Scores]:
+    """Of each token the weights of its features, times their values."""
+    found = []
+    for t in tokens:
+        a, b = rows.offsets[t : t + 2]
+        part: Scores = weights[rows.ids[a:b]].astype(float)
+        if rows.values is not None:
+            part *= rows.values[a:b].astype(float).reshape(-1, *[1] * (weights.ndim - 1))
+        found.append(part)
+    return found
 
 
 def explain_chain(
@@ -110,10 +125,12 @@ def explain_chain(
     feature_names: Sequence[Sequence[str]],
     tokens: Sequence[int],
     predicted: Sequence[str],
+    pair_names: Sequence[Sequence[str]] = (),
 ) -> Explanation:
     """Why sentence i got its labels, at some of its tokens (counted from 0).
 
-    ``feature_names`` are those of each token's features, in their order.
+    ``feature_names`` are those of each token's features, in their order, ``pair_names`` those of
+    its pair features, if the chain has any.
     """
     scores = ChainScores(chain, w, i)
     chosen = chain.decode(w, i)
@@ -122,7 +139,9 @@ def explain_chain(
         other = scores.best_without(t, int(chosen[t]))
         alternatives: tuple[Alternative, ...] = ()
         if other is not None:
-            alternatives = (_compare(scores, chosen, other, t, forms, labels, feature_names),)
+            alternatives = (
+                _compare(scores, chosen, other, t, forms, labels, feature_names, pair_names),
+            )
         name = labels[chosen[t]]
         found.append(TokenExplanation(t + 1, forms[t], name, None, name, alternatives))
     score = scores.score(chosen) if len(chosen) else 0.0
@@ -137,6 +156,7 @@ def _compare(
     forms: Sequence[str],
     labels: Sequence[str],
     feature_names: Sequence[Sequence[str]],
+    pair_names: Sequence[Sequence[str]],
 ) -> Alternative:
     changed = np.flatnonzero(chosen != other).tolist()
     contributions = []
@@ -149,7 +169,7 @@ def _compare(
                 feature_names[s], part[:, a].tolist(), part[:, b].tolist(), strict=True
             )
         ]
-    contributions += _transitions(scores, chosen, other, labels)
+    contributions += _transitions(scores, chosen, other, labels, pair_names)
     ordered = by_size(contributions)
     name = labels[other[t]]
     changes = tuple(Change(s + 1, forms[s], labels[chosen[s]], labels[other[s]]) for s in changed)
@@ -161,8 +181,9 @@ def _transitions(
     chosen: NDArray[np.int32],
     other: NDArray[np.int32],
     labels: Sequence[str],
+    pair_names: Sequence[Sequence[str]],
 ) -> list[Contribution]:
-    """Those that only one of the two labellings takes at a place."""
+    """Those that only one of the two labellings takes at a place, and what pair features say."""
     outside = len(labels)
     before, after = [*labels, START], [*labels, END]
     ours = list(pairwise([outside, *chosen.tolist(), outside]))
@@ -177,4 +198,15 @@ def _transitions(
         found.append(
             Contribution(rival, "transition", token, "", rival, 0.0, float(scores.steps[b]))
         )
+        if 0 < s < len(chosen) and pair_names:
+            part = scores.pair_parts[s]
+            found += [
+                Contribution(feature, "pair", s + 1, name, rival, for_a, for_b)
+                for feature, for_a, for_b in zip(
+                    pair_names[s],
+                    part[:, a[0], a[1]].tolist(),
+                    part[:, b[0], b[1]].tolist(),
+                    strict=True,
+                )
+            ]
     return found

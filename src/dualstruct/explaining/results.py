@@ -18,7 +18,7 @@ class Contribution:
     """What one feature adds to the chosen output's score, and what to its rival's."""
 
     name: str  #: ``word[-1]=the``, or ``B-NP → I-NP``
-    kind: str  #: feature, transition, arc, relation, siblings or grandparent
+    kind: str  #: feature, transition, pair, arc, relation, siblings or grandparent
     token: int  #: the token that has it, counted from 1; for a transition the second of the two
     chosen_part: str  #: what it speaks for in the chosen output, "" if it has no part in that
     other_part: str  #: and in the rival

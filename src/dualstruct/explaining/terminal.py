@@ -48,8 +48,8 @@ def where(token: TokenExplanation, contribution: Contribution) -> str:
     """What a contribution is about, unless that goes without saying."""
     if contribution.kind == "transition":
         return "transition" if contribution.chosen_part else "transition of the runner-up"
-    if contribution.kind == "feature":
-        if contribution.token == token.token:
+    if contribution.kind in ("feature", "pair"):
+        if contribution.kind == "feature" and contribution.token == token.token:
             return ""
         return f"at {contribution.token}: {contribution.chosen_part}, not {contribution.other_part}"
     side = "" if contribution.chosen_part else " of the runner-up"

@@ -3,6 +3,7 @@
 from dualstruct.features.base import FeatureExtractor, FeatureRows
 from dualstruct.features.extractor import from_state, make_extractor
 from dualstruct.features.matrices import CSRSequences
+from dualstruct.features.patterns import parse_patterns
 from dualstruct.features.templates import PRESETS, Templates, parse_templates
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     "Templates",
     "from_state",
     "make_extractor",
+    "parse_patterns",
     "parse_templates",
 ]

@@ -30,6 +30,8 @@ class FeatureRows:
     values: NDArray[np.float32] | None  # [offsets[-1]]; None when all are 1
     sentences: NDArray[np.int64]  # [sentences + 1] first token of each
     dimension: int
+    #: Features of a token together with its label and the one before it, with ids of their own.
+    pairs: FeatureRows | None = None
 
     @property
     def n_tokens(self) -> int:
@@ -86,6 +88,11 @@ class FeatureExtractor(ABC):
     @abstractmethod
     def select(self, keep: ArrayLike) -> None:
         """Keep the features whose flag is true, and number them anew in the same order."""
+
+    @property
+    def pairs(self) -> FeatureExtractor | None:
+        """The features of a token and a pair of labels, if there are any."""
+        return None
 
     @abstractmethod
     def state(self) -> State:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dualstruct.errors import InputError
 from dualstruct.features.attributes import AttributeExtractor
 from dualstruct.features.base import FeatureExtractor, FeatureRows, check_settings
+from dualstruct.features.patterns import DIALECTS, are_patterns, parse_patterns
 from dualstruct.features.template_extractor import TemplateExtractor
 from dualstruct.features.templates import PRESETS, Templates, parse_templates
 from dualstruct.files.opening import read_text
@@ -20,20 +21,30 @@ __all__ = ["FeatureExtractor", "FeatureRows", "from_state", "make_extractor"]
 
 
 def make_extractor(
-    features: Any = None, *, hash_bits: int | None = None, min_count: int = 1
+    features: Any = None,
+    *,
+    hash_bits: int | None = None,
+    min_count: int = 1,
+    pair_bits: int | None = None,
+    dialect: str = "auto",
 ) -> FeatureExtractor:
     """Make a feature extractor.
 
     Parameters
     ----------
     features : str, path, Templates or None
-        The name of a preset (``chunking``, ``pos``, ``ner``), the path of a template file,
-        template text (anything with a ``[`` or a line end in it), or ``"attributes"`` or None for
+        The name of a preset (``chunking``, ``pos``, ``ner``), the path of a template file (ours,
+        or one of CRF++ or Wapiti), template text (anything with a ``[`` or a line end in it), what
+        :func:`parse_templates` or :func:`parse_patterns` gave, or ``"attributes"`` or None for
         sentences whose tokens are dicts, lists of strings, or rows of sparse matrices.
     hash_bits : int, optional
         Give ids by hashing into ``2 ** hash_bits`` numbers instead of keeping a table.
     min_count : int
         Leave out features that occur less often when they are first seen.
+    pair_bits : int, optional
+        With ``hash_bits``, the same for features of pairs of labels (``B`` lines).
+    dialect : {"auto", "dualstruct", "crf++", "wapiti"}
+        The language of the templates; ``auto`` looks at them.
 
     Examples
     --------
@@ -53,7 +64,7 @@ def make_extractor(
     elif isinstance(features, str) and features in PRESETS:
         templates = parse_templates(PRESETS[features], features)
     elif isinstance(features, str) and ("\n" in features or "[" in features):
-        templates = parse_templates(features)
+        templates = _parse(features, "templates", dialect)
     elif isinstance(features, str | os.PathLike):
         path = Path(features)
         if not path.is_file():
@@ -61,10 +72,21 @@ def make_extractor(
                 f'features="{path}" is neither a file nor one of {", ".join(PRESETS)}, attributes'
             )
         folder = path.parent
-        templates = parse_templates(read_text(path), path.name)
+        templates = _parse(read_text(path), path.name, dialect)
     else:
         raise InputError(f"features cannot be a {type(features).__name__}")
-    return TemplateExtractor.load(templates, folder, hash_bits=hash_bits, min_count=min_count)
+    return TemplateExtractor.load(
+        templates, folder, hash_bits=hash_bits, min_count=min_count, pair_bits=pair_bits
+    )
+
+
+def _parse(text: str, name: str, dialect: str) -> Templates:
+    if dialect not in ("auto", "dualstruct", *DIALECTS):
+        known = ", ".join(DIALECTS)
+        raise InputError(f"dialect is {dialect!r}, not one of auto, dualstruct, {known}")
+    if dialect == "dualstruct" or (dialect == "auto" and not are_patterns(text)):
+        return parse_templates(text, name)
+    return parse_patterns(text, name, None if dialect == "auto" else dialect)
 
 
 def from_state(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FeatureExtractor:

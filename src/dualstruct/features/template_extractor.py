@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from dualstruct.features.base import (
 )
 from dualstruct.features.clusters import read_clusters
 from dualstruct.features.gazetteers import read_gazetteer
+from dualstruct.features.patterns import Pattern, parse_patterns
 from dualstruct.features.templates import Template, Templates, parse_templates
 from dualstruct.files.columns import ColumnSentences
 
@@ -40,10 +42,13 @@ class TemplateExtractor(FeatureExtractor):
         *,
         hash_bits: int | None = None,
         min_count: int = 1,
+        pair_bits: int | None = None,
+        of_pairs: bool = False,
     ) -> None:
         check_settings(hash_bits, min_count)
         self.templates = templates
         self.hash_bits = hash_bits
+        self._of_pairs = of_pairs
         self.min_count = int(min_count)
         self._clusters = clusters
         self._gazetteers = dict(gazetteers or {})
@@ -53,28 +58,62 @@ class TemplateExtractor(FeatureExtractor):
             clusters,
             list(self._gazetteers.values()),
             hash_bits or 0,
+            templates.dialect,
+            of_pairs,
         )
+        self._pairs: TemplateExtractor | None = None
+        if templates.pairs:
+            self._pairs = TemplateExtractor(
+                replace(templates, templates=templates.pairs, pairs=()),
+                hash_bits=hash_bits and (pair_bits or hash_bits),
+                min_count=min_count,
+                of_pairs=True,
+            )
 
     @classmethod
     def load(
-        cls, templates: Templates, folder: Path, *, hash_bits: int | None, min_count: int
+        cls,
+        templates: Templates,
+        folder: Path,
+        *,
+        hash_bits: int | None,
+        min_count: int,
+        pair_bits: int | None,
     ) -> TemplateExtractor:
         """Read the files that the templates name, and make the extractor."""
         clusters = read_clusters(folder / templates.clusters) if templates.clusters else None
         gazetteers = {name: read_gazetteer(folder / f) for name, f in templates.gazetteers.items()}
-        return cls(templates, clusters, gazetteers, hash_bits=hash_bits, min_count=min_count)
+        return cls(
+            templates,
+            clusters,
+            gazetteers,
+            hash_bits=hash_bits,
+            min_count=min_count,
+            pair_bits=pair_bits,
+        )
+
+    @property
+    def pairs(self) -> TemplateExtractor | None:
+        return self._pairs
 
     def fit(self, X: Any) -> FeatureRows:
         table = self._table(X)
         if table.n_tokens == 0:
             raise InputError("there are no tokens to learn features from")
-        return self._rows(table, *self._core.fit(table, self.min_count))
+        return self._fit(table)
+
+    def _fit(self, table: _core.TokenTable) -> FeatureRows:
+        pairs = None if self._pairs is None else self._pairs._fit(table)
+        return self._rows(table, *self._core.fit(table, self.min_count), pairs)
 
     def transform(self, X: Any) -> FeatureRows:
-        table = self._table(X)
+        return self._transform(self._table(X))
+
+    def _transform(self, table: _core.TokenTable) -> FeatureRows:
+        pairs = None if self._pairs is None else self._pairs._transform(table)
         if table.n_tokens == 0:
-            return self._rows(table, np.zeros(1, np.int64), np.zeros(0, np.int32))
-        return self._rows(table, *self._core.transform(table))
+            return self._rows(table, np.zeros(1, np.int64), np.zeros(0, np.int32), pairs)
+        return self._rows(table, *self._core.transform(table), pairs)
 
     def _table(self, X: Any) -> _core.TokenTable:
         lazy = isinstance(X, ColumnSentences)
@@ -84,7 +123,7 @@ class TemplateExtractor(FeatureExtractor):
         return table
 
     def _check_columns(self, count: int) -> None:
-        for template in self.templates.templates:
+        for template in (*self.templates.templates, *self.templates.pairs):
             for term in template.terms:
                 if term.column >= count:
                     raise InputError(
@@ -94,9 +133,14 @@ class TemplateExtractor(FeatureExtractor):
                     )
 
     def _rows(
-        self, table: _core.TokenTable, offsets: NDArray[np.int64], ids: NDArray[np.int32]
+        self,
+        table: _core.TokenTable,
+        offsets: NDArray[np.int64],
+        ids: NDArray[np.int32],
+        pairs: FeatureRows | None,
     ) -> FeatureRows:
-        return FeatureRows(offsets, ids, None, np.array(table.sentences), self.dimension)
+        sentences = np.array(table.sentences)
+        return FeatureRows(offsets, ids, None, sentences, self.dimension, pairs)
 
     @property
     def dimension(self) -> int:
@@ -108,13 +152,14 @@ class TemplateExtractor(FeatureExtractor):
     def names_in(self, X: Any) -> list[str]:
         if not self.hash_bits:
             return super().names_in(X)
-        by_name = TemplateExtractor(self.templates, self._clusters, self._gazetteers)
+        by_name = TemplateExtractor(
+            self.templates, self._clusters, self._gazetteers, of_pairs=self._of_pairs
+        )
         return by_name.names(by_name.fit(X).ids) if self._table(X).n_tokens else []
 
     def find(self, name: str) -> int | None:
         for number, template in enumerate(self.templates.templates):
-            values = _values_in(name, template)
-            if values is not None:
+            for values in _values_in(name, template.literals):
                 id = self._core.find(number, values)
                 if id >= 0:
                     return id
@@ -133,10 +178,15 @@ class TemplateExtractor(FeatureExtractor):
             "hash_bits": self.hash_bits,
             "min_count": self.min_count,
         }
+        if self.templates.dialect != "dualstruct":
+            settings["dialect"] = self.templates.dialect
         arrays: dict[str, NDArray[Any]] = {}
         if not self.hash_bits:
             arrays["hashes"] = self._core.hashes()
             arrays["name_bytes"], arrays["name_offsets"] = self._core.all_names()
+        if self._pairs is not None:
+            settings["pair_bits"] = self._pairs.hash_bits
+            arrays |= {f"pair_{key}": array for key, array in self._pairs.state()[1].items()}
         if self._clusters is not None:
             arrays |= zip(CLUSTER_ARRAYS, self._clusters.arrays(), strict=True)
         for number, gazetteer in enumerate(self._gazetteers.values()):
@@ -150,7 +200,11 @@ class TemplateExtractor(FeatureExtractor):
         text = settings.get("templates")
         if not isinstance(text, str):
             raise InputError("the templates are missing from the model's settings")
-        templates = parse_templates(text, "templates of the model")
+        name, dialect = "templates of the model", settings.get("dialect", "dualstruct")
+        if dialect == "dualstruct":
+            templates = parse_templates(text, name)
+        else:
+            templates = parse_patterns(text, name, dialect)
         clusters = None
         if templates.clusters is not None:
             clusters = clusters_from(arrays)
@@ -166,14 +220,20 @@ class TemplateExtractor(FeatureExtractor):
             gazetteers,
             hash_bits=settings.get("hash_bits"),
             min_count=settings.get("min_count", 1),
+            pair_bits=settings.get("pair_bits"),
         )
-        if not made.hash_bits:
-            made._core.restore(
-                stored_array(arrays, "hashes", np.uint64),
-                stored_array(arrays, "name_bytes", np.uint8),
-                stored_array(arrays, "name_offsets", np.int64),
-            )
+        made._restore(arrays, "")
+        if made._pairs is not None:
+            made._pairs._restore(arrays, "pair_")
         return made
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]], prefix: str) -> None:
+        if not self.hash_bits:
+            self._core.restore(
+                stored_array(arrays, f"{prefix}hashes", np.uint64),
+                stored_array(arrays, f"{prefix}name_bytes", np.uint8),
+                stored_array(arrays, f"{prefix}name_offsets", np.int64),
+            )
 
 
 CLUSTER_ARRAYS = {
@@ -198,35 +258,35 @@ def _gazetteer_arrays(number: int) -> dict[str, Any]:
     }
 
 
-def _as_tuple(template: Template, gazetteers: Mapping[str, int]) -> _core.TemplateTuple:
+def _as_tuple(template: Template | Pattern, gazetteers: Mapping[str, int]) -> _core.TemplateTuple:
     terms = [
         (
-            str(term),
             term.column,
             term.offset,
+            term.absolute,
             -1 if term.gazetteer is None else gazetteers[term.gazetteer],
             list(term.functions),
         )
         for term in template.terms
     ]
-    return str(template), terms
+    return template.identity, list(template.literals), terms
 
 
-def _values_in(name: str, template: Template) -> list[str] | None:
-    """The values of a template's terms in a feature's name; None if it is of another template."""
-    if not template.terms:
-        return [] if name == str(template) else None
-    values = []
-    rest = name
-    for number, term in enumerate(template.terms):
-        start = f"{term}="
-        if not rest.startswith(start):
-            return None
-        rest = rest[len(start) :]
-        if number + 1 < len(template.terms):
-            value, found, _ = rest.partition(f" & {template.terms[number + 1]}=")
-            if not found:
-                return None
-            values.append(value)
-            rest = rest[len(value) + len(" & ") :]
-    return [*values, rest]
+def _values_in(name: str, literals: tuple[str, ...]) -> Iterator[list[str]]:
+    """All values of a template's terms with which a feature gets this name."""
+    if not name.startswith(literals[0]):
+        return
+    rest = name[len(literals[0]) :]
+    if len(literals) == 1:
+        if not rest:
+            yield []
+        return
+    if len(literals) == 2:
+        if rest.endswith(literals[1]):
+            yield [rest[: len(rest) - len(literals[1])]]
+        return
+    at = rest.find(literals[1])
+    while at >= 0:
+        for others in _values_in(rest[at:], literals[1:]):
+            yield [rest[:at], *others]
+        at = rest.find(literals[1], at + 1)

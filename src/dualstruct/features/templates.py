@@ -41,10 +41,13 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from dualstruct.errors import InputError
 from dualstruct.features.presets import PRESETS
+
+if TYPE_CHECKING:
+    from dualstruct.features.patterns import Pattern
 
 __all__ = ["PRESETS", "Template", "Templates", "Term", "parse_templates"]
 
@@ -75,8 +78,10 @@ class Term:
     column: int
     column_name: str
     offset: int
-    functions: tuple[tuple[str, int], ...] = ()  # innermost first; length 0 where there is none
+    # Innermost first, with a length (0 where there is none) or a regular expression.
+    functions: tuple[tuple[str, int | str], ...] = ()
     gazetteer: str | None = None
+    absolute: bool = False  # offset 1 is the sentence's first token, -1 its last
 
     def __str__(self) -> str:
         text = f"{self.column_name}[{self.offset}]"
@@ -93,6 +98,18 @@ class Template:
 
     terms: tuple[Term, ...]
 
+    @property
+    def identity(self) -> str:
+        """What tells its features from those of other templates."""
+        return str(self)
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """What stands around the terms' values in the names of features: [terms + 1]."""
+        if not self.terms:
+            return ("bias",)
+        return (*(f"{' & ' if n else ''}{term}=" for n, term in enumerate(self.terms)), "")
+
     def __str__(self) -> str:
         return " & ".join(map(str, self.terms)) or "bias"
 
@@ -101,12 +118,16 @@ class Template:
 class Templates:
     """A parsed list of templates; ``str()`` gives its canonical text."""
 
-    templates: tuple[Template, ...]
+    templates: tuple[Template | Pattern, ...]
     columns: tuple[str, ...] = DEFAULT_COLUMNS
     clusters: str | None = None  # file
     gazetteers: dict[str, str] = field(default_factory=dict)  # name -> file
+    dialect: str = "dualstruct"  # or the program whose language it is
+    pairs: tuple[Pattern, ...] = ()  # those whose features have weights for pairs of labels
 
     def __str__(self) -> str:
+        if self.dialect != "dualstruct":
+            return "\n".join(map(str, (*self.templates, *self.pairs))) + "\n"
         lines = []
         if self.columns != DEFAULT_COLUMNS:
             lines.append("columns " + " ".join(self.columns))

@@ -10,11 +10,13 @@ from dualstruct.metrics.labels import (
     score_name,
     span_counts,
 )
+from dualstruct.metrics.reliability import Reliability, reliability
 from dualstruct.metrics.trees import Attachment, TreeScores, attachment, evaluate_trees
 
 __all__ = [
     "UNSEEN",
     "Attachment",
+    "Reliability",
     "Scores",
     "SpanCounts",
     "TreeScores",
@@ -23,6 +25,7 @@ __all__ = [
     "evaluate",
     "evaluate_ids",
     "evaluate_trees",
+    "reliability",
     "score_name",
     "span_counts",
 ]

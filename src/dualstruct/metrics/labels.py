@@ -204,6 +204,21 @@ def evaluate(
     return evaluate_ids(flatten(truth), flatten(predicted), offsets, names)
 
 
+def cut_at_unknown(
+    truth_ids: Ids, predicted_ids: Ids, sentence_offsets: Ids
+) -> tuple[Ids, Ids, Ids]:
+    """The tokens whose true id is not negative, with a sentence's end where some were left out.
+
+    >>> cut = cut_at_unknown(np.array([0, -1, 2, 1]), np.array([0, 3, 2, 2]), np.array([0, 4]))
+    >>> [part.tolist() for part in cut]
+    [[0, 2, 1], [0, 2, 2], [0, 1, 3]]
+    """
+    known = truth_ids >= 0
+    before = np.concatenate(([0], np.cumsum(known)))  # [tokens + 1]
+    ends = np.union1d(before[sentence_offsets], before[:-1][~known])
+    return truth_ids[known], predicted_ids[known], ends
+
+
 def evaluate_ids(
     truth_ids: Ids, predicted_ids: Ids, sentence_offsets: Ids, labels: Sequence[str]
 ) -> Scores:
@@ -212,7 +227,8 @@ def evaluate_ids(
     Parameters
     ----------
     truth_ids, predicted_ids, sentence_offsets, labels
-        As for `span_counts`.
+        As for `span_counts`. Tokens whose true id is negative are unknown and left out; spans
+        count by their known parts.
 
     Examples
     --------
@@ -220,16 +236,18 @@ def evaluate_ids(
     >>> evaluate_ids(truth, predicted, np.array([0, 3]), ["O", "B-LOC", "I-LOC"]).accuracy
     0.6666666666666666
     """
-    counts = span_counts(truth_ids, predicted_ids, sentence_offsets, labels)
+    known = truth_ids >= 0
+    everything = truth_ids, predicted_ids, sentence_offsets
+    counts = span_counts(*(everything if known.all() else cut_at_unknown(*everything)), labels)
     per_type = {
         type_: TypeScores.of(int(support), int(predicted), int(correct))
         for type_, support, predicted, correct in sorted(zip(*counts, strict=True))
         if support or predicted
     }
     total = TypeScores.of(*(int(count.sum()) for count in counts[1:]))
-    errors_before = np.concatenate(([0], np.cumsum(truth_ids != predicted_ids)))  # [tokens + 1]
+    errors_before = np.concatenate(([0], np.cumsum(known & (truth_ids != predicted_ids))))
     errors = np.diff(errors_before[sentence_offsets])  # [sentences]
-    tokens, sentences = len(truth_ids), len(errors)
+    tokens, sentences = int(known.sum()), len(errors)
     correct_tokens = tokens - int(errors.sum())
     return Scores(
         accuracy=share(correct_tokens, tokens),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dualstruct.errors import InputError
 from dualstruct.solvers.base import Averaged, DualIterate, DualSolver, Iterate, Solver
+from dualstruct.solvers.completion import Completing
 from dualstruct.solvers.cutting_plane import CuttingPlane
 from dualstruct.solvers.dca import DCA
 from dualstruct.solvers.dcd import CPD, DCD, DCDLight
@@ -27,6 +28,7 @@ __all__ = [
     "SGD",
     "SOLVERS",
     "Averaged",
+    "Completing",
     "CuttingPlane",
     "DCDLight",
     "DualIterate",

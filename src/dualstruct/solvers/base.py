@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -41,6 +42,7 @@ class Iterate:
         """From now on :meth:`answer` is the average of w over all steps, or one that weighs
         step t by t (linear)."""
         self.average = _core.Average(self.problem.structure.core, linear)
+        self._linear = linear
         self._averaged = self.problem.structure.new_weights()
 
     def tell_average(self, before: NDArray[np.float32]) -> None:
@@ -63,6 +65,10 @@ class Iterate:
 
     def rebuild(self) -> None:
         """Undo the rounding that w has gathered, if there is something to compute it from."""
+
+    def change_truth(self, examples: NDArray[np.int64], change: Callable[[], None]) -> None:
+        """Call ``change``, which gives these examples other true outputs, and go on from there."""
+        change()
 
     def settled(self) -> tuple[_core.Weights, float | None]:
         """The weights to predict with and the dual, without rounding errors; changes nothing."""
@@ -127,6 +133,14 @@ class DualIterate(Iterate):
     def start_averaging(self, linear: bool = False) -> None:
         super().start_averaging(linear)
         self.duals.average_into(self.average)
+
+    def change_truth(self, examples: NDArray[np.int64], change: Callable[[], None]) -> None:
+        held = self.duals.take(examples)
+        change()
+        self.duals.put(held)
+        self.rebuild()
+        if self.average is not None:  # w has jumped: what was before is another problem's
+            self.start_averaging(self._linear)
 
     def visit(self, rule: _core.Rule, delta: float) -> _core.PassReport:
         """Decode every example in random order; admit cuts that gain δ or more; apply the rule."""
@@ -209,6 +223,8 @@ class Solver(ABC):
     losses: ClassVar[tuple[str, ...]]
     averaged: bool = False
     linear_average: bool = False  #: later steps count more, step t as much as t
+    passes_per_round: int = 2  #: between two guesses at labels that are unknown
+    convex: bool = True  #: whether the iterate's dual bounds the problem's optimum
     distributed: bool = False  #: whether it sees more examples than those of this machine
 
     @abstractmethod

@@ -14,6 +14,7 @@ paper's risk is (1/n) Σ ℓ_i and its C is n times ours.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,6 +48,12 @@ class PlaneIterate(Iterate):
 
     def start_averaging(self, linear: bool = False) -> None:
         raise InputError("the 1-slack cutting plane method has no steps to average over")
+
+    def change_truth(self, examples: NDArray[np.int64], change: Callable[[], None]) -> None:
+        raise InputError(
+            "the 1-slack cutting plane method cannot learn from unknown labels, because its planes "
+            "are made of all examples; slack='n' and the other solvers can"
+        )
 
     def rebuild(self) -> None:
         self.planes.rebuild(self.problem.threads)

@@ -20,6 +20,7 @@ Conditional Random Fields and Max-Margin Markov Networks", Figures 4 and 5.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -66,6 +67,10 @@ class ExponentiatedGradientIterate(Iterate):
     def rebuild(self) -> None:
         """w = c + C Σ E δ anew: single precision drifts."""
         self.duals.rebuild()
+
+    def change_truth(self, examples: NDArray[np.int64], change: Callable[[], None]) -> None:
+        change()
+        self.duals.rebuild()  # p stays, and w = c + C Σ E δ follows the new truth
 
     def dual(self) -> float | None:
         return self.duals.dual()

@@ -20,6 +20,7 @@ resumed, and it holds its history in double precision. Hence this one: a pass is
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -172,6 +173,11 @@ class LBFGSIterate(Iterate):
         _core.combine(rows, [-estimate, *(-coefficients).tolist()], out, self._threads)
         return out
 
+    def change_truth(self, examples: NDArray[np.int64], change: Callable[[], None]) -> None:
+        change()
+        self.point = self.trial = self._with_gradient = None  # P is another one
+        self.memory |= {"pairs": 0, "next": 0, "converged": False, "dual": 0.0}
+
     def dual(self) -> float | None:
         """The best P − ½‖∇P‖² so far, and at least 0, since no loss is less; none with L1,
         whose term the problem does not count."""
@@ -227,6 +233,7 @@ class LBFGS(Solver):
     """
 
     name: ClassVar[str] = "lbfgs"
+    passes_per_round = 25  # another truth makes the history useless
     losses: ClassVar[tuple[str, ...]] = ("crf", "softmax_margin")
 
     def __init__(

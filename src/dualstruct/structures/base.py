@@ -60,6 +60,11 @@ class Structure(ABC):
             w.assign(self.core, np.ascontiguousarray(values, dtype=np.float32))
         return w
 
+    @property
+    def completes(self) -> bool:
+        """Whether parts of the true outputs are unknown and have to be guessed."""
+        return False
+
     def weigh(self, weights: ArrayLike | None) -> None:
         """Multiply C by a weight of each example: 2 is as if the example were there twice.
 
@@ -88,6 +93,11 @@ class Structure(ABC):
             return len(self) == 0 or self.core.parts(0) >= 0
         except _core.UnsupportedError:
             return False
+
+    @property
+    def has_many_parts(self) -> bool:
+        """Whether parts are so many that keeping numbers for each of them is a burden."""
+        return False
 
     @property
     def kind(self) -> str:

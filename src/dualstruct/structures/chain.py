@@ -2,12 +2,15 @@
 
     w·φ(x, y) = Σ_t Σ_f x_tf W[f, y_t] + A[start, y_1] + Σ_t A[y_t−1, y_t] + A[y_T, end]
 
+Pair features, if there are any, let what is seen at a token weigh the step into it: the score gains
+Σ_t>1 Σ_g z_tg P[g, y_t−1, y_t]. P has labels² weights for each pair feature.
+
 The core does the arithmetic (core/structures/chain.cpp); this is its face.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,6 +27,8 @@ MAX_LABELS = _core.Chain.max_labels
 MAX_TOKENS = _core.Chain.max_tokens
 #: Larger feature values would overflow the sums of a sentence in single precision.
 MAX_VALUE = 1e12
+#: Weights of pair features take 4 bytes each, and training holds a few copies of them.
+MAX_PAIR_WEIGHTS = 2**29
 
 #: For each sentence and token, the labels allowed there (None: all of them).
 AllowedLabels = Sequence[Sequence[Sequence[int] | None] | None]
@@ -44,7 +49,7 @@ class Chain(Structure):
     Parameters
     ----------
     rows : FeatureRows
-        The features of every token.
+        The features of every token; ``rows.pairs`` are its pair features.
     labels : int
         How many labels there are, at most 4,096.
     truth : int32 array [tokens], optional
@@ -54,6 +59,9 @@ class Chain(Structure):
         gives the cost of (true, predicted) directly; its diagonal must be 0.
     token_weights : float array [tokens], optional
         What the cost of a mistake at each token is multiplied by; 1 by default.
+    unknown : bool array [tokens], optional
+        Tokens whose true label nobody knows. Mistakes there cost nothing, and ``truth`` holds a
+        guess that :meth:`set_truth` replaces by a better one (:meth:`best_completion`).
     transitions : bool array [labels + 1, labels + 1], optional
         Which label may follow which; row ``labels`` is the start, column ``labels`` the end.
     allowed : optional
@@ -85,6 +93,7 @@ class Chain(Structure):
         *,
         cost: ArrayLike | None = None,
         token_weights: ArrayLike | None = None,
+        unknown: NDArray[np.bool_] | None = None,
         transitions: NDArray[np.bool_] | None = None,
         allowed: AllowedLabels | None = None,
     ) -> None:
@@ -93,8 +102,8 @@ class Chain(Structure):
         self.rows = rows
         self.labels = labels
         self.sentences = np.ascontiguousarray(rows.sentences, dtype=np.int64)
-        offsets = np.ascontiguousarray(rows.offsets, dtype=np.int64)
-        self._check_rows(offsets)
+        offsets = self._check_rows(rows)
+        pair_arrays = self._pair_arrays(rows.pairs)
         tokens = len(offsets) - 1
         if truth is not None:
             truth = np.ascontiguousarray(truth, dtype=np.int32)
@@ -106,6 +115,10 @@ class Chain(Structure):
         self.truth = truth
         self.cost_matrix = cost_matrix(cost, labels)
         self.token_weights = self._checked_weights(token_weights, tokens)
+        self.unknown = None if unknown is None or not unknown.any() else unknown
+        if self.unknown is not None:
+            known = np.float32(1) if self.token_weights is None else self.token_weights
+            self.token_weights = np.where(self.unknown, np.float32(0), known)
         if transitions is not None:
             transitions = np.ascontiguousarray(transitions, dtype=np.uint8)
             if transitions.shape != (labels + 1, labels + 1):
@@ -126,6 +139,7 @@ class Chain(Structure):
             transitions,
             allowed_offsets,
             allowed_labels,
+            *pair_arrays,
         )
         self.core = _core.Chain(
             self.sentences,
@@ -140,9 +154,77 @@ class Chain(Structure):
             transitions,
             allowed_offsets,
             allowed_labels,
+            *pair_arrays,
+            self.pair_dimension,
         )
         if truth is not None:
-            self._check_truth(truth, allowed_offsets, allowed_labels)
+            given = truth if self.unknown is None else np.where(self.unknown, np.int32(-1), truth)
+            self._check_truth(given, allowed_offsets, allowed_labels)
+        if self.unknown is not None:
+            if truth is None or allowed is not None:
+                raise InputError("unknown labels need true ones beside them, and no allowed ones")
+            self._make_completer(truth, offsets)
+
+    def _make_completer(self, truth: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
+        """The same sentences with the known labels as constraints."""
+        assert self.unknown is not None
+        before = np.concatenate([[0], np.cumsum(self.unknown)])[self.sentences]
+        #: The sentences with unknown labels.
+        self.incomplete: NDArray[np.int64] = np.flatnonzero(np.diff(before)).astype(np.int64)
+        known = ~self.unknown
+        whole = _core.Chain(
+            self.sentences,
+            offsets,
+            np.ascontiguousarray(self.rows.ids, dtype=np.int32),
+            self._arrays[3],
+            None,
+            self.rows.dimension,
+            self.labels,
+            self.cost_matrix,
+            None,
+            self.transitions,
+            np.concatenate([[0], np.cumsum(known)]).astype(np.int64),
+            truth[known],
+        )
+        self._completer = _core.Subset(whole, self.incomplete)
+        lengths = np.diff(self.sentences)
+        inside = np.zeros(len(lengths), dtype=np.bool_)
+        inside[self.incomplete] = True
+        self._of_incomplete = np.repeat(inside, lengths)  # [tokens]
+
+    @property
+    def completes(self) -> bool:
+        return self.unknown is not None
+
+    def best_completion(self, w: _core.Weights, threads: int = 1) -> NDArray[np.int32]:
+        """argmax_h w·φ(h) over the labellings h that have the labels known: [tokens]."""
+        assert self.truth is not None
+        completed = np.array(self.truth)
+        with self.explained():
+            completed[self._of_incomplete] = self._completer.decode_all(w, 0.0, threads)
+        return completed
+
+    def set_truth(self, truth: NDArray[np.int32]) -> None:
+        """Other true labels. Duals that know the old ones are no use any more: see
+        :meth:`~dualstruct.solvers.base.Iterate.change_truth`."""
+        self.core.set_truth(np.ascontiguousarray(truth, dtype=np.int32))
+        self.truth = truth
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        return {} if self.unknown is None or self.truth is None else {"truth": self.truth}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        if "truth" in arrays:
+            self.set_truth(np.ascontiguousarray(arrays["truth"], dtype=np.int32))
+
+    @property
+    def pair_dimension(self) -> int:
+        """How many pair features there are."""
+        return 0 if self.rows.pairs is None else self.rows.pairs.dimension
+
+    @property
+    def has_many_parts(self) -> bool:
+        return self.rows.pairs is not None
 
     def name_example(self, i: int, part: int) -> str:
         return f"sentence {i + 1}, token {part + 1}"
@@ -188,23 +270,41 @@ class Chain(Structure):
 
     def transition_weights(self, w: _core.Weights) -> NDArray[np.float32]:
         """A: [labels + 1, labels + 1]; the last row is the start, the last column the end."""
-        block = self._matrix(w)[self.rows.dimension :, : self.labels]
+        first = self.rows.dimension
+        block = self._matrix(w)[first : first + self.labels + 2, : self.labels]
         square = np.zeros((self.labels + 1, self.labels + 1), dtype=np.float32)
         square[:, :-1] = block[:-1]
         square[:-1, -1] = block[-1]
         return square
 
-    def pack(self, emission: NDArray[np.float32], transition: NDArray[np.float32]) -> _core.Weights:
-        """Weights from what :meth:`emission_weights` and :meth:`transition_weights` gave."""
+    def pair_weights(self, w: _core.Weights) -> NDArray[np.float32]:
+        """A view of P: [pair features, labels before, labels]."""
+        block = self._matrix(w)[self.rows.dimension + self.labels + 2 :]
+        shape = (self.pair_dimension, self.labels, self.core.stride)
+        return block.reshape(shape)[:, :, : self.labels]
+
+    def pack(
+        self,
+        emission: NDArray[np.float32],
+        transition: NDArray[np.float32],
+        pairs: NDArray[np.float32] | None = None,
+    ) -> _core.Weights:
+        """Weights from what the functions above gave."""
         features, labels = self.rows.dimension, self.labels
         if emission.shape != (features, labels):
             raise InputError(f"emissions have shape {emission.shape}, not {(features, labels)}")
         if transition.shape != (labels + 1, labels + 1):
             raise InputError(f"transitions have shape {transition.shape}")
-        matrix = np.zeros((features + labels + 2, self.core.stride), dtype=np.float32)
+        shape = (self.pair_dimension, labels, labels)
+        given = np.zeros((0, labels, labels)) if pairs is None else pairs
+        if given.shape != shape:
+            raise InputError(f"the weights of pairs have shape {given.shape}, not {shape}")
+        end = features + labels + 2
+        matrix = np.zeros((end + shape[0] * labels, self.core.stride), dtype=np.float32)
         matrix[:features, :labels] = emission
-        matrix[features:-1, :labels] = transition[:, :-1]
-        matrix[-1, :labels] = transition[:-1, -1]
+        matrix[features : end - 1, :labels] = transition[:, :-1]
+        matrix[end - 1, :labels] = transition[:-1, -1]
+        matrix[end:, :labels] = given.reshape(-1, labels)
         return self.new_weights(matrix.ravel())
 
     def _matrix(self, w: _core.Weights) -> NDArray[np.float32]:
@@ -218,8 +318,29 @@ class Chain(Structure):
             raise InputError(f"sentence {i + 1}: a label that is not among the {self.labels}")
         return labels
 
-    def _check_rows(self, offsets: NDArray[np.int64]) -> None:
-        rows = self.rows
+    def _pair_arrays(
+        self, pairs: FeatureRows | None
+    ) -> tuple[NDArray[np.int64] | None, NDArray[np.int32] | None, NDArray[np.float32] | None]:
+        if pairs is None:
+            return None, None, None
+        if not np.array_equal(pairs.sentences, self.sentences):
+            raise InputError("the pair features are of other sentences than the features")
+        if pairs.dimension * self.labels**2 > MAX_PAIR_WEIGHTS:
+            gigabytes = 4e-9 * pairs.dimension * self.labels**2
+            raise InputError(
+                f"{pairs.dimension} features of pairs of {self.labels} labels need {gigabytes:.1f}"
+                " GB of weights: leave out rare ones by min_count, or give hash_bits"
+            )
+        offsets = self._check_rows(pairs)
+        values = pairs.values
+        return (
+            offsets,
+            np.ascontiguousarray(pairs.ids, dtype=np.int32),
+            None if values is None else np.ascontiguousarray(values, dtype=np.float32),
+        )
+
+    def _check_rows(self, rows: FeatureRows) -> NDArray[np.int64]:
+        offsets = np.ascontiguousarray(rows.offsets, dtype=np.int64)
         tokens = len(offsets) - 1
         if tokens < 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
             raise InputError("the offsets of the features do not rise from 0")
@@ -235,11 +356,12 @@ class Chain(Structure):
         if len(rows.ids) and not 0 <= rows.ids.min() <= rows.ids.max() < rows.dimension:
             raise InputError(f"a feature id is not in 0 … {rows.dimension - 1}")
         if rows.values is not None:
+            if rows.values.shape != rows.ids.shape:
+                raise InputError(f"{rows.ids.size} features, but {rows.values.size} values")
             self._check_values(rows.values, offsets)
+        return offsets
 
     def _check_values(self, values: NDArray[np.float32], offsets: NDArray[np.int64]) -> None:
-        if values.shape != self.rows.ids.shape:
-            raise InputError(f"{self.rows.ids.size} features, but {values.size} values")
         good = np.abs(values) <= MAX_VALUE  # false for NaN
         if not good.all():
             bad = int(np.flatnonzero(~good)[0])
@@ -311,7 +433,10 @@ class Chain(Structure):
 def forbidden_tokens(
     labels: NDArray[np.int32], sentences: NDArray[np.int64], transitions: NDArray[Any]
 ) -> NDArray[np.intp]:
-    """Tokens whose label may not follow the one before it, or not end its sentence."""
+    """Tokens whose label may not follow the one before it, or not end its sentence.
+
+    A negative label is unknown: whatever is beside it is allowed.
+    """
     outside = len(transitions) - 1
     lengths = np.diff(sentences)
     firsts = sentences[:-1][lengths > 0]
@@ -319,8 +444,9 @@ def forbidden_tokens(
     before = np.empty_like(labels)
     before[1:] = labels[:-1]
     before[firsts] = outside
-    forbidden = transitions[before, labels] == 0
-    forbidden[lasts] |= transitions[labels[lasts], outside] == 0
+    known = labels >= 0
+    forbidden = (transitions[before, labels] == 0) & known & (before >= 0)
+    forbidden[lasts] |= (transitions[labels[lasts], outside] == 0) & known[lasts]
     return np.flatnonzero(forbidden)
 
 

@@ -1,4 +1,4 @@
-"""Programs that train on Ray or under MPI while something goes wrong; test_faults.py runs them.
+"""Programs that train on Ray or under MPI, often while something goes wrong; tests run them.
 
 Faults come from the work itself, at a given sum of a given rank, so that they always hit the same
 place.
@@ -10,11 +10,14 @@ import hashlib
 import json
 import os
 import signal
+import subprocess
 import sys
 import warnings
 from pathlib import Path
 
-from dualstruct import DCD, MIRA, Problem, Stopping, fit
+import numpy as np
+
+from dualstruct import DCD, MIRA, InputError, Problem, Stopping, fit
 from dualstruct.datasets import make_chains
 from dualstruct.distributed import (
     ADMM,
@@ -45,6 +48,28 @@ def train(ranks, name: str = "bqo", *, passes: int = PASSES, **options) -> list:
     result = fit(problem, strategy, Stopping(passes=passes), checkpoint_every=2, **options)
     weights = hashlib.sha256(result.w.array.tobytes()).hexdigest()
     return [result.stopped_by, result.passes, result.primal, result.dual, result.cuts, weights]
+
+
+def train_all(ranks) -> list:
+    """Every strategy, and every way to talk."""
+    found: list = [train(ranks, name) for name in STRATEGIES]
+    # Long enough to be cut into parts, and not to be divided evenly.
+    long = np.random.default_rng(ranks.rank).normal(size=100_001).astype(np.float32)
+    found.append(hashlib.sha256(ranks.allreduce(long).tobytes()).hexdigest())
+    square = ranks.allreduce(long[:90_000].reshape(300, 300))
+    found.append([*square.shape, hashlib.sha256(square.tobytes()).hexdigest()])
+    found.append(ranks.broadcast(np.array([ranks.rank]), root=ranks.size - 1).tolist())
+    return found
+
+
+def fail(ranks) -> None:
+    if ranks.rank == 1:
+        raise InputError("sentence 7 is broken")
+    ranks.barrier()
+
+
+def differ(ranks) -> None:
+    ranks.allreduce(np.zeros(3 + ranks.rank))
 
 
 def once(path: Path) -> bool:
@@ -115,11 +140,13 @@ def dies_always(ranks) -> None:
     ranks.barrier()
 
 
-def interrupts(driver: int):
+def goes_on(folder: Path, driver: int):
+    """From what a killed driver left, until Ctrl-C."""
+
     def work(ranks) -> list:
         if ranks.rank == 0:
             fault_at(ranks, 10, lambda: os.kill(driver, signal.SIGINT))
-        return train(ranks, passes=10**6)
+        return train(ranks, checkpoint=folder / "driver", resume=True, passes=10**6)
 
     return work
 
@@ -173,43 +200,101 @@ def ray_loses_its_driver(folder: Path) -> None:
     run_ray(2, kills_its_driver(folder, os.getpid()))
 
 
-def ray_faults(folder: Path) -> None:
-    resume = {"checkpoint": folder / "driver", "resume": True}
+def listening() -> list[str]:
+    """Addresses on which this process and all that it started wait for others."""
+    sockets = set()
+    for pid in descendants(os.getpid()) | {os.getpid()}:
+        for handle in Path(f"/proc/{pid}/fd").glob("*"):
+            try:
+                sockets.add(os.readlink(handle))
+            except OSError:
+                continue
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and f"socket:[{words[9]}]" in sockets:
+                found.append(words[1].partition(":")[0])
+    return found
+
+
+STRANGER = """
+import sys
+from ray._raylet import GcsClient
+try:
+    GcsClient(address=sys.argv[1]).internal_kv_get(b"", None, timeout=30)
+except Exception as error:
+    print(type(error).__name__)
+"""
+
+
+def stranger(address: str) -> str:
+    """What happens to somebody who has not got the token."""
+    environment = {name: value for name, value in os.environ.items() if "RAY" not in name}
+    environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a guess"}
+    command = [sys.executable, "-c", STRANGER, address]
+    return subprocess.check_output(command, env=environment, text=True, timeout=120).strip()
+
+
+def ray_at_an_address(folder: Path, address: str) -> None:
+    """A second program on the same cluster."""
+    found = told(lambda: run_ray(2, goes_on(folder, os.getpid()), address=address))
+    (folder / "address.json").write_text(json.dumps(found))
+
+
+def ray_jobs(folder: Path) -> None:
     found = {
+        "three": told(lambda: run_ray(3, train_all)),
+        "fail": told(lambda: run_ray(2, fail)),
+        "differ": told(lambda: run_ray(2, differ)),
         "strategies": told(lambda: run_ray(2, every_strategy_loses_a_worker(folder), restarts=4)),
         "hangs": told(lambda: run_ray(2, hangs(folder), timeout=4)),
         "dies always": told(lambda: run_ray(2, dies_always, restarts=1)),
-        "driver": told(lambda: run_ray(2, lambda ranks: train(ranks, **resume))),
-        "ctrl-c": told(lambda: run_ray(2, interrupts(os.getpid()))),
         "ctrl-c twice": told(lambda: run_ray(2, interrupts_twice(os.getpid()))),
     }
+    import ray
+
+    address = ray.get_runtime_context().gcs_address
+    command = [sys.executable, __file__, "ray-address", str(folder), address]
+    subprocess.run(command, check=True, timeout=120)
+    found |= {"address": json.loads((folder / "address.json").read_text())}
+    found |= {"stranger": stranger(address), "listening": listening()}
     (folder / "found.json").write_text(json.dumps(found))
 
 
-def mpi_loses_a_worker(folder: Path, resume: bool) -> None:
+def mpi_loses_a_worker(folder: Path, resume: bool):
     def work(ranks) -> list:
         if ranks.rank == 1 and not resume:
             fault_at(ranks, 20, kill)
         return train(ranks, checkpoint=folder / "mpi", resume=resume)
 
-    print(json.dumps(run_mpi(work)))
+    return work
 
 
-def mpi_hangs() -> None:
-    def work(ranks) -> list:
-        if ranks.rank == 1:
-            fault_at(ranks, 20, signal.pause)
-        return train(ranks)
-
-    run_mpi(work, timeout=2)
+def mpi_hangs(ranks) -> None:
+    if ranks.rank == 1:
+        fault_at(ranks, 20, signal.pause)
+    train(ranks)
 
 
 if __name__ == "__main__":
     name, folder = sys.argv[1], Path(sys.argv[2])
-    {
-        "ray": lambda: ray_faults(folder),
-        "ray-driver": lambda: ray_loses_its_driver(folder),
-        "mpi": lambda: mpi_loses_a_worker(folder, resume=False),
-        "mpi-again": lambda: mpi_loses_a_worker(folder, resume=True),
-        "mpi-hangs": mpi_hangs,
-    }[name]()
+    if name == "ray":
+        ray_jobs(folder)
+    elif name == "ray-driver":
+        ray_loses_its_driver(folder)
+    elif name == "ray-address":
+        ray_at_an_address(folder, sys.argv[3])
+    else:
+        work = {
+            "mpi": mpi_loses_a_worker(folder, resume=False),
+            "mpi-again": mpi_loses_a_worker(folder, resume=True),
+            "mpi-hangs": mpi_hangs,
+            "mpi-all": train_all,
+            "mpi-fail": fail,
+            "mpi-differ": differ,
+        }[name]
+        rank, found = run_mpi(
+            lambda ranks: (ranks.rank, work(ranks)), timeout=2 if name == "mpi-hangs" else 60
+        )
+        (folder / f"found-{rank}.json").write_text(json.dumps(found))

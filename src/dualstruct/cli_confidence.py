@@ -1,0 +1,96 @@
+"""What the command ``dualstruct`` says about confidence, and its command ``calibrate``."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from dualstruct.confidence import SentenceConfidence
+    from dualstruct.estimators import DependencyParser, SequenceTagger
+    from dualstruct.metrics import Reliability
+
+
+def calibrate(
+    model: Annotated[Path, typer.Argument(help="A model file that train wrote; it is changed.")],
+    dev: Annotated[
+        str, typer.Argument(help="A file with true labels or trees that was not trained on.")
+    ],
+    label_column: Annotated[
+        int, typer.Option(help="Where the label is, counted from 0, or from the end if negative.")
+    ] = -1,
+    columns: Annotated[
+        str | None, typer.Option(help="Which columns make up the tokens, such as 0,2.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads for inference.")] = 1,
+) -> None:
+    """Fit the temperature that makes a model's scores probabilities, and keep it in its file.
+
+    Predictions stay the same. Training with --dev does it by itself, unless the loss is crf.
+    """
+    from dualstruct.cli import _read
+    from dualstruct.estimators import ParsingPipeline, SequenceTagger, load_model
+    from dualstruct.files.conllu import read_conllu
+
+    loaded = load_model(model)
+    if isinstance(loaded, SequenceTagger):
+        data = _read(dev, label_column, columns)
+        loaded.set_params(threads=threads).calibrate(data.tokens, data.labels)
+        temperature = loaded.temperature_
+    else:
+        loaded.calibrate(read_conllu(dev))
+        parser = loaded.parser_ if isinstance(loaded, ParsingPipeline) else loaded
+        temperature = parser.temperature_
+    loaded.save(model)
+    print(f"temperature {temperature:.4f}; model written to {model}")
+
+
+def confident_lines(
+    sentences: Sequence[Any], found: Sequence[SentenceConfidence], ranked: bool
+) -> list[str]:
+    """Columns with the label and its probability, after lines about the sentence."""
+    lines: list[str] = []
+    for tokens, each in zip(sentences, found, strict=True):
+        if ranked:
+            lines += [
+                f"# {rank} {reading.score:.6f} {reading.probability:.4f} {' '.join(reading.labels)}"
+                for rank, reading in enumerate(each.k_best, 1)
+            ]
+        lines.append(f"# probability {each.probability:.4f}")
+        lines += [
+            f"# entity {entity.type} {entity.start + 1}-{entity.end} {entity.probability:.4f}"
+            for entity in each.entities
+        ]
+        for token, label, probability in zip(tokens, each.labels, each.marginals, strict=True):
+            cells = [token] if isinstance(token, str) else list(token)
+            lines.append("\t".join([*cells, label, f"{probability:.4f}"]))
+        lines.append("")
+    return lines
+
+
+def reliability_of(
+    model: SequenceTagger | DependencyParser, X: Any, y: Any, picture: Path | None
+) -> dict[str, Reliability]:
+    """Confidence against accuracy, and its picture if one is wanted."""
+    diagrams = model.reliability(X, y)
+    if picture is not None:
+        from dualstruct.drawing.reliability import draw_reliability
+
+        draw_reliability(list(diagrams.values()), picture)
+    return diagrams
+
+
+@contextmanager
+def warnings_shown() -> Iterator[None]:
+    """Warnings as sentences on standard error, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        print(f"dualstruct: {message}", file=sys.stderr)

@@ -1,0 +1,53 @@
+"""Estimators whose scores become probabilities: by their loss, or by a fitted temperature."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Protocol, TypeVar
+
+from dualstruct.confidence.temperature import UncalibratedWarning, uncalibrated
+from dualstruct.errors import InputError
+from dualstruct.estimators.base import Estimator, Model
+from dualstruct.losses import SoftmaxMargin, find_loss
+from dualstruct.structures.base import check_beta
+
+
+class CalibratedModel(Model, Protocol):
+    """A model that may have a temperature of its own."""
+
+    @property
+    def temperature(self) -> float | None: ...
+
+
+CalibratedT = TypeVar("CalibratedT", bound=CalibratedModel)
+
+
+class CalibratedEstimator(Estimator[CalibratedT]):
+    """Knows at which temperature scores are probabilities."""
+
+    @property
+    def temperature_(self) -> float | None:
+        """T of p(y) ∝ exp(score / T): fitted on development data, or that of the loss; or None."""
+        fitted = self._trained().temperature
+        if fitted is not None:
+            return fitted
+        loss = find_loss(self.loss, self.beta, self.gamma)
+        return 1 / loss.beta if isinstance(loss, SoftmaxMargin) else None
+
+    def _wants_temperature(self) -> bool:
+        """Whether the loss leaves the scale of scores open, so that dev data should set it."""
+        return find_loss(self.loss, self.beta, self.gamma).name != "crf"
+
+    def _beta(self, beta: float | None, *, strict: bool) -> float:
+        """What scores are multiplied by; without a temperature an error, or 1 and a warning."""
+        if beta is not None:
+            check_beta(beta)
+            return beta
+        temperature = self.temperature_
+        if temperature is not None:
+            return 1 / temperature
+        message = uncalibrated(find_loss(self.loss, self.beta, self.gamma).name)
+        if strict:
+            raise InputError(message)
+        warnings.warn(UncalibratedWarning(message), stacklevel=3)
+        return 1.0

@@ -1,0 +1,1 @@
+"""A page for a model, and a JSON interface beside it: ``dualstruct serve``."""

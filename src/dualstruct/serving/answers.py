@@ -1,0 +1,258 @@
+"""What the page and the JSON interface say about a model: one class for labels, one for trees."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from dualstruct.drawing.svg import LEVEL, place_tree
+from dualstruct.errors import InputError
+from dualstruct.estimators import DependencyParser, ParsingPipeline, SequenceTagger
+from dualstruct.estimators.loading import AnyModel
+from dualstruct.features.template_extractor import TemplateExtractor
+from dualstruct.files.conllu import Treebank
+from dualstruct.fit import FitResult
+from dualstruct.serving.requests import Columns, Token
+
+Answer = dict[str, Any]
+
+#: The columns of CoNLL-U that parsers look at, by what the model calls them.
+TREE_COLUMNS = {
+    "form": "form",
+    "lemma": "lemma",
+    "coarse": "upos",
+    "fine": "xpos",
+    "morphology": "feats",
+}
+#: And what treebanks call them.
+TREEBANK_COLUMNS = {"lemma": "lemmas", "upos": "upos", "xpos": "xpos", "feats": "feats"}
+
+
+class Served(ABC):
+    """A model as the page sees it. Threads may ask it at the same time."""
+
+    kind: str  #: labels or tree
+    most_tokens: int  #: of a sentence
+    columns: Columns
+    explains: tuple[str, ...]  #: what can be asked about: labels, or tree and tags
+
+    def __init__(self, name: str, model: SequenceTagger | DependencyParser) -> None:
+        self.name = name
+        temperature = getattr(model, "temperature_", None)
+        self.calibrated = temperature is not None
+        self.sharpness = 1.0 if temperature is None else 1 / temperature
+
+    @abstractmethod
+    def labels(self) -> list[str]:
+        """The labels or relations."""
+
+    @abstractmethod
+    def results(self) -> dict[str, FitResult]:
+        """How the training of each part ended."""
+
+    @abstractmethod
+    def predict(self, sentence: list[Token], k: int) -> Answer:
+        """The best output, how sure the model is of it, and the k best."""
+
+    @abstractmethod
+    def explain(self, sentence: list[Token], token: int, of: str) -> Answer:
+        """Why one token, counted from 1, has what it has."""
+
+    def about(self) -> Answer:
+        """What somebody who writes a sentence has to know."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "columns": list(self.columns.names),
+            "labels": self.labels(),
+            "explains": list(self.explains),
+            "calibrated": self.calibrated,
+            "most_tokens": self.most_tokens,
+        }
+
+    def training(self) -> Answer:
+        """How training went, pass by pass."""
+        return {"parts": [_training(name, result) for name, result in self.results().items()]}
+
+
+def serve_model(model: AnyModel, name: str) -> Served:
+    """The model as the page sees it."""
+    if isinstance(model, SequenceTagger):
+        return ServedTagger(model, name)
+    return ServedParser(model, name)
+
+
+class ServedTagger(Served):
+    """Labels of tokens."""
+
+    kind = "labels"
+    most_tokens = 1000
+    explains = ("labels",)
+
+    def __init__(self, model: SequenceTagger, name: str) -> None:
+        super().__init__(name, model)
+        self.model = model
+        self.columns = _tagger_columns(model, name)
+
+    def labels(self) -> list[str]:
+        return [str(label) for label in self.model.classes_]
+
+    def results(self) -> dict[str, FitResult]:
+        return {"tagger": self.model.result_}
+
+    def predict(self, sentence: list[Token], k: int) -> Answer:
+        found = self.model.predict_k_best([sentence], k)[0]
+        labels = found[0][1]
+        [marginals] = self.model.predict_marginals([sentence], self.sharpness)
+        chosen = marginals[np.arange(len(labels)), self.model.class_indices(labels)]
+        return {
+            "tokens": _shown(sentence),
+            "labels": labels,
+            "confidence": _shares(chosen),
+            "alternatives": [{"score": score, "labels": names} for score, names in found],
+        }
+
+    def explain(self, sentence: list[Token], token: int, of: str) -> Answer:
+        return self.model.explain(sentence, token).to_dict()
+
+
+class ServedParser(Served):
+    """Trees, from tagged words or from words alone."""
+
+    kind = "tree"
+    most_tokens = 200  # memory grows with the square
+
+    def __init__(self, model: DependencyParser | ParsingPipeline, name: str) -> None:
+        self.taggers: dict[str, SequenceTagger] = {}
+        if isinstance(model, ParsingPipeline):
+            self.parser, self.taggers = model.parser_, model.taggers_
+            self.columns = Columns(("word",))
+        else:
+            self.parser = model
+            self.columns = Columns(tuple(TREE_COLUMNS[name] for name in model.sources_))
+        super().__init__(name, self.parser)
+        self.explains = ("tree", *self.taggers)
+
+    def labels(self) -> list[str]:
+        return [str(label) for label in self.parser.classes_]
+
+    def results(self) -> dict[str, FitResult]:
+        parts = {f"{name.upper()} tagger": each.result_ for name, each in self.taggers.items()}
+        return {"parser": self.parser.result_, **parts}
+
+    def _treebank(self, sentence: list[Token]) -> Treebank:
+        if self.taggers:
+            words = Treebank.from_columns([sentence])  # type: ignore[list-item]
+            return words.replace(
+                **{name: tagger.predict(words.forms) for name, tagger in self.taggers.items()}
+            )
+        if self.columns.only_words:
+            return Treebank.from_columns([sentence])  # type: ignore[list-item]
+        cells = dict(zip(self.columns.names, zip(*sentence, strict=True), strict=True))
+        forms = list(cells.pop("form"))
+        others: dict[str, Any] = {
+            TREEBANK_COLUMNS[name]: [list(cell)] for name, cell in cells.items()
+        }
+        return Treebank.from_columns([forms], **others)
+
+    def predict(self, sentence: list[Token], k: int) -> Answer:
+        treebank = self._treebank(sentence)
+        [best] = self.parser.predict(treebank)
+        [marginals] = self.parser.predict_marginals(treebank, self.sharpness)
+        tags = best.upos if any(tag != "_" for tag in best.upos) else best.xpos
+        shown = None if all(tag == "_" for tag in tags) else tags
+        alternatives = []
+        if self.parser.order == 1:
+            for score, tree in self.parser.predict_k_best(treebank, k)[0]:
+                drawn = _picture(best.forms, tree.heads, tree.relations, shown)
+                alternatives.append(
+                    {
+                        "score": score,
+                        "heads": tree.heads,
+                        "relations": tree.relations,
+                        "picture": drawn,
+                    }
+                )
+        return {
+            "tokens": best.forms,
+            "tags": shown,
+            "heads": best.heads,
+            "relations": best.relations,
+            "confidence": _shares(marginals[np.arange(len(best.heads)), best.heads]),
+            "picture": _picture(best.forms, best.heads, best.relations, shown),
+            "alternatives": alternatives,
+        }
+
+    def explain(self, sentence: list[Token], token: int, of: str) -> Answer:
+        if of in self.taggers:
+            return self.taggers[of].explain(sentence, token).to_dict()
+        return self.parser.explain(self._treebank(sentence), token).to_dict()
+
+
+def _tagger_columns(tagger: SequenceTagger, name: str) -> Columns:
+    """The columns of a tagger by their names, as far as the templates name them."""
+    count = tagger.n_columns_
+    extractor = tagger._trained().extractor
+    if count is None:
+        if extractor.state()[0].get("source") == "matrices":
+            raise InputError(f"{name} looks at rows of a matrix, and nobody can type these")
+        return Columns(())
+    named = extractor.templates.columns if isinstance(extractor, TemplateExtractor) else ()
+    return Columns(tuple(named[c] if c < len(named) else f"column {c + 1}" for c in range(count)))
+
+
+def _shown(sentence: list[Token]) -> list[str]:
+    """What stands for each token on the page: its first cell."""
+    return [token if isinstance(token, str) else token[0] if token else "" for token in sentence]
+
+
+def _shares(numbers: Any) -> list[float]:
+    return [min(max(round(float(p), 6), 0.0), 1.0) for p in numbers]
+
+
+def _picture(
+    words: Sequence[str], heads: Sequence[int], relations: Sequence[str], tags: list[str] | None
+) -> Answer:
+    """Where words and arcs go, in pixels."""
+    placed = place_tree(words, heads, relations, tags)
+    layout, side, base = placed.layout, placed.side, placed.base
+    return {
+        "width": placed.width,
+        "height": placed.height,
+        "base": base,
+        "words": [
+            {"text": text, "tag": tag, "x": placed.middle(t)}
+            for t, (text, tag) in enumerate(zip(layout.words, placed.tags, strict=True))
+        ],
+        "arcs": [
+            {
+                "token": arc.dependent + 1,
+                "label": arc.label,
+                "left": side + arc.left,
+                "right": side + arc.right,
+                "top": base - LEVEL * arc.level,
+                "arrow": side + arc.arrow,
+                "root": arc.is_root,
+            }
+            for arc in sorted(layout.arcs, key=lambda arc: arc.dependent)
+        ],
+    }
+
+
+def _training(name: str, result: FitResult) -> Answer:
+    facts = {"passes", "primal", "dual", "gap", "dev_score", "best_pass", "stopped_by", "seconds"}
+    summary = {key: _finite(value) for key, value in result.summary().items() if key in facts}
+    points = [
+        {key: _finite(value) for key, value in asdict(point).items()} for point in result.trace
+    ]
+    return {"name": name, "summary": str(result), **summary, "trace": points}
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,66 @@
+// Shows why a token has what it has: what beat the next best, and by how much.
+
+import { make, signed } from "./elements.js";
+
+const MOST = 12;
+
+export function reasons(explained) {
+  if (!explained.alternatives.length) return [make("p", {}, "Nothing else is possible here.")];
+  return explained.alternatives.map((rival) => comparison(explained, rival));
+}
+
+function comparison(explained, rival) {
+  const shown = rival.contributions.slice(0, MOST);
+  const rest = rival.contributions.slice(MOST);
+  const largest = Math.max(...shown.map((each) => Math.abs(each.amount)), 1e-12);
+  const rows = shown.map((each) => row(explained, each, largest));
+  if (rest.length) {
+    const sum = rest.reduce((total, each) => total + each.amount, 0);
+    const text = rest.length === 1 ? "a smaller one" : `${rest.length} smaller ones together`;
+    rows.push(make("tr", {}, make("td", { class: "number" }, signed(sum)), make("td"), make("td", { class: "soft", colspan: 2 }, text)));
+  }
+  const elsewhere = rival.changes
+    .filter((change) => change.token !== explained.token)
+    .map((change) => `${change.form}: ${change.other} instead of ${change.chosen}`);
+  return make(
+    "div",
+    {},
+    make("h3", {}, `${explained.text} beats ${rival.text} by ${rival.difference.toFixed(4)}`),
+    elsewhere.length ? make("p", { class: "soft" }, `The rival also has ${elsewhere.join("; ")}.`) : null,
+    make(
+      "div",
+      { class: "wide" },
+      make(
+        "table",
+        {},
+        make("thead", {}, make("tr", {}, head("adds", "number"), make("td"), head("feature"), make("td"))),
+        make("tbody", {}, rows),
+      ),
+    ),
+  );
+}
+
+function head(text, kind) {
+  return make("th", { scope: "col", class: kind }, text);
+}
+
+// What a contribution belongs to, unless that goes without saying.
+function about(explained, each) {
+  const elsewhere = each.token !== explained.token;
+  if (each.kind === "feature") return elsewhere ? `at ${each.token}: ${each.chosen_part}, not ${each.other_part}` : "";
+  const side = each.chosen_part ? "" : " of the rival";
+  return each.kind + side + (elsewhere && each.kind !== "transition" ? ` at ${each.token}` : "");
+}
+
+function row(explained, each, largest) {
+  const bar = make("span", { class: each.amount > 0 ? "for" : "against" });
+  bar.style.width = `${(100 * Math.abs(each.amount)) / largest}%`;
+  return make(
+    "tr",
+    {},
+    make("td", { class: "number" }, signed(each.amount)),
+    make("td", { class: "bar", "aria-hidden": "true" }, bar),
+    make("td", { class: "name" }, each.name),
+    make("td", { class: "soft" }, about(explained, each)),
+  );
+}

@@ -1,0 +1,215 @@
+// What happens on the page: the form, the tabs, and what is shown where.
+
+import { get, post } from "./api.js";
+import { byId, make, roving, sentence } from "./elements.js";
+import { reasons } from "./explanation.js";
+import { described, focusToken, mark, show } from "./results.js";
+import { curves } from "./training.js";
+import { suspects } from "./suspects.js";
+
+let model = null;
+let asked = null; // the sentence as it was sent
+let answer = null;
+let explainedToken = null;
+let turn = 0; // answers to older questions are dropped
+
+const ASPECTS = { tree: "head and relation", labels: "label" };
+
+async function start() {
+  try {
+    model = await get("api/model");
+  } catch (error) {
+    complain(error);
+    return;
+  }
+  document.title = `${model.name} – dualstruct`;
+  const what = model.kind === "tree" ? "relations" : "labels";
+  byId("model").textContent = `${model.name}, ${model.labels.length} ${what}`;
+  const field = byId("sentence");
+  const words = model.columns.length === 1;
+  byId("trust").hidden = model.calibrated;
+  byId("go").textContent = model.kind === "tree" ? "Parse" : "Label";
+  byId("ask-label").textContent = words ? "A sentence" : "A sentence, one token a line";
+  byId("hint").textContent = words
+    ? "Put blanks between words, and before full stops and commas as well, if your training file does."
+    : `Each line has ${model.columns.join(", ") || "the attributes of a token"}, with blanks between them.`;
+  if (!words) {
+    field.rows = 6;
+    field.classList.add("columns");
+  }
+  field.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing || !(words || event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    byId("ask").requestSubmit();
+  });
+  field.focus();
+}
+
+function question() {
+  const text = byId("sentence").value;
+  if (model.columns.length === 1) return { tokens: text.split(/\s+/u).filter(Boolean) };
+  const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
+  return { tokens: lines.map((line) => line.split(/\s+/u)) };
+}
+
+function complain(error) {
+  byId("problem").textContent = error ? sentence(error.message) : "";
+}
+
+function say(text) {
+  byId("status").textContent = text;
+}
+
+async function ask(event) {
+  event.preventDefault();
+  if (!model) return;
+  const mine = ++turn;
+  const wanted = question();
+  complain(null);
+  say("Working …");
+  try {
+    const found = await post("api/predict", { ...wanted, k: 5 });
+    if (mine !== turn) return;
+    asked = wanted;
+    answer = found;
+  } catch (error) {
+    if (mine !== turn) return;
+    say("");
+    complain(error);
+    return;
+  }
+  close();
+  byId("result").hidden = false;
+  present(answer);
+  listAlternatives();
+  say(answer.tokens.map((word, t) => `${word}: ${described(answer, answer, t)}`).join(", "));
+}
+
+function present(output) {
+  const best = output === answer;
+  byId("result-title").textContent = model.kind === "tree" ? "Tree" : "Labels";
+  byId("legend").hidden = !best;
+  show(byId("output"), answer, output, explain);
+}
+
+function listAlternatives() {
+  const list = byId("alternatives");
+  const best = answer.alternatives[0];
+  byId("others").hidden = false;
+  byId("others-title").textContent = `The ${answer.alternatives.length} best`;
+  if (!answer.alternatives.length) {
+    byId("others-title").textContent = "Alternatives";
+    list.replaceChildren(make("p", { class: "soft" }, "A parser of second order finds the best tree only."));
+    return;
+  }
+  const items = answer.alternatives.map((other, rank) => {
+    const output = rank ? other : answer;
+    const differences = answer.tokens
+      .map((word, t) => [word, described(answer, other, t), described(answer, best, t)])
+      .filter(([, here, there]) => here !== there)
+      .map(([word, here]) => `${word}: ${here}`);
+    const text = rank ? `${(best.score - other.score).toFixed(3)} below: ${differences.join(", ")}` : `score ${best.score.toFixed(3)}`;
+    const button = make("button", { type: "button", "aria-pressed": String(rank === 0) }, text);
+    button.addEventListener("click", () => {
+      for (const each of list.querySelectorAll("button")) each.setAttribute("aria-pressed", String(each === button));
+      close();
+      present(output);
+      say(rank ? `Number ${rank + 1} of the best is shown` : "The best is shown");
+    });
+    return make("li", {}, button);
+  });
+  list.replaceChildren(...items);
+}
+
+async function explain(token, of = model.explains[0]) {
+  const mine = ++turn;
+  complain(null);
+  mark(byId("output"), token);
+  let found;
+  try {
+    found = await post("api/explain", { ...asked, token, of });
+  } catch (error) {
+    if (mine === turn) complain(error);
+    return;
+  }
+  if (mine !== turn) return;
+  const explained = found.tokens[0];
+  const title = byId("explanation-title");
+  title.textContent = `Why ${answer.tokens[token - 1]} is ${explained.text}`;
+  explainedToken = token;
+  byId("aspects").replaceChildren(...(model.explains.length > 1 ? model.explains.map((name) => aspect(name, of, token)) : []));
+  byId("reasons").replaceChildren(...reasons(explained));
+  byId("explanation").hidden = false;
+  title.focus();
+  byId("explanation").scrollIntoView({ block: "nearest" });
+}
+
+function aspect(name, chosen, token) {
+  const button = make("button", { type: "button", "aria-pressed": String(name === chosen) }, ASPECTS[name] ?? `${name.toUpperCase()} tag`);
+  button.addEventListener("click", () => explain(token, name));
+  return button;
+}
+
+function close() {
+  byId("explanation").hidden = true;
+  mark(byId("output"), null);
+}
+
+function closeAndReturn() {
+  close();
+  focusToken(byId("output"), explainedToken);
+}
+
+let shownTraining = false;
+
+async function showTraining() {
+  if (shownTraining) return;
+  shownTraining = true;
+  try {
+    byId("curves").replaceChildren(...curves(await get("api/training")));
+  } catch (error) {
+    shownTraining = false;
+    byId("curves").replaceChildren(make("p", { class: "problem" }, sentence(error.message)));
+  }
+  watchSuspects();
+}
+
+async function watchSuspects() {
+  try {
+    const found = await get("api/suspects");
+    byId("suspects").replaceChildren(...suspects(found, tryOut));
+    if (found.state === "working") setTimeout(watchSuspects, 1000);
+  } catch (error) {
+    byId("suspects").replaceChildren(make("p", { class: "problem" }, sentence(error.message)));
+  }
+}
+
+function tryOut(text) {
+  choose(byId("tab-sentence"));
+  byId("sentence").value = text;
+  byId("ask").requestSubmit();
+}
+
+function choose(tab) {
+  for (const each of document.querySelectorAll("[role=tab]")) {
+    const chosen = each === tab;
+    each.setAttribute("aria-selected", String(chosen));
+    each.tabIndex = chosen ? 0 : -1;
+    byId(each.getAttribute("aria-controls")).hidden = !chosen;
+  }
+  if (tab.id === "tab-training") showTraining();
+}
+
+const tabs = document.querySelector("[role=tablist]");
+roving(tabs, "[role=tab]");
+tabs.addEventListener("click", (event) => {
+  const tab = event.target.closest("[role=tab]");
+  if (tab) choose(tab);
+});
+tabs.addEventListener("focusin", (event) => choose(event.target));
+byId("ask").addEventListener("submit", ask);
+byId("close").addEventListener("click", closeAndReturn);
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !byId("explanation").hidden) closeAndReturn();
+});
+start();

@@ -1,0 +1,114 @@
+// Shows an output: labels as a row of buttons, a tree as arcs over the words.
+
+import { draw, make, percent, roving } from "./elements.js";
+
+const ROOT = "root";
+
+// What a screen reader says of a token, and what the list of alternatives says.
+export function described(answer, output, t) {
+  if (output.labels) return output.labels[t];
+  const head = output.heads[t];
+  return `${output.relations[t]} of ${head === 0 ? ROOT : answer.tokens[head - 1]}`;
+}
+
+// `output` is the best one or an alternative; `choose` is called with the number of a token, from 1.
+export function show(place, answer, output, choose) {
+  const shown = answer.picture ? tree(answer, output, choose) : labels(answer, output, choose);
+  place.replaceChildren(shown);
+}
+
+export function mark(place, token) {
+  for (const each of place.querySelectorAll("[data-token]")) {
+    each.setAttribute("aria-pressed", String(Number(each.dataset.token) === token));
+  }
+}
+
+export function focusToken(place, token) {
+  place.querySelector(`[data-token="${token}"]`)?.focus();
+}
+
+function labels(answer, output, choose) {
+  const best = output === answer;
+  const items = answer.tokens.map((word, t) => {
+    const label = make("span", { class: "label" }, output.labels[t]);
+    label.style.setProperty("--sure", best ? answer.confidence[t] : 0);
+    const button = make(
+      "button",
+      { type: "button", "data-token": t + 1, "aria-pressed": "false", class: changed(answer, output, t) ? "other" : null },
+      make("span", { class: "word" }, word),
+      label,
+      best ? make("span", { class: "sure" }, percent(answer.confidence[t])) : null,
+    );
+    button.addEventListener("click", () => choose(t + 1));
+    return make("li", {}, button);
+  });
+  const list = make("ol", { class: "tokens", "aria-label": "Words and their labels; the arrow keys move along them" }, items);
+  roving(list, "button");
+  return list;
+}
+
+function changed(answer, output, t) {
+  return output !== answer && described(answer, output, t) !== described(answer, answer, t);
+}
+
+function tree(answer, output, choose) {
+  const { width, height, base, words, arcs } = output.picture;
+  const best = output === answer;
+  const tokens = arcs.map((arc) => {
+    const t = arc.token - 1;
+    const sure = best ? answer.confidence[t] : 0;
+    const name = `${answer.tokens[t]}: ${described(answer, output, t)}${best ? `, ${percent(sure)} sure` : ""}`;
+    const token = draw(
+      "g",
+      { role: "button", tabindex: "-1", "data-token": arc.token, "aria-pressed": "false", "aria-label": name, class: changed(answer, output, t) ? "other" : null },
+      draw("title", {}, name),
+      ...arcShapes(arc, base),
+      ...wordShapes(words[t], base, height),
+    );
+    token.style.setProperty("--sure", sure);
+    token.addEventListener("click", () => choose(arc.token));
+    token.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      choose(arc.token);
+    });
+    return token;
+  });
+  const picture = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height }, tokens);
+  roving(picture, "g[role=button]");
+  const around = make(
+    "div",
+    { class: "tree", role: "group", "aria-label": "The tree: each word with its relation and head; the arrow keys move along them" },
+    picture,
+  );
+  return around;
+}
+
+function arcShapes(arc, base) {
+  const { left, right, top } = arc;
+  const r = Math.min(8, Math.floor((right - left) / 2));
+  const line = arc.root
+    ? `M${left} ${top + 5}V${base}`
+    : `M${left} ${base}V${top + r}Q${left} ${top} ${left + r} ${top}H${right - r}Q${right} ${top} ${right} ${top + r}V${base}`;
+  const x = Math.floor((left + right) / 2);
+  const y = arc.root ? top : top + 4;
+  const room = Math.round([...arc.label].length * 12 * 0.65) + 5;
+  const place = { x: x - room / 2, y: y - 12, width: room, height: 16, rx: 3 };
+  return [
+    draw("path", { class: "reach", d: line }),
+    draw("path", { class: "arc", d: line }),
+    draw("path", { class: "tip", d: `M${arc.arrow - 4} ${base - 7}L${arc.arrow + 4} ${base - 7}L${arc.arrow} ${base}Z` }),
+    draw("rect", { class: "under", ...place }),
+    draw("rect", { class: "shade", ...place }),
+    draw("text", { class: "label", x, y }, arc.label),
+  ];
+}
+
+function wordShapes(word, base, height) {
+  const half = Math.round(Math.max([...word.text].length * 16, [...word.tag].length * 12) * 0.325) + 4;
+  return [
+    draw("rect", { class: "place", x: word.x - half, y: base + 1, width: 2 * half, height: height - base - 8, rx: 4 }),
+    draw("text", { class: "word", x: word.x, y: base + 16 }, word.text),
+    draw("text", { class: "tag", x: word.x, y: base + 34 }, word.tag),
+  ];
+}

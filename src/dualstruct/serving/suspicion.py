@@ -1,0 +1,59 @@
+"""The suspects in a training file, looked for while the page is already there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from dualstruct.errors import DualstructError
+
+WITHOUT_FILE = "start the server with --train FILE to see the sentences that fight the model"
+
+
+class Suspicion:
+    """Runs a search once, in a thread, and says where it stands.
+
+    Parameters
+    ----------
+    search : callable, optional
+        Gives the suspects, the worst first; None if there is no training file.
+    """
+
+    def __init__(self, search: Callable[[], list[dict[str, Any]]] | None) -> None:
+        self._search = search
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._put("missing", WITHOUT_FILE)
+
+    def start(self) -> None:
+        """Begin to look, in the background."""
+        if self._search is not None:
+            self._put("working", "looking through the training file …")
+            self._thread = threading.Thread(target=self._run, name="suspects", daemon=True)
+            self._thread.start()
+
+    def join(self, timeout: float) -> None:
+        """Wait for the search to end."""
+        if self._thread is not None:
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        assert self._search is not None
+        try:
+            found = self._search()
+        except DualstructError as error:
+            self._put("failed", str(error))
+        except Exception as error:
+            self._put("failed", f"the search ended with {type(error).__name__}: {error}")
+        else:
+            self._put("ready", "", found)
+
+    def _put(self, state: str, message: str, suspects: list[dict[str, Any]] | None = None) -> None:
+        with self._lock:
+            self._state = {"state": state, "message": message, "suspects": suspects or []}
+
+    def state(self) -> dict[str, Any]:
+        """For JSON: missing, working, ready or failed; why; and the suspects."""
+        with self._lock:
+            return self._state

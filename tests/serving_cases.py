@@ -1,0 +1,89 @@
+"""Models and servers for the tests of the page and its JSON interface."""
+
+from __future__ import annotations
+
+import atexit
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import uvicorn
+
+from dualstruct import DependencyParser, ParsingPipeline, SequenceTagger
+from dualstruct.datasets import load_english
+from dualstruct.serving.answers import Served, serve_model
+
+SENTENCE = "Dr Ines Calder moved from Lisbon to Oslo in March ."
+
+
+@cache
+def tagger() -> SequenceTagger:
+    train = load_english("train")
+    made = SequenceTagger(features="ner", loss="crf", C=0.5, passes=8)
+    return made.fit([s.forms for s in train], [s.entities for s in train])
+
+
+@cache
+def tagger_of_two_columns() -> SequenceTagger:
+    train = load_english("train")[::4]
+    rows = [list(zip(s.forms, s.upos, strict=True)) for s in train]
+    return SequenceTagger(C=0.5, passes=4).fit(rows, [s.entities for s in train])
+
+
+@cache
+def attribute_tagger() -> SequenceTagger:
+    train = load_english("train")[::8]
+    rows = [[[f"word={form}", f"last={form[-1]}"] for form in s.forms] for s in train]
+    return SequenceTagger(C=0.5, passes=4).fit(rows, [s.upos for s in train])
+
+
+@cache
+def parser() -> DependencyParser:
+    return DependencyParser(hash_bits=14, passes=3, lemma=False).fit(load_english("train"))
+
+
+@cache
+def second_order_parser() -> DependencyParser:
+    few = load_english("train")[::8]
+    return DependencyParser(hash_bits=14, passes=2, order=2, lemma=False).fit(few)
+
+
+@cache
+def pipeline() -> ParsingPipeline:
+    quick = DependencyParser(hash_bits=14, passes=3)
+    return ParsingPipeline(parser=quick, folds=2).fit(load_english("train"))
+
+
+@atexit.register
+def forget() -> None:
+    """Before the interpreter ends: the core tells of objects that are still there then."""
+    for made in (tagger, tagger_of_two_columns, attribute_tagger, parser, second_order_parser):
+        made.cache_clear()
+    pipeline.cache_clear()
+
+
+def served(model: Any) -> Served:
+    return serve_model(model, "model.dstruct")
+
+
+@contextmanager
+def running(app: Any) -> Iterator[str]:
+    """A real server on a free port of the loopback interface; gives its address."""
+    listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    config = uvicorn.Config(app, log_level="warning", ws="none", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not server.started and time.monotonic() < deadline:
+        thread.join(0.01)
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        listening.close()

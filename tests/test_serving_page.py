@@ -1,0 +1,271 @@
+"""The page of ``dualstruct serve`` in a real browser: Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+import serving_cases as cases
+from dualstruct.serving.app import create_app
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WORDS = cases.SENTENCE.split()
+
+expect.set_options(timeout=30_000)  # a busy machine is no reason to fail
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+
+
+@pytest.fixture(scope="module")
+def addresses():
+    """A server for each kind of model."""
+    models = {
+        "labels": cases.tagger(),
+        "columns": cases.tagger_of_two_columns(),
+        "tree": cases.pipeline(),
+        "second order": cases.second_order_parser(),
+    }
+    with contextlib.ExitStack() as stack:
+        yield {
+            name: stack.enter_context(cases.running(create_app(cases.served(model))))
+            for name, model in models.items()
+        }
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("browser"),
+            executable_path=CHROMIUM,
+            headless=True,
+            args=FLAGS,
+            viewport={"width": 1000, "height": 800},
+        )
+        yield context
+        context.close()
+
+
+@pytest.fixture
+def page(browser):
+    """A page that must not complain, and must talk to nobody but its server."""
+    one = browser.new_page()
+    complaints: list[str] = []
+    requests: list[str] = []
+    one.on("pageerror", lambda error: complaints.append(str(error)))
+    one.on("request", lambda request: requests.append(request.url))
+    one.on(
+        "console",
+        # Chromium itself reports every answer that is not 200.
+        lambda m: m.type == "error" and "status of 4" not in m.text and complaints.append(m.text),
+    )
+    yield one
+    one.close()
+    assert complaints == []
+    assert all(re.match(r"http://127\.0\.0\.1:\d+/", url) for url in requests), requests
+
+
+def open_page(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.locator("#hint")).not_to_be_empty()
+
+
+def ask(page: Page, address: str, text: str) -> None:
+    open_page(page, address)
+    page.get_by_label("A sentence").fill(text)
+    page.get_by_role("button", name=re.compile("^(Label|Parse)$")).click()
+    expect(page.locator("[data-token]").first).to_be_visible()
+
+
+def test_labels_are_shown_with_their_words_and_confidence(page, addresses):
+    ask(page, addresses["labels"], cases.SENTENCE)
+    tokens = page.locator(".tokens button")
+    assert tokens.locator(".word").all_inner_texts() == WORDS
+    assert [tokens.locator(".label").all_inner_texts()] == cases.tagger().predict([WORDS])
+    shades = tokens.locator(".label").evaluate_all(
+        "all => all.map(each => [each.style.getPropertyValue('--sure'),"
+        " getComputedStyle(each).backgroundColor])"
+    )
+    sure = [float(share) for share, _ in shades]
+    said = [int(text.split()[0]) for text in tokens.locator(".sure").all_inner_texts()]
+    assert said == [round(100 * share) for share in sure]
+    assert len({colour for _, colour in shades}) > 1
+    expect(page.get_by_role("status")).to_contain_text("Lisbon: B-LOC")
+    expect(page.get_by_role("heading", name="The 5 best")).to_be_visible()
+
+
+def test_a_token_is_explained_by_keyboard_alone(page, addresses):
+    open_page(page, addresses["labels"])
+    expect(page.get_by_label("A sentence")).to_be_focused()
+    page.keyboard.type(cases.SENTENCE)
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-token]").first).to_be_visible()
+    for _ in range(2):  # the button, the first token
+        page.keyboard.press("Tab")
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("[data-token='6']")).to_be_focused()
+    page.keyboard.press("Enter")
+    title = page.get_by_role("heading", name="Why Lisbon is B-LOC")
+    expect(title).to_be_focused()
+    table = page.get_by_role("table").first
+    amounts = [
+        float(text.replace("−", "-")) for text in table.locator("tbody .number").all_inner_texts()
+    ]
+    heading = page.locator("#reasons h3").first.inner_text()
+    assert heading.startswith("B-LOC beats ")
+    assert sum(amounts) == pytest.approx(float(heading.rpartition(" ")[2]), abs=0.002)
+    page.keyboard.press("Escape")
+    expect(title).to_be_hidden()
+    expect(page.locator("[data-token='6']")).to_be_focused()
+
+
+def test_trees_are_drawn_and_arcs_explained(page, addresses):
+    ask(page, addresses["tree"], cases.SENTENCE)
+    [sentence] = cases.pipeline().predict([WORDS])
+    assert page.locator(".tree .word").all_text_contents() == WORDS
+    assert page.locator(".tree .label").all_text_contents() == sentence.relations
+    heads = [WORDS[head - 1] if head else "root" for head in sentence.heads]
+    for t in (0, 3, 5):
+        name = f"{WORDS[t]}: {sentence.relations[t]} of {heads[t]}, "
+        expect(page.get_by_role("button", name=name)).to_have_count(1)
+    label = page.locator("[data-token='6'] .label")
+    box = label.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page.locator("#explanation-title")).to_contain_text("Why Lisbon is ")
+    page.get_by_role("button", name="UPOS tag").click()
+    expect(page.locator("#explanation-title")).to_have_text("Why Lisbon is PROPN")
+    expect(page.locator("[data-token='6']")).to_have_attribute("aria-pressed", "true")
+
+
+def test_an_alternative_is_shown_when_it_is_chosen(page, addresses):
+    ask(page, addresses["tree"], cases.SENTENCE)
+    second = cases.pipeline().parser_.predict_k_best(cases.pipeline().tag([WORDS]), 2)[0][1][1]
+    page.locator("#alternatives button").nth(1).click()
+    expect(page.locator(".tree .label")).to_have_text(second.relations)
+    assert page.locator(".tree g.other").count() >= 1
+    page.locator("#alternatives button").first.click()
+    expect(page.locator(".tree g.other")).to_have_count(0)
+
+
+def test_text_never_becomes_markup(page, addresses):
+    evil = ["<img/src=x/onerror=alert(1)>", "</script><b>x</b>", "&amp;", "\"'"]
+    for name in ("labels", "tree"):
+        ask(page, addresses[name], " ".join(evil))
+        assert page.locator("[data-token] .word").all_text_contents() == evil
+        page.locator("[data-token] .word").first.click()
+        expect(page.locator("#explanation-title")).to_contain_text(evil[0])
+        assert page.locator("main img, main b").count() == 0
+
+
+def test_mistakes_are_told(page, addresses):
+    open_page(page, addresses["columns"])
+    expect(page.locator("#hint")).to_contain_text("word, pos")
+    field = page.get_by_label("A sentence, one token a line")
+    field.fill("Ada PROPN\nsings")
+    page.get_by_role("button", name="Label").click()
+    expect(page.get_by_role("alert")).to_have_text(
+        "Token 2 has 1 of the 2 columns that the model looks at (word, pos): pos missing."
+    )
+    field.fill("Ada PROPN\nsings VERB")
+    field.press("Control+Enter")
+    expect(page.locator(".tokens .word")).to_have_text(["Ada", "sings"])
+    expect(page.get_by_role("alert")).to_be_empty()
+
+
+def test_a_second_order_parser_says_why_there_are_no_alternatives(page, addresses):
+    open_page(page, addresses["second order"])
+    columns = page.locator("#hint").inner_text().count(",") + 1
+    cells = " ".join(["_"] * (columns - 3))
+    page.get_by_label("A sentence").fill(f"Ada PROPN {cells}\nsings VERB {cells}")
+    page.get_by_role("button", name="Parse").click()
+    expect(page.locator("#alternatives")).to_contain_text("second order")
+
+
+def test_the_tab_of_training_has_a_curve_and_tells_what_is_missing(page, addresses):
+    open_page(page, addresses["tree"])
+    page.get_by_role("tab", name="Sentence").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Training")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("tabpanel", name="Training")).to_be_visible()
+    expect(page.get_by_role("tabpanel", name="Sentence")).to_be_hidden()
+    curve = page.get_by_role("img", name=re.compile("^How far the dual is"))
+    expect(curve.first.locator("circle")).to_have_count(cases.pipeline().result_.passes)
+    expect(page.locator("#suspects")).to_contain_text("--train FILE")
+
+
+@pytest.mark.parametrize("name", ["labels", "tree"])
+def test_a_phone_is_wide_enough(page, addresses, name):
+    page.set_viewport_size({"width": 360, "height": 640})
+    ask(page, addresses[name], cases.SENTENCE)
+    page.locator("[data-token='2']").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#explanation")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.get_by_role("tab", name="Training").click()
+    expect(page.locator("#curves svg").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_light_and_dark_both_have_contrast(page, addresses):
+    colours = {}
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        ask(page, addresses["labels"], cases.SENTENCE)
+        pairs = page.locator("body, #hint, .tokens .label, .tokens .sure, #go").evaluate_all(
+            """all => all.map(each => {
+                const rgb = text => {
+                    const found = text.match(/[\\d.]+/g).map(Number);
+                    return text.startsWith("color(") ? found.slice(-3).map(x => 255 * x) : found;
+                };
+                let behind = each;
+                while (/rgba\\(0, 0, 0, 0\\)/.test(getComputedStyle(behind).backgroundColor))
+                    behind = behind.parentElement;
+                return [rgb(getComputedStyle(each).color),
+                        rgb(getComputedStyle(behind).backgroundColor)];
+            })"""
+        )
+        for ink, paper in pairs:
+            assert contrast(ink, paper) >= 4.5, (scheme, ink, paper)
+        colours[scheme] = pairs[0]
+    assert colours["light"] != colours["dark"]
+
+
+def contrast(one: list[float], other: list[float]) -> float:
+    """The ratio of WCAG 2."""
+
+    def luminance(colour: list[float]) -> float:
+        parts = [c / 255 for c in colour[:3]]
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_everything_that_can_be_used_has_a_name(page, addresses):
+    ask(page, addresses["tree"], cases.SENTENCE)
+    page.locator("[data-token='2']").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#explanation")).to_be_visible()
+    for role in ("button", "textbox", "tab", "img", "link"):
+        for each in page.get_by_role(role).all():
+            name = each.evaluate(
+                "e => e.getAttribute('aria-label') || e.textContent.trim()"
+                " || (e.labels && e.labels[0] && e.labels[0].textContent)"
+            )
+            assert name, (role, each)
