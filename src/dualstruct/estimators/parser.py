@@ -457,7 +457,12 @@ class DependencyParser(CalibratedEstimator[TreeModel]):
         result = self._optimise(structure, center, judge, "LAS", callbacks)
         self._model = model(result.w)
         self.result_ = result
-        if dev is not None and second is None and self._wants_temperature():
+        if (
+            dev is not None
+            and second is None
+            and self._wants_temperature()
+            and self._ranks.rank == 0
+        ):
             self._model = self._calibrated(self._model, dev)
         return self
 

@@ -426,7 +426,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         result = self._optimise(chain, center, judge, score_name(labels.names), callbacks)
         self._model = ChainModel(extractor, codec, transitions, result.w, _count_columns(X))
         self.result_ = result
-        if dev is not None and self._wants_temperature():
+        if dev is not None and self._wants_temperature() and self._ranks.rank == 0:
             self._model = self._calibrated(self._model, *dev)
         return self
 
