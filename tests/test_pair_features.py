@@ -120,7 +120,8 @@ def test_a_model_file_keeps_them(tagger, tmp_path):
     for again in (loaded, pickle.loads(pickle.dumps(tagger))):
         assert again.predict(X) == tagger.predict(X)
         assert again.predict_k_best(X[:5], 3) == tagger.predict_k_best(X[:5], 3)
-        for a, b in zip(again.predict_marginals(X), tagger.predict_marginals(X), strict=True):
+        marginals = (each.predict_marginals(X, beta=1.0) for each in (again, tagger))
+        for a, b in zip(*marginals, strict=True):
             np.testing.assert_array_equal(a, b)
         assert again.weights_.pair_weight("B:keep", "on", "on") > 0
 
@@ -145,6 +146,14 @@ def test_learning_goes_on_with_new_words_and_labels(tagger):
     assert more.predict([["off", "flip", "stop", "keep"]]) == [["off", "on", "end", "end"]]
     X, y = switches(1)
     assert more.score(X, y) > 0.95
+
+
+def test_labels_that_nobody_knows_are_filled_in_by_them():
+    X, y = switches(0)
+    rng = np.random.default_rng(0)
+    partly = [[k if rng.random() < 0.7 else "?" for k in labels] for labels in y]
+    tagger = SequenceTagger(TEMPLATES, C=10.0, passes=30, unknown_label="?").fit(X, partly)
+    assert tagger.score(*switches(1)) > 0.98
 
 
 @pytest.mark.parametrize("hash_bits", [6, 12])

@@ -19,14 +19,15 @@ import numpy as np
 import pytest
 
 import serving_cases as cases
-from dualstruct import SequenceTagger
+from dualstruct import SequenceTagger, write_columns, write_conllu
+from dualstruct.compat.conversion import crfsuite_from_tagger, tagger_from_crfsuite
 from dualstruct.datasets import load_english
 from dualstruct.errors import InputError
 from dualstruct.features import CSRSequences
 from dualstruct.serving import requests
 from dualstruct.serving.answers import serve_model
 from dualstruct.serving.app import Limits, create_app
-from dualstruct.serving.suspicion import Suspicion
+from dualstruct.serving.suspicion import MOST, Suspicion, find_suspects
 
 WORDS = cases.SENTENCE.split()
 
@@ -57,11 +58,12 @@ def test_labels_are_those_of_the_model():
     answer = ask(tagger, "/api/predict", {"text": cases.SENTENCE, "k": 3}).json()
     assert answer["tokens"] == WORDS
     assert [answer["labels"]] == tagger.predict([WORDS])
-    found = tagger.predict_k_best([WORDS], 3)[0]
-    assert [(one["score"], one["labels"]) for one in answer["alternatives"]] == found
-    [marginals] = tagger.predict_marginals([WORDS])
-    chosen = marginals[np.arange(len(WORDS)), tagger.class_indices(answer["labels"])]
-    assert answer["confidence"] == pytest.approx(chosen.tolist(), abs=1e-6)
+    [found] = tagger.predict_confidence([WORDS], 3)
+    assert answer["confidence"] == pytest.approx(found.marginals, abs=1e-6)
+    alternatives = [(one["score"], one["labels"]) for one in answer["alternatives"]]
+    assert alternatives == [(one.score, one.labels) for one in found.k_best]
+    shares = [one["probability"] for one in answer["alternatives"]]
+    assert shares == pytest.approx([one.probability for one in found.k_best], abs=1e-6)
     assert ask(tagger, "/api/predict", {"tokens": WORDS, "k": 3}).json() == answer
 
 
@@ -160,6 +162,12 @@ def test_training_is_told_pass_by_pass():
     result = cases.pipeline().result_
     assert parts[0]["gap"] == result.gap
     assert [point["dual"] for point in parts[0]["trace"]] == [p.dual for p in result.trace]
+
+
+def test_a_converted_model_has_no_training_to_tell_of():
+    tagger = tagger_from_crfsuite(crfsuite_from_tagger(cases.attribute_tagger()))
+    [part] = ask(tagger, "/api/training").json()["parts"]
+    assert (part["stopped_by"], part["primal"], part["trace"]) == ("conversion", None, [])
 
 
 @pytest.mark.parametrize(
@@ -351,6 +359,23 @@ def test_suspects_are_looked_for_in_the_background():
     assert failing.state()["state"] == "failed"
     assert failing.state()["message"] == "there is no such file"
     assert ask(cases.tagger(), "/api/suspects").json()["state"] == "missing"
+
+
+def test_suspects_of_a_file_come_with_their_lines(tmp_path):
+    few = load_english("train")[::3]
+    labels = [list(sentence.entities) for sentence in few]
+    wrong = next(i for i, names in enumerate(labels) if "B-LOC" in names and i > 20)
+    labels[wrong] = ["B-QTY"] * len(labels[wrong])
+    path = tmp_path / "train.txt"
+    write_columns(path, [sentence.forms for sentence in few], labels)
+    found = find_suspects(cases.tagger(), path)
+    assert found[0]["sentence"] == wrong + 1
+    assert found[0]["where"].startswith("train.txt, line ")
+    assert {doubt["given"] for doubt in found[0]["doubts"]} == {"B-QTY"}
+    trees = tmp_path / "train.conllu"
+    write_conllu(trees, few)
+    for model in (cases.parser(), cases.pipeline()):
+        assert 0 < len(find_suspects(model, trees)) <= MOST
 
 
 def serve(*arguments) -> subprocess.Popen:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
+import threading
 
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 import serving_cases as cases
 from dualstruct.serving.app import create_app
+from dualstruct.serving.suspicion import Suspicion
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 FLAGS = [
@@ -206,6 +208,47 @@ def test_the_tab_of_training_has_a_curve_and_tells_what_is_missing(page, address
     curve = page.get_by_role("img", name=re.compile("^How far the dual is"))
     expect(curve.first.locator("circle")).to_have_count(cases.pipeline().result_.passes)
     expect(page.locator("#suspects")).to_contain_text("--train FILE")
+
+
+def test_suspects_are_listed_and_can_be_looked_at(page):
+    suspect = {
+        "where": "train.txt, line 7",
+        "sentence": 2,
+        "score": 1.25,
+        "forms": WORDS,
+        "doubts": [{"token": 6, "form": "Lisbon", "given": "O", "predicted": "B-LOC"}],
+        "dual_mass": None,
+        "at_bound": None,
+        "given_up": None,
+    }
+    begin = threading.Event()
+
+    def search():
+        begin.wait(30)
+        return [suspect]
+
+    suspicion = Suspicion(search)
+    suspicion.start()
+    with cases.running(create_app(cases.served(cases.tagger()), suspicion)) as address:
+        open_page(page, address)
+        page.get_by_role("tab", name="Training").click()
+        expect(page.locator("#suspects")).to_have_text("Looking through the training file …")
+        begin.set()
+        expect(page.locator("#suspects mark")).to_have_text(["Lisbon"])
+        expect(page.locator("#suspects")).to_contain_text("Lisbon: O, rather B-LOC")
+        expect(page.locator("#suspects")).to_contain_text("train.txt, line 7")
+        page.get_by_role("button", name="Look at it").click()
+        expect(page.locator(".tokens .word")).to_have_text(WORDS)
+        page.goto("about:blank")
+
+
+def test_numbers_that_are_no_probabilities_are_called_so(page, addresses):
+    ask(page, addresses["labels"], cases.SENTENCE)
+    expect(page.get_by_text("not calibrated")).to_be_hidden()
+    expect(page.locator("#alternatives button").first).to_have_text(re.compile(r"^\d+\.\d %$"))
+    ask(page, addresses["tree"], cases.SENTENCE)
+    expect(page.get_by_text("not calibrated")).to_be_visible()
+    expect(page.locator("#alternatives button").first).to_have_text(re.compile("^score "))
 
 
 @pytest.mark.parametrize("name", ["labels", "tree"])

@@ -22,6 +22,7 @@ from dualstruct import cli_experiments
 from dualstruct.cli_confidence import calibrate, confident_lines, reliability_of, warnings_shown
 from dualstruct.cli_explain import explain
 from dualstruct.cli_serve import serve
+from dualstruct.cli_suspects import suspects
 from dualstruct.errors import DualstructError, InputError
 
 if TYPE_CHECKING:
@@ -614,6 +615,7 @@ def evaluate(
 
 app.command()(explain)
 app.command()(calibrate)
+app.command()(suspects)
 
 
 @app.command()

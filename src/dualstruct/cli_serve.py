@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import webbrowser
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -44,11 +45,13 @@ def serve(
     from dualstruct.estimators import load_model
     from dualstruct.serving.answers import serve_model
     from dualstruct.serving.app import create_app
-    from dualstruct.serving.suspicion import Suspicion
+    from dualstruct.serving.suspicion import Suspicion, find_suspects
 
+    if train is not None and not train.is_file():
+        raise InputError(f"{train} does not exist")
     loaded = load_model(model)
     served = serve_model(loaded, model.name)
-    suspicion = Suspicion(None)
+    suspicion = Suspicion(None if train is None else partial(find_suspects, loaded, train))
     listening = _listen(host, port)
     near = _is_loopback(host)
     app = create_app(served, suspicion, hosts=(*LOOPBACK, host) if near else None)
@@ -74,8 +77,9 @@ def _listen(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=1024)
     except OSError as error:
+        why = str(error.strerror).partition(" (while")[0]
         raise InputError(
-            f"cannot listen on port {port} of {host}: {error.strerror}; --port names another"
+            f"cannot listen on port {port} of {host}: {why}; --host and --port name others"
         ) from None
 
 

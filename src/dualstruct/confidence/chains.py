@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.confidence.temperature import fit_temperature
+from dualstruct.confidence.temperature import fit_temperature, summed
 from dualstruct.files.spans import BEGINNING_PREFIXES, CLOSING_PREFIXES, spans, split_label
 from dualstruct.structures import Chain
 from dualstruct.structures.chain import Expectation
+
+if TYPE_CHECKING:
+    from dualstruct.distributed.communicator import Communicator
 
 #: Calibration looks at so many tokens at most: one number does not need more. With many labels at
 #: fewer, because sums take labels² a token.
@@ -28,11 +32,15 @@ def sentences_to_calibrate(lengths: NDArray[np.int64], labels: int) -> NDArray[n
 
 
 def chain_temperature(
-    chain: Chain, w: _core.Weights, truth: NDArray[np.int32], threads: int
+    chain: Chain,
+    w: _core.Weights,
+    truth: NDArray[np.int32],
+    threads: int,
+    ranks: Communicator | None = None,
 ) -> float | None:
     """By the likelihood of the true labels; None if there is none among those known."""
     known = np.flatnonzero(truth < chain.labels)
-    if not len(known):
+    if not summed(len(known), ranks):
         return None
 
     def surprise(beta: float) -> float:
@@ -40,7 +48,7 @@ def chain_temperature(
         of_truth = marginals[known, truth[known]].astype(float)
         return -float(np.log(np.maximum(of_truth, FLOOR)).sum())
 
-    return fit_temperature(surprise)
+    return fit_temperature(surprise, ranks=ranks)
 
 
 class Spans:

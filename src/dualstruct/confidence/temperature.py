@@ -13,10 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dualstruct.errors import InputError
+
+if TYPE_CHECKING:
+    from dualstruct.distributed.communicator import Communicator
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -36,6 +40,11 @@ class Search:
     steps: int = 14  #: of golden section around the best of them
 
 
+def summed(number: float, ranks: Communicator | None) -> float:
+    """Over all workers."""
+    return number if ranks is None else float(ranks.allreduce(np.array([float(number)]))[0])
+
+
 class UncalibratedWarning(UserWarning):
     """Marginals of a margin loss without a temperature: they rank, but are no probabilities."""
 
@@ -48,8 +57,14 @@ def uncalibrated(loss: str) -> str:
     )
 
 
-def fit_temperature(surprise: Callable[[float], float], search: Search | None = None) -> float:
+def fit_temperature(
+    surprise: Callable[[float], float],
+    search: Search | None = None,
+    ranks: Communicator | None = None,
+) -> float:
     """The temperature at which −log likelihood, a function of β = 1/T, is least.
+
+    Where each of several workers has a part of the data, all of them must call this together.
 
     >>> round(fit_temperature(lambda beta: (math.log(beta) - math.log(4.0)) ** 2), 3)
     0.25
@@ -59,7 +74,7 @@ def fit_temperature(surprise: Callable[[float], float], search: Search | None = 
 
     def at(log_beta: float) -> float:
         if log_beta not in known:
-            known[log_beta] = surprise(math.exp(log_beta))
+            known[log_beta] = summed(surprise(math.exp(log_beta)), ranks)
         return known[log_beta]
 
     grid = np.linspace(-math.log(how.hottest), -math.log(how.coldest), how.grid).tolist()

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.confidence.results import TreeConfidence
-from dualstruct.confidence.temperature import Search, fit_temperature
+from dualstruct.confidence.temperature import Search, fit_temperature, summed
 from dualstruct.structures import Tree
 from dualstruct.structures.base import check_beta
 from dualstruct.structures.second_order_tree import SecondOrderTree
+
+if TYPE_CHECKING:
+    from dualstruct.distributed.communicator import Communicator
 
 #: Calibration looks at so many sentences (at order 2, where sums are slow), and at so many scores
 #: of labelled arcs, at most.
@@ -53,7 +57,12 @@ def arc_marginals(
             yield structure.marginals(sharp, i).arcs
 
 
-def tree_temperature(tree: Tree, w: _core.Weights, heads: NDArray[np.int32]) -> float | None:
+def tree_temperature(
+    tree: Tree,
+    w: _core.Weights,
+    heads: NDArray[np.int32],
+    ranks: Communicator | None = None,
+) -> float | None:
     """By the likelihood of the true heads; None without words. Scores are computed once."""
     scores = [tree.core.part_scores(w, i, 0.0) for i in range(len(tree))]
 
@@ -63,7 +72,7 @@ def tree_temperature(tree: Tree, w: _core.Weights, heads: NDArray[np.int32]) -> 
             _, found = tree.core.part_marginals(i, of_sentence * np.float32(beta))
             yield found.reshape(nodes, nodes, tree.n_labels).sum(axis=2)
 
-    return marginal_temperature(arcs, heads, tree.sentences)
+    return marginal_temperature(arcs, heads, tree.sentences, ranks=ranks)
 
 
 def marginal_temperature(
@@ -71,9 +80,10 @@ def marginal_temperature(
     heads: NDArray[np.int32],
     sentences: NDArray[np.int64],
     search: Search | None = None,
+    ranks: Communicator | None = None,
 ) -> float | None:
     """By the likelihood of the true heads under marginals at β; None without words."""
-    if not len(heads):
+    if not summed(len(heads), ranks):
         return None
     truth = [heads[begin:end] for begin, end in pairwise(sentences.tolist())]
 
@@ -84,28 +94,32 @@ def marginal_temperature(
             total -= float(np.log(np.maximum(of_truth, FLOOR)).sum())
         return total
 
-    return fit_temperature(surprise, search)
+    return fit_temperature(surprise, search, ranks)
 
 
 def relation_temperature(
-    tree: Tree, w: _core.Weights, heads: NDArray[np.int32], labels: NDArray[np.int32]
+    tree: Tree,
+    w: _core.Weights,
+    heads: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    ranks: Communicator | None = None,
 ) -> float | None:
     """By the likelihood of the true relations, given the true heads; None if none is known."""
-    rows, known = [], []
+    rows, known = [np.zeros((0, tree.n_labels))], [np.zeros(0, dtype=np.int32)]
     for i in range(len(tree)):
         here = slice(int(tree.sentences[i]), int(tree.sentences[i + 1]))
         seen = np.flatnonzero(labels[here] < tree.n_labels)
         rows.append(_labelled_scores(tree, w, i)[heads[here][seen], seen + 1])
         known.append(labels[here][seen])
     scores, truth = np.concatenate(rows), np.concatenate(known)
-    if not len(truth):
+    if not summed(len(truth), ranks):
         return None
     at = np.arange(len(truth))
 
     def surprise(beta: float) -> float:
         return -float(_log_softmax(beta * scores)[at, truth].sum())
 
-    return fit_temperature(surprise)
+    return fit_temperature(surprise, ranks=ranks)
 
 
 def _labelled_scores(tree: Tree, w: _core.Weights, i: int) -> NDArray[np.float64]:

@@ -46,13 +46,6 @@ class Model(Protocol):
 ModelT = TypeVar("ModelT", bound=Model)
 
 
-def refuse_divided(**given: Any) -> None:
-    """Refuse what is not divided among workers."""
-    for name, value in given.items():
-        if value is not None:
-            raise InputError(f"{name} is not divided among workers: leave out {name} or engine")
-
-
 class Estimator(Parameters, Generic[ModelT]):
     """A model that is trained by a solver and kept in a file."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from dualstruct.confidence.temperature import UncalibratedWarning, uncalibrated
@@ -10,6 +11,7 @@ from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator, Model
 from dualstruct.losses import SoftmaxMargin, find_loss
 from dualstruct.structures.base import check_beta
+from dualstruct.suspecting.ranking import Duals, read_duals
 
 
 class CalibratedModel(Model, Protocol):
@@ -33,6 +35,11 @@ class CalibratedEstimator(Estimator[CalibratedT]):
             return fitted
         loss = find_loss(self.loss, self.beta, self.gamma)
         return 1 / loss.beta if isinstance(loss, SoftmaxMargin) else None
+
+    def _duals(self, path: str | Path, examples: int) -> Duals:
+        """Those of a checkpoint of this model's training."""
+        loss = find_loss(self.loss, self.beta, self.gamma).name
+        return read_duals(path, examples, loss, self.C)
 
     def _wants_temperature(self) -> bool:
         """Whether the loss leaves the scale of scores open, so that dev data should set it."""

@@ -61,6 +61,8 @@ from dualstruct.structures import Tree
 from dualstruct.structures.base import digest_of
 from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree
 from dualstruct.structures.tree import MAX_BETWEEN, MAX_WORDS
+from dualstruct.suspecting import Doubt, Suspect
+from dualstruct.suspecting.ranking import cross_judge, dual_facts, judge_all, order_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -457,12 +459,7 @@ class DependencyParser(CalibratedEstimator[TreeModel]):
         result = self._optimise(structure, center, judge, "LAS", callbacks)
         self._model = model(result.w)
         self.result_ = result
-        if (
-            dev is not None
-            and second is None
-            and self._wants_temperature()
-            and self._ranks.rank == 0
-        ):
+        if dev is not None and second is None and self._wants_temperature():
             self._model = self._calibrated(self._model, dev)
         return self
 
@@ -509,6 +506,7 @@ class DependencyParser(CalibratedEstimator[TreeModel]):
         """
         treebank = as_treebank(X)
         treebank.check_trees()
+        check_sources(treebank, self._trained().sources)
         model = self._calibrated(self._trained(), treebank)
         if model.temperature is None:
             raise InputError(f"{treebank.name}: there are no words to calibrate on")
@@ -516,15 +514,16 @@ class DependencyParser(CalibratedEstimator[TreeModel]):
         return self
 
     def _calibrated(self, model: TreeModel, treebank: Treebank) -> TreeModel:
-        check_sources(treebank, model.sources)
         chosen = sentences_to_calibrate(treebank.lengths, len(model.labels), model.second is None)
         some = treebank.select(chosen)
         structure = model.structure(_short_enough(some))
         of_relations = None
         if isinstance(structure, Tree):
-            temperature = tree_temperature(structure, model.w, some.heads)
+            temperature = tree_temperature(structure, model.w, some.heads, self._ranks)
             relations, _ = model.labels.encode_any(some.relations, some.sentences)
-            of_relations = relation_temperature(structure, model.w, some.heads, relations)
+            of_relations = relation_temperature(
+                structure, model.w, some.heads, relations, self._ranks
+            )
         else:
             temperature = marginal_temperature(
                 lambda beta: arc_marginals(structure, model.w, beta),
@@ -700,6 +699,89 @@ class DependencyParser(CalibratedEstimator[TreeModel]):
             diagrams["trees"] = reliability("trees", of_trees, whole[: len(found)], bins)
         return diagrams
 
+    def suspects(
+        self,
+        X: Treebank | Sequence[ConlluSentence],
+        y: None = None,
+        top: int | None = None,
+        folds: int = 2,
+        duals: str | Path | None = None,
+    ) -> list[Suspect]:
+        """The trees that fight the model, the most suspect first, and what it would have said.
+
+        Parameters
+        ----------
+        X : Treebank or list of sentences
+            Those that the model was trained on.
+        y : ignored
+        top : int, optional
+            How many to give; all by default.
+        folds : int
+            Sentences are judged by quick first-order models of the other folds, because a model
+            learns the mistakes that it has seen. 0: by this model itself, for sentences that it
+            has not seen; for order 1.
+        duals : path, optional
+            A checkpoint of the model's training: rank by the dual mass of each sentence, those
+            first that the ramp loss gave up.
+        """
+        model = self._trained()
+        treebank = as_treebank(X)
+        treebank.check_trees()
+        check_sources(treebank, model.sources)
+        labels = model.labels.extend(Labels.learn(treebank.relations))
+        numbers = labels.encode(treebank.relations, treebank.sentences)
+        roots = model.shape.single_root and not treebank.faults(single_root=True)
+        tree = make_tree(
+            _short_enough(treebank),
+            model.sources,
+            model.clusters,
+            len(labels),
+            replace(model.shape, single_root=roots),
+            model.between,
+            treebank.heads,
+            numbers,
+        )
+
+        def speaker(w: _core.Weights) -> Callable[[int], NDArray[np.int32]]:
+            return partial(tree.decode, w)
+
+        found = None if duals is None else self._duals(duals, len(tree))
+        if folds == 0 or found is not None:
+            if model.second is not None:
+                raise InputError("a parser of order 2 judges by folds: leave out folds and duals")
+            w = tree.new_weights(model.grown_weights(tree)[0])
+            verdict = judge_all(tree, treebank.lengths, speaker, w, self.threads)
+        else:
+            verdict = cross_judge(
+                tree,
+                treebank.lengths,
+                speaker,
+                C=self.C,
+                folds=folds,
+                seed=self.seed,
+                threads=self.threads,
+            )
+        scores = verdict.scores if found is None else found.scores(treebank.lengths)
+        suspects = []
+        for i in order_of(scores, top).tolist():
+            sentence, output = treebank[i], verdict.outputs[i]
+            n = len(sentence)
+            doubts = tuple(
+                Doubt(m, form, _arc_text(sentence, *given), _arc_text(sentence, *said))
+                for m, form, given, said in zip(
+                    range(1, n + 1),
+                    sentence.forms,
+                    zip(sentence.heads, sentence.relations, strict=True),
+                    zip(output[:n].tolist(), (labels.names[k] for k in output[n:]), strict=True),
+                    strict=True,
+                )
+                if given != said
+            )
+            facts = dual_facts(found, i)
+            forms = tuple(sentence.forms)
+            suspects.append(Suspect(i + 1, float(scores[i]), forms, doubts, **facts))
+        return suspects
+
     def explain(
         self,
         sentence: Treebank | ConlluSentence | Sequence[str],
@@ -811,6 +893,10 @@ def _short_enough(treebank: Treebank) -> Treebank:
             "can be parsed, because memory grows with the square"
         )
     return treebank
+
+
+def _arc_text(sentence: ConlluSentence, head: int, relation: str) -> str:
+    return f"{relation} of " + (f"{sentence.forms[head - 1]} ({head})" if head else "the root")
 
 
 def _with_arcs(

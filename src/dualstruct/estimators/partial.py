@@ -71,6 +71,7 @@ def runs_of_known(
     >>> runs.ids.tolist(), runs.sentences.tolist()
     ([0, 2, 3, 4], [0, 1, 2, 4])
     """
+    pairs = None if rows.pairs is None else runs_of_known(rows.pairs, truth, unknown)[0]
     known = ~unknown
     starts = np.zeros(rows.n_tokens, dtype=np.bool_)
     starts[rows.sentences[:-1][np.diff(rows.sentences) > 0]] = True
@@ -84,6 +85,7 @@ def runs_of_known(
         values=None if rows.values is None else rows.values[kept],
         sentences=np.append(firsts, int(known.sum())),
         dimension=rows.dimension,
+        pairs=pairs,
     ), truth[known]
 
 
@@ -104,4 +106,5 @@ def first_weights(chain: Chain, truth: NDArray[np.int32], seed: int) -> _core.We
         raise KeyboardInterrupt
     transition = runs.transition_weights(result.w)
     transition[-1] = transition[:, -1] = 0
-    return chain.pack(np.array(runs.emission_weights(result.w)), transition)
+    pairs = runs.pair_weights(result.w)
+    return chain.pack(runs.emission_weights(result.w), transition, pairs)

@@ -20,6 +20,7 @@ from dualstruct.files.arrays import read_arrays, write_arrays
 from dualstruct.files.conllu import ConlluSentence, Treebank
 from dualstruct.fit import Callback, FitResult
 from dualstruct.metrics import TreeScores, evaluate_trees
+from dualstruct.suspecting import Suspect
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -223,6 +224,16 @@ class ParsingPipeline(Parameters):
             tagger.calibrate(treebank.forms, getattr(treebank, name))
         self.parser_.calibrate(self.tag(treebank))
         return self
+
+    def suspects(
+        self,
+        X: Treebank | Sequence[ConlluSentence],
+        y: None = None,
+        top: int | None = None,
+        folds: int = 2,
+    ) -> list[Suspect]:
+        """The trees that fight the parser, as :meth:`DependencyParser.suspects` finds them."""
+        return self.parser_.suspects(self.tag(X), top=top, folds=folds)
 
     def explain(
         self, sentence: Treebank | ConlluSentence | Sequence[str], token: int | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -32,7 +32,7 @@ from dualstruct.distributed.data import (
 )
 from dualstruct.distributed.merging import agree, fit_features, gather, total, union
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import State, refuse_divided
+from dualstruct.estimators.base import State
 from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.chain_model import ChainModel, Codec, unlabelled_chain
 from dualstruct.estimators.costs import (
@@ -69,6 +69,8 @@ from dualstruct.solvers import Solver
 from dualstruct.structures import Chain
 from dualstruct.structures.base import digest_of
 from dualstruct.structures.chain import forbidden_tokens
+from dualstruct.suspecting import Doubt, Suspect
+from dualstruct.suspecting.ranking import cross_judge, dual_facts, judge_all, order_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -426,7 +428,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         result = self._optimise(chain, center, judge, score_name(labels.names), callbacks)
         self._model = ChainModel(extractor, codec, transitions, result.w, _count_columns(X))
         self.result_ = result
-        if dev is not None and self._wants_temperature() and self._ranks.rank == 0:
+        if dev is not None and self._wants_temperature():
             self._model = self._calibrated(self._model, *dev)
         return self
 
@@ -450,12 +452,12 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         chosen = sentences_to_calibrate(lengths, len(model.labels))
         chain = whole if len(chosen) == len(lengths) else model.chain([X[i] for i in chosen])
         picked = np.repeat(np.isin(np.arange(len(lengths)), chosen), lengths)
-        temperature = chain_temperature(chain, model.w, truth[picked], self.threads)
+        temperature = chain_temperature(chain, model.w, truth[picked], self.threads, self._ranks)
         return replace(model, temperature=temperature)
 
     def _refuse_divided_unknown(self) -> None:
         if isinstance(self.unknown_label, str):
-            refuse_divided(unknown_label=self.unknown_label)
+            raise InputError("unknown_label is for one machine: leave out unknown_label or engine")
 
     def _known(
         self, labels: Labels, y: Sequence[Sequence[str]], sentences: NDArray[np.int64]
@@ -752,6 +754,84 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
             tokens=wanted_tokens(token, count),
             predicted=model.codec.to_outer(model.labels.decode(best, chain.sentences))[0],
         )
+
+    def suspects(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Sequence[str]],
+        top: int | None = None,
+        folds: int = 2,
+        duals: str | Path | None = None,
+    ) -> list[Suspect]:
+        """The sentences that fight the model, the most suspect first, and what it would have said.
+
+        Parameters
+        ----------
+        X, y : sentences and their labels
+            Those that the model was trained on.
+        top : int, optional
+            How many to give; all by default.
+        folds : int
+            Sentences are judged by quick models of the other folds, because a model learns the
+            mistakes that it has seen. 0: by this model itself, for sentences that it has not seen.
+        duals : path, optional
+            A checkpoint of the model's training: rank by the dual mass of each sentence, those
+            first that the ramp loss gave up.
+
+        Examples
+        --------
+        >>> X = [["a", "dog"], ["the", "cat"], ["a", "cat"], ["the", "dog"]] * 5
+        >>> y = [["DET", "NOUN"]] * 19 + [["NOUN", "DET"]]
+        >>> tagger = SequenceTagger(features="word[0]\\n").fit(X, y)
+        >>> tagger.suspects(X, y, top=1)[0].sentence
+        20
+        """
+        model = self._trained()
+        X, y = as_list(X), as_list(y)
+        if has_unknown(y, self.unknown_label):
+            raise InputError(
+                "suspects are found among sentences whose labels are all known: leave out those "
+                f"with {self.unknown_label!r}"
+            )
+        given = model.codec.to_inner(y)
+        labels = model.labels.extend(Labels.learn(given))
+        rows = model.extractor.transform(X)
+        truth = labels.encode(given, rows.sentences)
+        # Without constraints: what is wrong may also be what cannot be.
+        chain = Chain(rows, len(labels), truth)
+        allowed = model.transitions if len(labels) == len(model.labels) else None
+        valid = chain if allowed is None else Chain(rows, len(labels), transitions=allowed)
+
+        def speaker(w: _core.Weights) -> Callable[[int], NDArray[np.int32]]:
+            pairs = chain.pair_weights(w) if chain.pair_dimension else None
+            packed = valid.pack(chain.emission_weights(w), chain.transition_weights(w), pairs)
+            return lambda i: valid.decode(packed, i)
+
+        found = None if duals is None else self._duals(duals, len(chain))
+        sizes = np.diff(chain.sentences)
+        if folds == 0 or found is not None:
+            grown = chain.pack(*model.grown_weights(rows, labels))
+            verdict = judge_all(chain, sizes, speaker, grown, self.threads)
+        else:
+            verdict = cross_judge(
+                chain, sizes, speaker, C=self.C, folds=folds, seed=self.seed, threads=self.threads
+            )
+        scores = verdict.scores if found is None else found.scores(sizes)
+        names = labels.names
+        suspects = []
+        for i in order_of(scores, top).tolist():
+            said = [names[k] for k in verdict.outputs[i]]
+            if allowed is not None:
+                said = model.codec.to_outer([said])[0]
+            told, forms = list(y[i]), forms_of(list(X[i]), int(sizes[i]))
+            doubts = tuple(
+                Doubt(t, form, a, b)
+                for t, (form, a, b) in enumerate(zip(forms, told, said, strict=True), 1)
+                if a != b
+            )
+            facts = dual_facts(found, i)
+            suspects.append(Suspect(i + 1, float(scores[i]), tuple(forms), doubts, **facts))
+        return suspects
 
     def set_weight(self, feature: str, label: str, weight: float) -> None:
         """Change the weight of a feature, by its name, for a label; ``save`` keeps it.

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
 from dualstruct.drawing.svg import LEVEL, place_tree
 from dualstruct.errors import InputError
 from dualstruct.estimators import DependencyParser, ParsingPipeline, SequenceTagger
@@ -43,9 +41,9 @@ class Served(ABC):
 
     def __init__(self, name: str, model: SequenceTagger | DependencyParser) -> None:
         self.name = name
-        temperature = getattr(model, "temperature_", None)
-        self.calibrated = temperature is not None
-        self.sharpness = 1.0 if temperature is None else 1 / temperature
+        self.calibrated = model.temperature_ is not None
+        #: None asks for the model's own; without one, shares of exp score at least rank.
+        self.beta = None if self.calibrated else 1.0
 
     @abstractmethod
     def labels(self) -> list[str]:
@@ -106,15 +104,19 @@ class ServedTagger(Served):
         return {"tagger": self.model.result_}
 
     def predict(self, sentence: list[Token], k: int) -> Answer:
-        found = self.model.predict_k_best([sentence], k)[0]
-        labels = found[0][1]
-        [marginals] = self.model.predict_marginals([sentence], self.sharpness)
-        chosen = marginals[np.arange(len(labels)), self.model.class_indices(labels)]
+        [found] = self.model.predict_confidence([sentence], k, self.beta)
         return {
             "tokens": _shown(sentence),
-            "labels": labels,
-            "confidence": _shares(chosen),
-            "alternatives": [{"score": score, "labels": names} for score, names in found],
+            "labels": found.labels,
+            "confidence": _shares(found.marginals),
+            "alternatives": [
+                {
+                    "score": one.score,
+                    "probability": _share(one.probability),
+                    "labels": one.labels,
+                }
+                for one in found.k_best
+            ],
         }
 
     def explain(self, sentence: list[Token], token: int, of: str) -> Answer:
@@ -163,7 +165,7 @@ class ServedParser(Served):
     def predict(self, sentence: list[Token], k: int) -> Answer:
         treebank = self._treebank(sentence)
         [best] = self.parser.predict(treebank)
-        [marginals] = self.parser.predict_marginals(treebank, self.sharpness)
+        [confidence] = self.parser.predict_confidence(treebank, self.beta)
         tags = best.upos if any(tag != "_" for tag in best.upos) else best.xpos
         shown = None if all(tag == "_" for tag in tags) else tags
         alternatives = []
@@ -183,7 +185,7 @@ class ServedParser(Served):
             "tags": shown,
             "heads": best.heads,
             "relations": best.relations,
-            "confidence": _shares(marginals[np.arange(len(best.heads)), best.heads]),
+            "confidence": _shares(confidence.arcs or confidence.heads),
             "picture": _picture(best.forms, best.heads, best.relations, shown),
             "alternatives": alternatives,
         }
@@ -211,8 +213,13 @@ def _shown(sentence: list[Token]) -> list[str]:
     return [token if isinstance(token, str) else token[0] if token else "" for token in sentence]
 
 
-def _shares(numbers: Any) -> list[float]:
-    return [min(max(round(float(p), 6), 0.0), 1.0) for p in numbers]
+def _share(p: float) -> float:
+    """A probability, whatever rounding says."""
+    return min(max(round(p, 6), 0.0), 1.0)
+
+
+def _shares(numbers: Sequence[float]) -> list[float]:
+    return [_share(p) for p in numbers]
 
 
 def _picture(

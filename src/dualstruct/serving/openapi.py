@@ -181,7 +181,7 @@ def _labels_answer() -> Schema:
         tokens=_list(STRING),
         labels=_list(STRING),
         confidence=_list(SHARE),
-        alternatives=_list(_object(score=NUMBER, labels=_list(STRING))),
+        alternatives=_list(_object(score=NUMBER, probability=SHARE, labels=_list(STRING))),
     )
 
 
@@ -275,8 +275,20 @@ def _training() -> Schema:
 
 
 def _suspects() -> Schema:
+    doubt = _object(token=INTEGER, form=STRING, given=STRING, predicted=STRING)
+    maybe: Schema = {"type": ["boolean", "null"]}
+    suspect = _object(
+        where=STRING,
+        sentence=INTEGER,
+        score=NUMBER,
+        forms=_list(STRING),
+        doubts=_list(doubt),
+        dual_mass=MAYBE_NUMBER,
+        at_bound=maybe,
+        given_up=maybe,
+    )
     return _object(
         state={"type": "string", "enum": ["missing", "working", "ready", "failed"]},
         message=STRING,
-        suspects=_list({"type": "object"}),
+        suspects=_list(suspect),
     )

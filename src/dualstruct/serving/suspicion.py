@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from dualstruct.errors import DualstructError
+from dualstruct.estimators import SequenceTagger
+from dualstruct.estimators.loading import AnyModel
+from dualstruct.files.columns import ColumnFile, read_columns
+from dualstruct.files.conllu import Treebank, read_conllu
 
+#: How many suspects the page shows.
+MOST = 30
 WITHOUT_FILE = "start the server with --train FILE to see the sentences that fight the model"
 
 
@@ -57,3 +64,15 @@ class Suspicion:
         """For JSON: missing, working, ready or failed; why; and the suspects."""
         with self._lock:
             return self._state
+
+
+def find_suspects(model: AnyModel, train: Path) -> list[dict[str, Any]]:
+    """The most suspect sentences of a training file, with the lines where they begin."""
+    data: ColumnFile | Treebank
+    if isinstance(model, SequenceTagger):
+        data = read_columns(train)
+        found = model.suspects(data.tokens, data.labels, MOST)
+    else:
+        data = read_conllu(train)
+        found = model.suspects(data, top=MOST)
+    return [{"where": data.where(each.sentence - 1, 0), **each.to_dict()} for each in found]

@@ -185,6 +185,8 @@ class Chain(Structure):
             self.transitions,
             np.concatenate([[0], np.cumsum(known)]).astype(np.int64),
             truth[known],
+            *self._pair_arrays(self.rows.pairs),
+            self.pair_dimension,
         )
         self._completer = _core.Subset(whole, self.incomplete)
         lengths = np.diff(self.sentences)

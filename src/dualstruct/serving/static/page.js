@@ -108,7 +108,7 @@ function listAlternatives() {
       .map((word, t) => [word, described(answer, other, t), described(answer, best, t)])
       .filter(([, here, there]) => here !== there)
       .map(([word, here]) => `${word}: ${here}`);
-    const text = rank ? `${(best.score - other.score).toFixed(3)} below: ${differences.join(", ")}` : `score ${best.score.toFixed(3)}`;
+    const text = [standing(best, other), differences.join(", ")].filter(Boolean).join(": ");
     const button = make("button", { type: "button", "aria-pressed": String(rank === 0) }, text);
     button.addEventListener("click", () => {
       for (const each of list.querySelectorAll("button")) each.setAttribute("aria-pressed", String(each === button));
@@ -119,6 +119,12 @@ function listAlternatives() {
     return make("li", {}, button);
   });
   list.replaceChildren(...items);
+}
+
+// How good an output is: its probability where there is one, else its score.
+function standing(best, other) {
+  if (model.calibrated && other.probability !== undefined) return `${(100 * other.probability).toFixed(1)} %`;
+  return other === best ? `score ${best.score.toFixed(3)}` : `${(best.score - other.score).toFixed(3)} below`;
 }
 
 async function explain(token, of = model.explains[0]) {
@@ -177,7 +183,7 @@ async function showTraining() {
 async function watchSuspects() {
   try {
     const found = await get("api/suspects");
-    byId("suspects").replaceChildren(...suspects(found, tryOut));
+    byId("suspects").replaceChildren(...suspects(found, model?.columns.length === 1 ? tryOut : null));
     if (found.state === "working") setTimeout(watchSuspects, 1000);
   } catch (error) {
     byId("suspects").replaceChildren(make("p", { class: "problem" }, sentence(error.message)));

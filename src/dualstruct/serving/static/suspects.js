@@ -2,7 +2,29 @@
 
 import { make, sentence } from "./elements.js";
 
+// `tryOut` puts a sentence on the other tab; null where words alone do not make a sentence.
 export function suspects(found, tryOut) {
-  if (found.state !== "ready") return [make("p", { class: found.state === "failed" ? "problem" : "soft" }, sentence(found.message))];
-  return [];
+  if (found.state !== "ready") {
+    return [make("p", { class: found.state === "failed" ? "problem" : "soft" }, sentence(found.message))];
+  }
+  if (!found.suspects.length) return [make("p", { class: "soft" }, "There are none.")];
+  return [
+    make("p", { class: "soft" }, "Sentences that a model of the other sentences would have annotated otherwise. The first are most probably wrong."),
+    make("ol", { class: "suspects" }, found.suspects.map((each) => item(each, tryOut))),
+  ];
+}
+
+function item(suspect, tryOut) {
+  const doubted = new Set(suspect.doubts.map((doubt) => doubt.token));
+  const words = suspect.forms.flatMap((form, t) => [doubted.has(t + 1) ? make("mark", {}, form) : form, " "]);
+  const button = tryOut && make("button", { type: "button" }, "Look at it");
+  button?.addEventListener("click", () => tryOut(suspect.forms.join(" ")));
+  return make(
+    "li",
+    {},
+    make("p", {}, words),
+    make("p", { class: "soft" }, `${suspect.where}, ${suspect.score.toFixed(3)} a token`),
+    make("ul", {}, suspect.doubts.map((doubt) => make("li", {}, `${doubt.form}: ${doubt.given}, rather ${doubt.predicted}`))),
+    button,
+  );
 }

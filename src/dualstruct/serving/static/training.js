@@ -12,7 +12,7 @@ export function curves(training) {
       "section",
       {},
       make("h2", {}, `Training of the ${part.name}`),
-      make("p", {}, `${part.summary}; ${part.seconds.toFixed(2)} s.`),
+      part.trace.length ? make("p", {}, `${part.summary}; ${part.seconds.toFixed(2)} s.`) : null,
       charts.length ? make("div", { class: "charts" }, charts) : make("p", { class: "soft" }, none),
       part.trace.length ? numbers(part.trace) : null,
     );

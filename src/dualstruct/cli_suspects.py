@@ -1,0 +1,119 @@
+"""The command ``dualstruct suspects``: training sentences that are probably annotated wrongly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dualstruct.errors import InputError
+
+if TYPE_CHECKING:
+    from dualstruct.suspecting import Suspect
+
+FORMATS = ("text", "json", "tsv")
+
+
+def suspects(
+    model: Annotated[Path, typer.Argument(help="A model file that train wrote.")],
+    train: Annotated[
+        str, typer.Argument(metavar="TRAIN", help="The file that the model was trained on.")
+    ],
+    top: Annotated[int, typer.Option(min=1, help="How many sentences to show.")] = 20,
+    folds: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Judge each sentence by a quick model of the other folds; 0: by the model itself, "
+            "for sentences that it has not seen.",
+        ),
+    ] = 2,
+    duals: Annotated[
+        Path | None,
+        typer.Option(help="A checkpoint of the training: rank by its dual mass."),
+    ] = None,
+    label_column: Annotated[
+        int, typer.Option(help="Where the label is, counted from 0, or from the end if negative.")
+    ] = -1,
+    columns: Annotated[
+        str | None, typer.Option(help="Which columns make up the tokens, such as 0,2.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads for inference.")] = 1,
+    format: Annotated[str, typer.Option(help="text, json or tsv.")] = "text",
+) -> None:
+    """Rank training sentences that fight the model, with what it would have said.
+
+    A sentence is judged by its margin loss a token under a model that was trained without it.
+    """
+    from dualstruct.cli import _read
+    from dualstruct.estimators import ParsingPipeline, SequenceTagger, load_model
+    from dualstruct.files.conllu import read_conllu
+
+    if format not in FORMATS:
+        raise InputError(f"--format is {format!r}; it is {', '.join(FORMATS)}")
+    if folds == 1:
+        raise InputError("--folds is 1; at least 2 are needed, or 0 for the model itself")
+    loaded = load_model(model)
+    places: list[str]
+    if isinstance(loaded, SequenceTagger):
+        data = _read(train, label_column, columns)
+        loaded.set_params(threads=threads)
+        found = loaded.suspects(data.tokens, data.labels, top, folds, duals)
+        places = [data.where(each.sentence - 1, 0) for each in found]
+    else:
+        treebank = read_conllu(train)
+        if isinstance(loaded, ParsingPipeline):
+            if duals is not None:
+                raise InputError("--duals is for taggers and parsers, not for a tag+parse model")
+            found = loaded.suspects(treebank, top=top, folds=folds)
+        else:
+            loaded.set_params(threads=threads)
+            found = loaded.suspects(treebank, top=top, folds=folds, duals=duals)
+        places = [treebank.where(each.sentence - 1, 0) for each in found]
+    if format == "json":
+        rows = [
+            {"where": place, **each.to_dict()} for place, each in zip(places, found, strict=True)
+        ]
+        print(json.dumps({"suspects": rows}, ensure_ascii=False))
+    elif format == "tsv":
+        print("sentence\tscore\ttoken\tform\tgiven\tpredicted")
+        for each in found:
+            for doubt in each.doubts:
+                cells = (doubt.token, doubt.form, doubt.given, doubt.predicted)
+                print("\t".join(map(str, (each.sentence, f"{each.score:.4f}", *cells))))
+    else:
+        _print(found, places)
+
+
+def _print(found: list[Suspect], places: list[str]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for rank, (each, place) in enumerate(zip(found, places, strict=True), 1):
+        facts = "".join(f", {fact}" for fact in _facts(each))
+        line = f"{rank}. sentence {each.sentence} ({place}): {each.score:.3f}{facts}"
+        console.print(Text(line, style="bold"), soft_wrap=True)
+        wrong = {doubt.token: doubt for doubt in each.doubts}
+        words: Any = Text()
+        for t, form in enumerate(each.forms, 1):
+            words.append(form, style="red" if t in wrong else "")
+            words.append(" ")
+        console.print(words, soft_wrap=True)
+        for doubt in each.doubts:
+            console.print(
+                Text(f"    {doubt.token} {doubt.form}: {doubt.given}, rather {doubt.predicted}"),
+                soft_wrap=True,
+            )
+
+
+def _facts(suspect: Suspect) -> list[str]:
+    facts = []
+    if suspect.dual_mass is not None:
+        bound = ", at its bound" if suspect.at_bound else ""
+        facts.append(f"dual mass {suspect.dual_mass:.4g}{bound}")
+    if suspect.given_up:
+        facts.append("given up")
+    return facts
