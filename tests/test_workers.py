@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -550,6 +551,7 @@ def test_a_cluster_that_is_too_small_for_the_next_run_is_started_anew(monkeypatc
         """As much of Ray as starting it takes."""
 
         def __init__(self):
+            self.__spec__ = ModuleSpec("ray", None)
             self.started = []
             self.util = SimpleNamespace(get_node_ip_address=lambda: "127.0.0.1")
 
