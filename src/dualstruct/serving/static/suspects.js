@@ -19,12 +19,12 @@ function item(suspect, tryOut) {
   const words = suspect.forms.flatMap((form, t) => [doubted.has(t + 1) ? make("mark", {}, form) : form, " "]);
   const button = tryOut && make("button", { type: "button" }, "Look at it");
   button?.addEventListener("click", () => tryOut(suspect.forms.join(" ")));
+  const doubts = suspect.doubts.map((doubt) => make("li", {}, `${doubt.form}: ${doubt.given}, rather ${doubt.predicted}`));
   return make(
     "li",
     {},
-    make("p", {}, words),
+    make("div", { class: "line" }, make("p", {}, words), button),
     make("p", { class: "soft" }, `${suspect.where}, ${suspect.score.toFixed(3)} a token`),
-    make("ul", {}, suspect.doubts.map((doubt) => make("li", {}, `${doubt.form}: ${doubt.given}, rather ${doubt.predicted}`))),
-    button,
+    doubts.length ? make("ul", {}, doubts) : make("p", { class: "soft" }, "It would be annotated the same way, but only just."),
   );
 }
