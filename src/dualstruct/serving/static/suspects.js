@@ -9,7 +9,7 @@ export function suspects(found, tryOut) {
   }
   if (!found.suspects.length) return [make("p", { class: "soft" }, "There are none.")];
   return [
-    make("p", { class: "soft" }, "Sentences that a model of the other sentences would have annotated otherwise. The first are most probably wrong."),
+    make("p", { class: "soft" }, "Sentences that a model of the other sentences would annotate otherwise, or nearly so. Those most worth a look come first."),
     make("ol", { class: "suspects" }, found.suspects.map((each) => item(each, tryOut))),
   ];
 }
