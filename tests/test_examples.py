@@ -53,7 +53,7 @@ def test_the_commands_of_the_tutorial_print_what_it_says(tmp_path):
     page = DOCS / "tutorial.md"
     bring_files(page, tmp_path)
     scripts = sysconfig.get_path("scripts")
-    environment = {**os.environ, "PATH": os.pathsep.join([scripts, os.environ["PATH"]])}
+    environment = {**os.environ, "PATH": os.pathsep.join([scripts, os.environ["PATH"], os.defpath])}
     same = doctest.OutputChecker().check_output
     console = "\n".join(blocks(page.read_text(encoding="utf-8"), "console"))
     runs = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", console, flags=re.MULTILINE)

@@ -160,6 +160,7 @@ def test_an_alternative_is_shown_when_it_is_chosen(page, addresses):
     page.locator("#alternatives button").nth(1).click()
     expect(page.locator(".tree .label")).to_have_text(second.relations)
     assert page.locator(".tree g.other").count() >= 1
+    expect(page.get_by_role("heading", name="Tree, number 2")).to_be_visible()
     page.locator("#alternatives button").first.click()
     expect(page.locator(".tree g.other")).to_have_count(0)
 

@@ -14,7 +14,7 @@ from dualstruct.files.columns import ColumnFile, read_columns
 from dualstruct.files.conllu import Treebank, read_conllu
 
 #: How many suspects the page shows.
-MOST = 30
+MOST = 20
 WITHOUT_FILE = "start the server with --train FILE to see the sentences that fight the model"
 
 

@@ -85,9 +85,9 @@ async function ask(event) {
   say(answer.tokens.map((word, t) => `${word}: ${described(answer, answer, t)}`).join(", "));
 }
 
-function present(output) {
-  const best = output === answer;
-  byId("result-title").textContent = model.kind === "tree" ? "Tree" : "Labels";
+function present(output, rank = 0) {
+  const best = rank === 0;
+  byId("result-title").textContent = (model.kind === "tree" ? "Tree" : "Labels") + (best ? "" : `, number ${rank + 1}`);
   byId("legend").hidden = !best;
   show(byId("output"), answer, output, explain);
 }
@@ -113,7 +113,7 @@ function listAlternatives() {
     button.addEventListener("click", () => {
       for (const each of list.querySelectorAll("button")) each.setAttribute("aria-pressed", String(each === button));
       close();
-      present(output);
+      present(output, rank);
       say(rank ? `Number ${rank + 1} of the best is shown` : "The best is shown");
     });
     return make("li", {}, button);

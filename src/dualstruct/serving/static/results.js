@@ -42,7 +42,7 @@ function labels(answer, output, choose) {
     button.addEventListener("click", () => choose(t + 1));
     return make("li", {}, button);
   });
-  const list = make("ol", { class: "tokens", "aria-label": "Words and their labels; the arrow keys move along them" }, items);
+  const list = make("ol", { class: "tokens", dir: "auto", "aria-label": "Words and their labels; the arrow keys move along them" }, items);
   roving(list, "button");
   return list;
 }

@@ -9,7 +9,7 @@ export function suspects(found, tryOut) {
   }
   if (!found.suspects.length) return [make("p", { class: "soft" }, "There are none.")];
   return [
-    make("p", { class: "soft" }, "Sentences that a model of the other sentences would have annotated otherwise. The first are most probably wrong."),
+    make("p", { class: "soft" }, "Sentences that a model of the other sentences would annotate otherwise, or nearly so. Those most worth a look come first."),
     make("ol", { class: "suspects" }, found.suspects.map((each) => item(each, tryOut))),
   ];
 }
@@ -19,12 +19,12 @@ function item(suspect, tryOut) {
   const words = suspect.forms.flatMap((form, t) => [doubted.has(t + 1) ? make("mark", {}, form) : form, " "]);
   const button = tryOut && make("button", { type: "button" }, "Look at it");
   button?.addEventListener("click", () => tryOut(suspect.forms.join(" ")));
+  const doubts = suspect.doubts.map((doubt) => make("li", {}, `${doubt.form}: ${doubt.given}, rather ${doubt.predicted}`));
   return make(
     "li",
     {},
-    make("p", {}, words),
+    make("div", { class: "line" }, make("p", {}, words), button),
     make("p", { class: "soft" }, `${suspect.where}, ${suspect.score.toFixed(3)} a token`),
-    make("ul", {}, suspect.doubts.map((doubt) => make("li", {}, `${doubt.form}: ${doubt.given}, rather ${doubt.predicted}`))),
-    button,
+    doubts.length ? make("ul", {}, doubts) : make("p", { class: "soft" }, "It would be annotated the same way, but only just."),
   );
 }
