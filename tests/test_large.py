@@ -58,7 +58,6 @@ def test_training_from_disk_gives_the_model_of_training_from_memory(loss, tmp_pa
 
 def test_a_file_in_small_blocks_gives_the_same_model(tmp_path, monkeypatch):
     write_columns(tmp_path / "train.txt", X, Y)
-    monkeypatch.setattr("dualstruct.files.blocks.BLOCK_BYTES", 2000)
     monkeypatch.setattr(
         read_blocks, "__kwdefaults__", {**read_blocks.__kwdefaults__, "block_bytes": 2000}
     )

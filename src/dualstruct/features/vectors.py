@@ -101,7 +101,6 @@ class VectorExtractor(FeatureExtractor):
 
     def __init__(self, inner: FeatureExtractor, columns: NDArray[np.int32] | None = None) -> None:
         self.inner = inner
-        self._width: int | None = None
         self._columns = columns  # the entries that are features; None before the first fit
 
     @property
