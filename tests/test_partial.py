@@ -326,6 +326,13 @@ def test_what_cannot_be_learned_is_refused(how, labels, message):
         )
 
 
+def test_observations_of_pairs_of_labels_learn_from_what_is_known():
+    X = [["a", "b", "c"], ["b", "c", "a"], ["a", "b", "a"]] * 3
+    Y = [["P", "?", "R"], ["Q", "R", "?"], ["?", "Q", "P"]] * 3
+    tagger = SequenceTagger("U:%x[0,0]\nB:%x[0,0]\n", C=1.0, unknown_label="?").fit(X, Y)
+    assert tagger.predict(X[:3]) == [["P", "Q", "R"], ["Q", "R", "P"], ["P", "Q", "P"]]
+
+
 def test_mira_learns_from_what_is_known():
     X, Y = hidden(60)
     chosen = {"loss": "hinge", "solver": MIRA(), "unknown_label": "?"}

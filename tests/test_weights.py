@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -268,6 +270,22 @@ def test_a_file_of_costs_is_read_and_a_bad_line_named(tmp_path):
     path.write_text("PER O 2\nPER O two\n")
     with pytest.raises(InputError, match="line 2"):
         read_costs(path)
+
+
+def test_the_command_takes_weights_costs_and_unknown_labels(tmp_path):
+    (tmp_path / "train.txt").write_text("x A\n\n" * 4 + "x B\n\n" * 6 + "x ?\n")
+    (tmp_path / "costs.txt").write_text("A B 2\n")
+    model = str(tmp_path / "m.dstruct")
+
+    def says(*options: str) -> str:
+        command = [sys.executable, "-m", "dualstruct", "train", str(tmp_path / "train.txt")]
+        common = ["--model", model, "-C", "1", "--unknown-label", "?", "--passes", "100"]
+        subprocess.run([*command, *common, *options], check=True, capture_output=True)
+        return SequenceTagger.load(model).predict([["x"]])[0][0]
+
+    assert says() == "B"
+    assert says("--class-weight", "A=2") == "A"
+    assert says("--cost", str(tmp_path / "costs.txt")) == "A"
 
 
 def test_sample_weights_of_a_structured_svm_decide_a_contradiction():

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "text/input_error.hpp"
@@ -186,11 +190,42 @@ private:
             add_weight(value == Py_True ? 1.0 : 0.0);
         } else if (PyDict_Check(value)) {
             add_dict(value);
+        } else if (add_vector(value)) {
+            return;
         } else if (PyList_Check(value) || PyTuple_Check(value) || !add_number(value)) {
             if (!add_strings(value)) {
-                fail("the value is a " + type_name(value) + ", not a str, a number, a dict or a list of str");
+                fail("the value is a " + type_name(value) +
+                     ", not a str, a number, a dict, a list of str or a vector of floats");
             }
         }
+    }
+
+    // A vector of floats, NumPy's for example: entry k is a feature name:k. False if it is none.
+    bool add_vector(PyObject* value) {
+        if (PyObject_CheckBuffer(value) == 0 || PyBytes_Check(value)) return false;
+        Py_buffer view;
+        if (PyObject_GetBuffer(value, &view, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
+            PyErr_Clear();
+            return false;
+        }
+        const std::unique_ptr<Py_buffer, void (*)(Py_buffer*)> held(&view, PyBuffer_Release);
+        const std::string_view format = view.format == nullptr ? "B" : view.format;
+        if (view.ndim != 1 || (format != "f" && format != "d")) return false;
+        const auto* at = static_cast<const char*>(view.buf);
+        for (Py_ssize_t k = 0; k < view.shape[0]; ++k, at += view.strides[0]) {
+            const std::string number = std::to_string(k);
+            const Level level(*this, number);
+            float single = 0;
+            double full = 0;
+            if (format == "f") {
+                std::memcpy(&single, at, sizeof single);
+                full = single;
+            } else {
+                std::memcpy(&full, at, sizeof full);
+            }
+            add_weight(full);
+        }
+        return true;
     }
 
     // Any other sort of number, NumPy's for example; false if it is none.

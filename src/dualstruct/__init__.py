@@ -17,7 +17,7 @@ from dualstruct.estimators import (
     StructuredSVM,
     load_model,
 )
-from dualstruct.features import CSRSequences
+from dualstruct.features import CSRSequences, WithVectors
 from dualstruct.files.columns import read_columns, write_columns
 from dualstruct.files.conllu import Treebank, iter_conllu, read_conllu, write_conllu
 from dualstruct.fit import FitResult, Stopping, TracePoint, fit
@@ -96,6 +96,7 @@ __all__ = [
     "StructuredSVM",
     "TracePoint",
     "Treebank",
+    "WithVectors",
     "check_structure",
     "draw_tree",
     "evaluate",

@@ -174,6 +174,14 @@ def train(
             rich_help_panel=TAGGERS,
         ),
     ] = None,
+    out_of_core: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep features on disk here, for files larger than memory; hashes them.",
+            rich_help_panel=TAGGERS,
+        ),
+    ] = None,
     label_column: LabelColumn = -1,
     columns: Columns = None,
     averaged: Annotated[
@@ -309,6 +317,7 @@ def train(
         "--class-weight": class_weight is not None,
         "--cost": cost is not None,
         "--unknown-label": unknown_label is not None,
+        "--out-of-core": out_of_core is not None,
         "--label-column": label_column != -1,
         "--columns": columns is not None,
     }
@@ -361,6 +370,8 @@ def train(
         class_weight=parse_class_weights(class_weight),
         unknown_label=unknown_label,
     )
+    if out_of_core is not None and (engine is not None or len(train) > 1 or start is not None):
+        raise InputError("--out-of-core takes one file, without --start and --engine")
     if engine is not None or len(train) > 1:
         from dualstruct import cli_workers
 
@@ -373,16 +384,21 @@ def train(
         split = {"read": reading}
     else:
         learn = tagger.fit if start is None else tagger.partial_fit
-        data = _read(train[0], label_column, columns)
         dev_data = None if dev is None else _read(str(dev), label_column, columns)
-        split = {"read": time.perf_counter() - started}
-        with _located(dev_data or data):
-            learn(
-                data.tokens,
-                data.labels,
-                dev=None if dev_data is None else (dev_data.tokens, dev_data.labels),
-            )
-        sentences, tokens = len(data), int(data.tokens.lengths.sum())
+        judged = None if dev_data is None else (dev_data.tokens, dev_data.labels)
+        if out_of_core is not None:
+            chosen_columns = _column_numbers(columns)
+            with contextlib.nullcontext() if dev_data is None else _located(dev_data):
+                tagger.fit_large(
+                    train[0], out_of_core, judged, label_column=label_column, columns=chosen_columns
+                )
+            split, (sentences, tokens) = {}, tagger.read_
+        else:
+            data = _read(train[0], label_column, columns)
+            split = {"read": time.perf_counter() - started}
+            with _located(dev_data or data):
+                learn(data.tokens, data.labels, dev=judged)
+            sentences, tokens = len(data), int(data.tokens.lengths.sum())
     tagger.save(model)
     result = tagger.result_
     split |= {"features": tagger.feature_seconds_, "train": result.seconds}
@@ -477,6 +493,10 @@ def predict(
         cli_trees.predict(tagger, file, text, k_best, marginals, confidence, threads, as_json)
         return
     tagger.set_params(threads=threads)
+    if not as_json:
+        for block in [_read_lines(file)] if text else _unlabelled_blocks(file, tagger):
+            _print_labels(tagger, block, k_best, marginals)
+        return
     sentences = _read_lines(file) if text else _read_unlabelled(file, tagger)
     if confidence:
         sure = tagger.predict_confidence(sentences, k_best or 1)
@@ -495,17 +515,25 @@ def predict(
         with warnings_shown():
             probabilities = _probabilities(tagger, sentences, outputs)
 
-    if as_json:
-        rows = []
-        for i, (tokens, found) in enumerate(zip(sentences, outputs, strict=True)):
-            row: dict[str, Any] = {"tokens": list(tokens), "labels": found[0][1]}
-            if probabilities is not None:
-                row["marginals"] = probabilities[i][0]
-            if k_best is not None:
-                row["k_best"] = [{"score": score, "labels": labels} for score, labels in found]
-            rows.append(row)
-        _print_json({"sentences": rows})
-        return
+    rows = []
+    for i, (tokens, found) in enumerate(zip(sentences, outputs, strict=True)):
+        row: dict[str, Any] = {"tokens": list(tokens), "labels": found[0][1]}
+        if probabilities is not None:
+            row["marginals"] = probabilities[i][0]
+        if k_best is not None:
+            row["k_best"] = [{"score": score, "labels": labels} for score, labels in found]
+        rows.append(row)
+    _print_json({"sentences": rows})
+
+
+def _print_labels(
+    tagger: SequenceTagger, sentences: Any, k_best: int | None, marginals: bool
+) -> None:
+    if k_best is not None:
+        outputs = tagger.predict_k_best(sentences, k_best)
+    else:
+        outputs = [[(0.0, labels)] for labels in tagger.predict(sentences)]
+    probabilities = _probabilities(tagger, sentences, outputs) if marginals else None
     lines: list[str] = []
     for i, (tokens, found) in enumerate(zip(sentences, outputs, strict=True)):
         for rank, (score, labels) in enumerate(found):
@@ -803,8 +831,19 @@ def _read_unlabelled(file: str, tagger: SequenceTagger) -> Any:
     """The tokens of a column file that may have a label column after the model's columns."""
     from dualstruct.files.columns import read_columns
 
+    return _without_label(read_columns(file, label_column=None), tagger)
+
+
+def _unlabelled_blocks(file: str, tagger: SequenceTagger) -> Iterator[Any]:
+    """The same by blocks of sentences: what was read is labelled before the rest is read."""
+    from dualstruct.files.blocks import read_blocks
+
+    for block in read_blocks(file, label_column=None, block_bytes=1 << 20):
+        yield _without_label(block, tagger)
+
+
+def _without_label(data: ColumnFile, tagger: SequenceTagger) -> Any:
     wanted = tagger.n_columns_ or 1
-    data = read_columns(file, label_column=None)
     if data.tokens.n_columns not in (wanted, wanted + 1):
         raise InputError(
             f"{data.name}: the number of columns is {data.tokens.n_columns}; the model takes "

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.confidence.temperature import checked_temperature
 from dualstruct.estimators.labels import Labels
-from dualstruct.features import FeatureExtractor, FeatureRows, from_state
+from dualstruct.features import FeatureExtractor, FeatureRows, WithVectors, from_state
+from dualstruct.files.columns import ColumnSentences
 from dualstruct.files.spans import Scheme, convert_scheme
 from dualstruct.structures import Chain
 
@@ -181,3 +182,21 @@ def no_rows(extractor: FeatureExtractor) -> FeatureRows:
         dimension=extractor.dimension,
         pairs=None if extractor.pairs is None else no_rows(extractor.pairs),
     )
+
+
+def count_columns(X: Sequence[Any]) -> int | None:
+    """How many columns the tokens have; None for attributes and matrices."""
+    if isinstance(X, WithVectors):
+        X = X.tokens
+    if isinstance(X, ColumnSentences):
+        return X.n_columns
+    token = first_token(X)
+    return len(token) if isinstance(token, tuple) else 1 if isinstance(token, str) else None
+
+
+def first_token(X: Sequence[Any]) -> Any:
+    """A token that says what all are like; None if there is none."""
+    try:
+        return next((token for sentence in X for token in sentence), None)
+    except TypeError:  # a matrix and lengths: not a sequence of sentences
+        return None

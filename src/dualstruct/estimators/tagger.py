@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,13 @@ from dualstruct.distributed.merging import agree, fit_features, gather, total, u
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import State
 from dualstruct.estimators.calibrated import CalibratedEstimator
-from dualstruct.estimators.chain_model import ChainModel, Codec, unlabelled_chain
+from dualstruct.estimators.chain_model import (
+    ChainModel,
+    Codec,
+    count_columns,
+    first_token,
+    unlabelled_chain,
+)
 from dualstruct.estimators.costs import (
     Costs,
     check_costs_count,
@@ -43,14 +50,22 @@ from dualstruct.estimators.costs import (
     pack_costs,
 )
 from dualstruct.estimators.labels import Labels, UnseenLabel, UnseenLabelWarning
+from dualstruct.estimators.large import blocks_of, fit_blocks
 from dualstruct.estimators.params import as_list
 from dualstruct.estimators.partial import first_weights, has_unknown, known_labels
 from dualstruct.estimators.weights import WeightTable
 from dualstruct.explaining import Explanation
 from dualstruct.explaining.chains import END, START, explain_chain
 from dualstruct.explaining.sentences import forms_of, wanted_tokens
-from dualstruct.features import FeatureExtractor, FeatureRows, from_state, make_extractor
-from dualstruct.files.columns import ColumnSentences
+from dualstruct.features import (
+    FeatureExtractor,
+    FeatureRows,
+    VectorExtractor,
+    WithVectors,
+    from_state,
+    make_extractor,
+)
+from dualstruct.files.blocks import read_blocks
 from dualstruct.files.spans import (
     SCHEMES,
     Scheme,
@@ -174,6 +189,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
     """
 
     model_format = "dualstruct tagger"
+    read_: tuple[int, int]  # the sentences and tokens that fit_large went over
     # The model keeps the templates themselves.
     of_the_run = ("features", "dialect", *CalibratedEstimator.of_the_run)
 
@@ -270,7 +286,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         weights = (sample_weight, token_weight)
         self._settings()  # bad parameters fail before features are extracted
         if self._divides:
-            self._refuse_divided_unknown()
+            self._refuse_divided(X)
             self._train_together("fit", *_sources(X, y, dev, *weights), callbacks)
             return self
         X, y, dev = _read(X, y, dev)
@@ -297,6 +313,8 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
             and max(1, self.hash_bits - (len(codec.labels) - 1).bit_length()),
             dialect=self.dialect,
         )
+        if isinstance(X, WithVectors):
+            extractor = VectorExtractor(extractor)
         self._agree_on(extractor, X)
         extractor, rows = fit_features(ranks, extractor, X)
         self.feature_seconds_ = time.perf_counter() - started
@@ -315,8 +333,55 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
             return
         settings, arrays = extractor.state()
         files = digest_of([arrays[name] for name in sorted(arrays)])
-        facts = {"templates": [settings, files], "the number of columns": _count_columns(X)}
+        facts = {"templates": [settings, files], "the number of columns": count_columns(X)}
         agree(self._ranks, facts)
+
+    def fit_large(
+        self,
+        source: Any,
+        folder: str | Path,
+        dev: tuple[Sequence[Any], Sequence[Sequence[str]]] | None = None,
+        callbacks: Iterable[Callback] = (),
+        *,
+        label_column: int = -1,
+        columns: Sequence[int] | None = None,
+    ) -> Self:
+        """Learn from more data than memory holds.
+
+        The features are hashed (``hash_bits``, 20 by default), written to files in ``folder`` and
+        mapped into memory; the files are removed at the end.
+
+        Parameters
+        ----------
+        source : path, or iterable of pairs
+            A column file, or sentences with their labels, gone over once.
+        folder : path
+            Where there is room for the features: about 100 bytes a token.
+        dev, callbacks
+            As for :meth:`fit`.
+        label_column, columns
+            As for :func:`~dualstruct.read_columns`, if it is a file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> pairs = ((["Ada", "lives", "in", city], ["PER", "O", "O", "LOC"])
+        ...          for city in ("Turin", "Rome", "Bonn"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tagger = SequenceTagger(features="pos", hash_bits=12).fit_large(pairs, folder)
+        >>> tagger.predict([["Ada", "in", "Rome"]])
+        [['PER', 'O', 'LOC']]
+        """
+        self._settings()
+        if self._divides or self.min_count > 1:
+            raise InputError("fit_large takes neither engine nor min_count")
+        if isinstance(source, str | os.PathLike) or hasattr(source, "read"):
+            read = read_blocks(source, label_column=label_column, columns=columns)
+            blocks: Iterable[Any] = ((block.tokens, block.labels) for block in read)
+        else:
+            blocks = blocks_of(source)
+        self.read_ = fit_blocks(self, blocks, folder, dev, callbacks)
+        return self
 
     def partial_fit(
         self,
@@ -339,7 +404,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
             )
         self._settings()
         if self._divides:
-            self._refuse_divided_unknown()
+            self._refuse_divided(X)
             sources = _sources(X, y, dev, sample_weight, token_weight)
             self._train_together("partial_fit", *sources, callbacks)
             return self
@@ -365,7 +430,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
     def _choose_features(self, X: Sequence[Any], labels: Labels) -> Any:
         if not (isinstance(self.features, str) and self.features == "auto"):
             return self.features
-        token = _first_token(X)
+        token = first_token(X)
         if not isinstance(token, str | tuple):
             return "attributes"
         if not are_span_labels(labels.names):
@@ -426,7 +491,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
             dev_chain = unlabelled_chain(extractor, labels, transitions, dev[0])
             judge = self._judge(codec, dev_chain, dev[1])
         result = self._optimise(chain, center, judge, score_name(labels.names), callbacks)
-        self._model = ChainModel(extractor, codec, transitions, result.w, _count_columns(X))
+        self._model = ChainModel(extractor, codec, transitions, result.w, count_columns(X))
         self.result_ = result
         if dev is not None and self._wants_temperature():
             self._model = self._calibrated(self._model, *dev)
@@ -450,14 +515,17 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         truth, _ = model.labels.encode_any(model.codec.to_inner(y), whole.sentences)
         lengths = np.diff(whole.sentences)
         chosen = sentences_to_calibrate(lengths, len(model.labels))
-        chain = whole if len(chosen) == len(lengths) else model.chain([X[i] for i in chosen])
+        some = X.select(chosen) if isinstance(X, WithVectors) else [X[i] for i in chosen]
+        chain = whole if len(chosen) == len(lengths) else model.chain(some)
         picked = np.repeat(np.isin(np.arange(len(lengths)), chosen), lengths)
         temperature = chain_temperature(chain, model.w, truth[picked], self.threads, self._ranks)
         return replace(model, temperature=temperature)
 
-    def _refuse_divided_unknown(self) -> None:
+    def _refuse_divided(self, X: Any) -> None:
         if isinstance(self.unknown_label, str):
             raise InputError("unknown_label is for one machine: leave out unknown_label or engine")
+        if isinstance(X, WithVectors):
+            raise InputError("vectors are for one machine: leave out WithVectors or engine")
 
     def _known(
         self, labels: Labels, y: Sequence[Sequence[str]], sentences: NDArray[np.int64]
@@ -594,6 +662,28 @@ class SequenceTagger(CalibratedEstimator[ChainModel]):
         chain = model.chain(as_list(X), allowed)
         best = chain.decode_all(model.w, threads=self.threads)
         return model.codec.to_outer(model.labels.decode(best, chain.sentences))
+
+    def predict_iter(self, X: Iterable[Any], block: int = 1000) -> Iterator[list[str]]:
+        """The best labels of each sentence of an iterator, as it goes: memory stays bounded.
+
+        Parameters
+        ----------
+        X : iterable of sentences
+        block : int
+            How many sentences are taken at a time.
+
+        Examples
+        --------
+        >>> tagger = SequenceTagger(features="pos").fit([["a", "dog"]], [["DET", "NOUN"]])
+        >>> endless = iter(lambda: ["a", "dog"], None)
+        >>> next(tagger.predict_iter(endless))
+        ['DET', 'NOUN']
+        """
+        if block < 1:
+            raise InputError(f"block is {block}; it must be at least 1")
+        waiting = iter(X)
+        while sentences := list(islice(waiting, block)):
+            yield from self.predict(sentences)
 
     def predict_marginals(
         self, X: Sequence[Any], beta: float | None = None
@@ -933,18 +1023,3 @@ def _all_of(source: Source) -> tuple[Any, Any]:
         return source.X, source.y
     part = source.part(Alone(), 0)
     return part.X, part.y
-
-
-def _count_columns(X: Sequence[Any]) -> int | None:
-    """How many columns the tokens have; None for attributes and matrices."""
-    if isinstance(X, ColumnSentences):
-        return X.n_columns
-    token = _first_token(X)
-    return len(token) if isinstance(token, tuple) else 1 if isinstance(token, str) else None
-
-
-def _first_token(X: Sequence[Any]) -> Any:
-    try:
-        return next((token for sentence in X for token in sentence), None)
-    except TypeError:  # a matrix and lengths: not a sequence of sentences
-        return None

@@ -5,6 +5,7 @@ from dualstruct.features.extractor import from_state, make_extractor
 from dualstruct.features.matrices import CSRSequences
 from dualstruct.features.patterns import parse_patterns
 from dualstruct.features.templates import PRESETS, Templates, parse_templates
+from dualstruct.features.vectors import VectorExtractor, WithVectors
 
 __all__ = [
     "PRESETS",
@@ -12,6 +13,8 @@ __all__ = [
     "FeatureExtractor",
     "FeatureRows",
     "Templates",
+    "VectorExtractor",
+    "WithVectors",
     "from_state",
     "make_extractor",
     "parse_patterns",

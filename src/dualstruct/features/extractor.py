@@ -15,6 +15,7 @@ from dualstruct.features.base import FeatureExtractor, FeatureRows, check_settin
 from dualstruct.features.patterns import DIALECTS, are_patterns, parse_patterns
 from dualstruct.features.template_extractor import TemplateExtractor
 from dualstruct.features.templates import PRESETS, Templates, parse_templates
+from dualstruct.features.vectors import VectorExtractor
 from dualstruct.files.opening import read_text
 
 __all__ = ["FeatureExtractor", "FeatureRows", "from_state", "make_extractor"]
@@ -104,4 +105,6 @@ def from_state(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
         return TemplateExtractor.from_state(settings, arrays)
     if kind == "attributes":
         return AttributeExtractor.from_state(settings, arrays)
+    if kind == "vectors":
+        return VectorExtractor.from_state(settings, arrays)
     raise InputError(f"there are no features of kind {kind!r}")

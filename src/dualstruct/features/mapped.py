@@ -1,0 +1,120 @@
+"""Feature rows on disk: written block by block, then mapped into memory and read where needed.
+
+Four bytes a feature and twelve a token. What is mapped is the operating system's to keep in memory
+or not: training needs no more of its own than weights and cuts.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct.errors import InputError
+from dualstruct.features.base import FeatureRows
+
+#: Labels renumbered at a time.
+_PIECE = 1 << 22
+
+
+class RowsOnDisk:
+    """Rows of features and true labels, added block by block.
+
+    Parameters
+    ----------
+    folder : path
+        Where to put the files; it has to exist.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> block = FeatureRows(np.array([0, 2, 3]), np.array([4, 5, 4]), None, np.array([0, 2]), 6)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with RowsOnDisk(folder) as disk:
+    ...         disk.add(block, np.array([0, 1]))
+    ...         disk.add(block, np.array([1, 1]))
+    ...     rows, truth = disk.mapped(6)
+    ...     rows.sentences.tolist(), rows.offsets.tolist(), truth.tolist()
+    ([0, 2, 4], [0, 2, 3, 5, 6], [0, 1, 1, 1])
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.sentences = self.tokens = self.features = 0
+        self._files: dict[str, IO[bytes]] = {}
+        self._has_values: bool | None = None
+        self._write("sentences", np.zeros(1, np.int64))
+        self._write("offsets", np.zeros(1, np.int64))
+
+    def __enter__(self) -> RowsOnDisk:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._finish()
+
+    def add(self, rows: FeatureRows, truth: NDArray[np.int32]) -> None:
+        """Append some sentences."""
+        if rows.pairs is not None:
+            raise InputError("features of pairs of labels (B lines) need all data in memory")
+        has_values = rows.values is not None
+        if self._has_values is None:
+            self._has_values = has_values
+        elif has_values != self._has_values:
+            raise InputError("some blocks have features with values, others without")
+        self._write("sentences", rows.sentences[1:].astype(np.int64) + self.tokens)
+        self._write("offsets", rows.offsets[1:].astype(np.int64) + self.features)
+        self._write("ids", rows.ids.astype(np.int32))
+        self._write("truth", truth.astype(np.int32))
+        if rows.values is not None:
+            self._write("values", rows.values.astype(np.float32))
+        self.sentences += len(rows.sentences) - 1
+        self.tokens += rows.n_tokens
+        self.features += len(rows.ids)
+
+    def renumber(self, labels: NDArray[np.int32]) -> None:
+        """Give every true label k the number labels[k]. Nothing can be added any more."""
+        truth = self._map("truth", np.int32, "r+")
+        for first in range(0, len(truth), _PIECE):
+            truth[first : first + _PIECE] = labels[truth[first : first + _PIECE]]
+        truth.flush()  # type: ignore[attr-defined]
+
+    def mapped(self, dimension: int) -> tuple[FeatureRows, NDArray[np.int32]]:
+        """All that was added, mapped into memory."""
+        rows = FeatureRows(
+            offsets=self._map("offsets", np.int64),
+            ids=self._map("ids", np.int32),
+            values=self._map("values", np.float32) if self._has_values else None,
+            sentences=self._map("sentences", np.int64),
+            dimension=dimension,
+        )
+        return rows, self._map("truth", np.int32)
+
+    def _write(self, name: str, array: NDArray[Any]) -> None:
+        if name not in self._files:
+            self._files[name] = open(self._path(name), "wb")  # noqa: SIM115
+        try:
+            self._files[name].write(np.ascontiguousarray(array).data)
+        except OSError as problem:
+            raise InputError(
+                f"{self.folder}: the features cannot be written ({problem.strerror or problem})"
+            ) from None
+
+    def _finish(self) -> None:
+        try:
+            for file in self._files.values():
+                file.close()
+        except OSError as problem:
+            raise InputError(
+                f"{self.folder}: the features cannot be written ({problem.strerror or problem})"
+            ) from None
+
+    def _map(self, name: str, dtype: Any, mode: Any = "r") -> NDArray[Any]:
+        path = self._path(name)
+        if not path.exists() or not path.stat().st_size:
+            return np.zeros(0, dtype)
+        return np.memmap(path, dtype, mode)
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.bin"
