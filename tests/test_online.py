@@ -11,7 +11,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dualstruct import InputError, Problem, Stopping, _core, conversions, fit, write_columns
@@ -238,6 +238,9 @@ def test_dca_tends_to_mira_as_beta_grows():
 
 @settings(max_examples=200, deadline=None)
 @given(seeds, st.integers(1, 6), st.integers(1, 8), st.sampled_from([0.01, 0.5, 20.0]))
+@example(36330, 6, 1, 20.0)  # rows that pull against each other
+@example(34238, 6, 2, 20.0)
+@example(6005, 6, 3, 20.0)
 def test_hildreths_solution_is_optimal(seed, k, dimension, C):
     rng = np.random.default_rng(seed)
     D = rng.integers(-2, 3, (k, dimension)).astype(float)  # often dependent, sometimes 0

@@ -7,12 +7,16 @@
 // Σ_j α_j ≤ C and not a box for each α_j (Martins et al. 2010, eq. (17)). A row action moves one
 // multiplier to where its constraint is met with equality; the part of C that no constraint uses
 // belongs to the truth, with H = 0 and δ = 0, and when nothing is left there, a row action takes from
-// another constraint what it needs. Always the most violated row comes first.
-// (Hildreth 1957; Censor & Zenios 1997, chapter 6.)
+// another constraint what it needs. Always the most violated row comes first, and takes from where it
+// gains most (Fan, Chen & Lin 2005). Rows that pull against each other rise together by tiny steps: so
+// what a round of actions has changed is from time to time taken as one direction, and followed as far
+// as the dual rises. (Hildreth 1957; Censor & Zenios 1997, chapter 6.)
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -26,17 +30,44 @@ inline std::vector<double> hildreth(std::span<const double> G, std::span<const d
     gradient.push_back(0);
     auto product = [&](std::size_t a, std::size_t b) { return a == truth || b == truth ? 0.0 : G[a * k + b]; };
     const double enough = 1e-9 * std::max(1.0, *std::max_element(gradient.begin(), gradient.end()));
-    for (std::size_t action = 0; action < 1000 * k; ++action) {
-        std::size_t up = truth, down = truth;
+    auto curvature = [&](std::size_t a, std::size_t b) { return product(a, a) + product(b, b) - 2 * product(a, b); };
+    std::vector<double> before = alpha, direction(k + 1), bent(k + 1);
+    // Along alpha − before: exactly as far as the dual rises and alpha stays at least 0.
+    auto extrapolate = [&] {
+        double slope = 0, bend = 0, farthest = std::numeric_limits<double>::infinity();
+        for (std::size_t j = 0; j <= k; ++j) direction[j] = alpha[j] - before[j];
         for (std::size_t j = 0; j <= k; ++j) {
-            if (gradient[j] > gradient[up]) up = j;
-            if (alpha[j] > 0 && (alpha[down] <= 0 || gradient[j] < gradient[down])) down = j;
+            bent[j] = 0;
+            for (std::size_t l = 0; l <= k; ++l) bent[j] += product(j, l) * direction[l];
+            slope += gradient[j] * direction[j];
+            bend += bent[j] * direction[j];
+            if (direction[j] < 0) farthest = std::min(farthest, -alpha[j] / direction[j]);
         }
-        const double ascent = gradient[up] - gradient[down];
-        if (ascent <= enough) break;
-        const double curvature = product(up, up) + product(down, down) - 2 * product(up, down);
+        const double step = bend * farthest > slope ? slope / bend : farthest;
+        if (slope > 0 && std::isfinite(step)) {
+            for (std::size_t j = 0; j <= k; ++j) {
+                alpha[j] = std::max(alpha[j] + step * direction[j], 0.0);
+                gradient[j] -= step * bent[j];
+            }
+        }
+        before = alpha;
+    };
+    for (std::size_t action = 0; action < 1000 * k; ++action) {
+        if (action % (2 * k + 2) == 2 * k + 1) extrapolate();
+        const auto up = static_cast<std::size_t>(std::max_element(gradient.begin(), gradient.end()) - gradient.begin());
+        std::size_t down = up;
+        double largest = 0, best = 0;
+        for (std::size_t j = 0; j <= k; ++j) {
+            const double ascent = gradient[up] - gradient[j];
+            if (alpha[j] <= 0 || ascent <= 0) continue;
+            largest = std::max(largest, ascent);
+            const double gain = ascent * ascent / std::max(curvature(up, j), 1e-12);
+            if (gain > best) best = gain, down = j;
+        }
+        if (largest <= enough) break;
+        const double ascent = gradient[up] - gradient[down], bend = curvature(up, down);
         // Without curvature the dual rises until the giver has nothing left.
-        const double step = curvature > 0 ? std::min(ascent / curvature, alpha[down]) : alpha[down];
+        const double step = bend > 0 ? std::min(ascent / bend, alpha[down]) : alpha[down];
         alpha[up] += step;
         alpha[down] -= step;
         for (std::size_t j = 0; j < k; ++j) gradient[j] -= step * (product(j, up) - product(j, down));

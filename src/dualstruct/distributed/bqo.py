@@ -18,15 +18,15 @@ it, and starts from the duals it had. Then, with Δw = Σ_k u_k by one sum over 
 needs a few numbers more, and η = min(η*, the largest step that keeps α feasible). The duals go back
 to α + η d on every machine, and cuts dropped on the way to α + d come back with them.
 
-With θ = K, the paper's choice, the model never promises more than D gains, so η* ≥ 1 where the model
-was maximised. But K is right only if all machines move w in the same direction. What would have been
-right is known after each round,
+With θ = K, the paper's choice, the model never promises more than D gains, so η* ≥ 1 where the
+model was maximised. But K is right only if all machines move w in the same direction. What would
+have been right is known after each round,
 
     θ = ‖Σ_k u_k‖² / Σ_k ‖u_k‖²,   between 0 and K,
 
-and by default the next round uses it, but nothing below 1: fewer rounds the more the machines' examples
-differ. Every θ > 0 gives a direction in which D rises, and the line search finds how far. The paper's λI,
-there to make the model strictly concave, is not needed by coordinate steps.
+and by default the next round uses it, but nothing below 1: fewer rounds the more the machines'
+examples differ. Every θ > 0 gives a direction in which D rises, and the line search finds how far.
+The paper's λI, there to make the model strictly concave, is not needed by coordinate steps.
 
 Source: Lee, Chang, Upadhyay & Roth 2015, "Distributed Training of Structured SVM", Algorithm 1; the
 hinge by its footnote 3.
