@@ -86,6 +86,7 @@ class Report:
     figures: list[Figure] = field(default_factory=list)
     relations: list[Relation] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
+    interrupted: bool = False
     console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
 
     def __post_init__(self) -> None:
@@ -228,6 +229,7 @@ class Report:
             "cpu_seconds": time.process_time() - self._cpu_started,
             "versions": {"python": platform.python_version(), **_versions()},
             "machine": _machine(),
+            "interrupted": self.interrupted,
             "notes": self.notes,
             "tables": [asdict(table) for table in self.tables],
             "figures": [asdict(figure) for figure in self.figures],
