@@ -5,7 +5,8 @@ Their NER-MUC7, NER-CoNLL, POS-WSJ and DP-WSJ are not free; WNUT-17, BC2GM and t
 Treebank (parts of speech, and trees without relations) stand in for them. Their C weighs the
 squared loss of one example, as ours. DCD-SSVM runs with r = 5; MIRA is 1-best and untuned, so
 without a bound on its steps (a C of 1,000). Perceptron and MIRA are averaged. Not in the paper: DCD
-judged by the average of its weights as well, with a C of its own.
+judged by the average of its weights as well, with a C of its own. C is chosen by the development
+score after all passes, for trees after half of them.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def run(options: Options, report: Report) -> None:
         report.progress(task.sizes())
         trees = task.metric == "UAS"
         passes = options.passes(10 if trees else 25)
-        tuning = options.passes(3 if trees else 6, 3)
+        tuning = options.passes(5 if trees else 25, 3)
         Cs = (0.05, 0.5) if options.quick else CS
         common: dict[str, Any] = {"seconds": options.seconds, "seed": options.seed}
         C = {
