@@ -210,7 +210,8 @@ class Report:
             lines += ["", f"![{figure.title}]({self.name}-{figure.name}.png)", "", figure.title]
         lines += ["", "| the paper says | here | measured |", "| --- | --- | --- |"]
         for relation in self.relations:
-            why = f". {relation.why}" if relation.why and not relation.holds else ""
+            why = relation.why if not relation.holds else ""
+            why = f". {why[0].upper()}{why[1:]}." if why else ""
             answer = "yes" if relation.holds else "no"
             lines.append(_row([relation.claim, answer, relation.measured + why]))
         return "\n".join([*lines, "", self.verdict(), ""])
