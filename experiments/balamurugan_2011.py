@@ -17,7 +17,6 @@ from collections.abc import Callable
 import numpy as np
 
 from dualstruct.solvers import SDM, SGD, CuttingPlane, Iterate
-from dualstruct.structures import Subset
 
 from .curves import ENDLESS, Point, Run, learn, scored, seconds_to, trainer
 from .options import Options
@@ -93,8 +92,8 @@ def run(options: Options, report: Report) -> None:
         planes_rows,
     )
     report.table(
-        f"Table 3: CPU seconds to the test score of SGD for CRFs after {passes} passes",
-        ["task", "score", "SDM", "SGD", "ratio", "published ratio"],
+        f"Table 3: CPU seconds to the last test score of SGD for CRFs ({passes} passes at most)",
+        ["task", "score", "SDM", "SGD", "passes of SGD", "ratio", "published ratio"],
         sgd_rows,
     )
     growth(options, report, tasks["WSJPOS"], limit)
@@ -152,56 +151,57 @@ def against_sgd(
     if seconds is not None and first is not None and first < sgd.seconds:
         report.note(
             f"{task.name}: SGD itself first had its last score after {first:.2f} s; the paper "
-            "counts all 50 passes"
+            "counts all passes"
         )
     ratio = None if seconds is None else f"{sgd.seconds / seconds:.1f}"
     return [
-        f"{task.name} ({original})", percent(sgd.score), seconds, sgd.seconds, ratio,
+        f"{task.name} ({original})", percent(sgd.score), seconds, sgd.seconds,
+        str(sgd.points[-1].passes), ratio,
         f"{published:.1f}",
     ]  # fmt: skip
 
 
 def growth(options: Options, report: Report, task: Task, limit: float) -> None:
-    """Table 4: τ-optimality on 1/16, 1/8 … of the sentences."""
-    order = np.random.default_rng(options.seed).permutation(len(task.structure))
-    sizes = [len(order) // share for share in (16, 8, 4, 2, 1)]
-    seconds: dict[float, list[float]] = {}
-    passes: dict[float, list[int]] = {}
-    for C in (0.1, 1.0):
-        seconds[C], passes[C] = [], []
-        for n in sizes:
+    """Table 4: τ-optimality on the first 1/16, 1/8 … of the sentences, with their own features.
+
+    These runs end by themselves, so they get ten times as long as the others.
+    """
+    sizes = [len(task.structure) // share for share in (16, 8, 4, 2, 1)]
+    runs: dict[float, list[Run]] = {0.1: [], 1.0: []}
+    for n in sizes:
+        part = load_task(task.name, options, n)
+        for C, of_C in runs.items():
             found = learn(
-                task, f"SDM, n = {n}", "hinge", C, SDM(), seconds=limit, seed=options.seed,
-                every=ENDLESS, structure=Subset(task.structure, np.sort(order[:n])),
-                until=lambda point, iterate: iterate.memory["scale"] < 1,
+                part, f"SDM, n = {n}", "hinge", C, SDM(), seconds=10 * limit, seed=options.seed,
+                every=ENDLESS, until=lambda point, iterate: iterate.memory["scale"] < 1,
             )  # fmt: skip
             report.add(found)
-            seconds[C].append(found.seconds)
-            passes[C].append(found.points[-1].passes)
+            of_C.append(found)
+
+    def shown(run: Run) -> str:
+        return f"{'> ' if run.seconds >= 10 * limit else ''}{run.seconds:.3g}"
+
     published = list(PUBLISHED_GROWTH.items())
     report.table(
         f"Table 4: CPU seconds of SDM to τ-optimality on {task.name}",
         ["sentences", "C = 0.1", "C = 1", "published: sentences", "C = 0.1", "C = 1"],
         [
-            [f"{n:,}", seconds[0.1][k], seconds[1.0][k], f"{published[k][0]:,}",
+            [f"{n:,}", shown(runs[0.1][k]), shown(runs[1.0][k]), f"{published[k][0]:,}",
              *map(float, published[k][1])]
             for k, n in enumerate(sizes)
         ],
     )  # fmt: skip
-    for number, (C, times) in enumerate(seconds.items()):
-        ours = exponent(sizes, times)
+    for number, (C, of_C) in enumerate(runs.items()):
+        ours = exponent(sizes, [run.seconds for run in of_C])
         theirs = exponent(list(PUBLISHED_GROWTH), [t[number] for t in PUBLISHED_GROWTH.values()])
+        passes = [run.points[-1].passes for run in of_C]
         report.relation(
             f"{task.name}, C = {C:g}: the time grows at most in proportion to the sentences",
             ours <= 1.15,
             f"as n^{ours:.2f} (published: n^{theirs:.2f})",
-            f"it took {passes[C][0]} passes of {sentences(sizes[0])} and {passes[C][-1]} of "
-            f"{sentences(sizes[-1])}",
+            f"it took {passes[0]} passes of {sizes[0]:,} sentences and {passes[-1]} of "
+            f"{sizes[-1]:,}",
         )
-
-
-def sentences(count: int) -> str:
-    return f"{count:,} sentences"
 
 
 def exponent(sizes: list[int], times: list[float]) -> float:
