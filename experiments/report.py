@@ -373,6 +373,10 @@ def draw(figure: Figure, path: Path) -> bool:
             axes.xaxis.set_minor_locator(NullLocator())
         if panel.log_y:
             axes.set_yscale("log")
+            heights = [y for line in panel.lines for y in line.y]
+            few = max(heights, default=1) < 100 * min(heights, default=1)
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axes.yaxis.set_minor_locator(NullLocator())
         elif not panel.bars:
             _zoom(axes, panel.lines)
