@@ -133,7 +133,8 @@ class Report:
     ) -> None:
         """The claim that one score (a share) is above another."""
         difference = 100 * (ours - other)
-        measured = f"by {difference:+.2f}" + (
+        digits = 2 if abs(difference) >= 0.01 else 4
+        measured = f"by {difference:+.{digits}f}" + (
             "" if published is None else f" (published: {published:+.1f})"
         )
         self.relation(claim, difference > 0, measured, why)
