@@ -4,8 +4,8 @@ Their Penn Treebank is not free: the English Web Treebank stands in, parts of sp
 without relations. C = 0.1 weighs the squared hinge loss of one example, as ours. The eight machines
 are simulated by threads of one process. A round takes as long as the machine that is slowest in it,
 by the CPU seconds of its own thread; what a network would need to add up the weights is not
-counted, only the adding. All local problems are solved by one pass of DCD a round; the perceptrons
-mix their weights after every pass.
+counted, only the adding. θ of BQO is the number of machines, as there. All local problems are solved
+by one pass of DCD a round; the perceptrons mix their weights after every pass.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def run(options: Options, report: Report) -> None:
         report.progress(task.sizes())
         inner = DCD() if setting.kind == "POS" else DCD(1)
         learners: list[tuple[str, str, Solver]] = [
-            ("BQO", "squared_hinge", BQO(inner)),
+            ("BQO", "squared_hinge", BQO(inner, theta=float(MACHINES))),
             ("ADMM", "squared_hinge", ADMM(inner)),
             ("distributed perceptron", "perceptron", IterativeMixing(Perceptron())),
             ("simple average", "squared_hinge", SimpleAverage(inner)),
@@ -62,7 +62,8 @@ def run(options: Options, report: Report) -> None:
             runs.append(found)
         compare_strategies(report, task, runs)
         by_machines = [
-            simulate(options, task, machines_label(k), "squared_hinge", BQO(inner), k,
+            simulate(options, task, machines_label(k), "squared_hinge",
+                     BQO(inner, theta=float(k)), k,
                      setting.rounds)
             for k in (1, 2, 4)
         ] + [Run(**{**vars(runs[0]), "label": machines_label(MACHINES)})]  # fmt: skip

@@ -123,7 +123,7 @@ def test_relations_are_computed_from_the_figures():
     report.quicker("ten times, but cut off", 1.0, None, factor=10, limit=5.0)
     assert [relation.holds for relation in report.relations] == [True, False, True, False]
     assert "by +0.50 (published: +0.3)" in report.markdown()
-    assert "because" in report.markdown()
+    assert "by -0.50. Because. |" in report.markdown()
     assert report.verdict().startswith("2 of 4")
 
 
