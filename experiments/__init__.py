@@ -25,8 +25,12 @@ EXPERIMENTS = {
 
 
 def run_experiment(name: str, options: Options) -> Report:
-    """Run one of them; what it found, not yet written."""
+    """Run one of them; what it found, not yet written. Ctrl-C ends it with what there is."""
     module, title = EXPERIMENTS[name]
     report = Report(name, title, options)
-    import_module(f".{module}", __name__).run(options, report)
+    try:
+        import_module(f".{module}", __name__).run(options, report)
+    except KeyboardInterrupt:
+        report.interrupted = True
+        report.note("Interrupted: this is what was found up to then.")
     return report

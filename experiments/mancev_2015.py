@@ -184,8 +184,8 @@ def outliers(
                 scores[method, "ramp"][-1],
                 scores[method, "hinge"][-1],
                 why="labels drawn at random cost the averaged hinge little to begin with; at its "
-                f"C SDM had given up {given_up:,} of the {int(wrong.sum()):,} wrong sentences and "
-                "learned the others by heart",
+                f"C SDM had given up {given_up:,} of the {int(wrong.sum()):,} wrong sentences, and "
+                "fitted the others",
             )
     report.table(
         f"Figure 5.1 in numbers: {task.metric} on test data by the share of wrong sentences",

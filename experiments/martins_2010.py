@@ -5,7 +5,8 @@ Their losses with β and γ are ours; C = 1/(λm) is ours, too. Their entities (
 free: WNUT-17 and JNLPBA stand in. Trees are those of the English Web Treebank and of the Danish
 Dependency Treebank (theirs in a later release), without relations, scored without punctuation.
 Each (β, γ) and C is trained once, by DCA; C is chosen by the development score of that run, and the
-test score beside it is the same run's. SGD has the rate η/(1 + (t − 1)/m), with η chosen on
+test score beside it is the same run's. Sums over all trees of a sentence cost many times what the
+best tree does, so 300 of them have to do. SGD has the rate η/(1 + (t − 1)/m), with η chosen on
 development data after one pass.
 
 The second-order trees of Figure 4 have a decoder here, but no sums over trees in training: theirs
@@ -49,14 +50,14 @@ ENTITY_CS, TREE_CS = (0.01, 0.1, 1.0, 10.0), (0.001, 0.01, 0.1, 1.0)
 TASKS = {
     "wnut17": Grid("NER", None, 15, ENTITY_CS),
     "jnlpba": Grid("NER", 3000, 10, ENTITY_CS),
-    "English trees": Grid("parsing", 2000, 6, TREE_CS),
+    "English trees": Grid("parsing", 300, 4, TREE_CS),
 }
 QUICK = {
     "English entities": Grid("NER", None, 3, (0.1, 1.0)),
     "English heads": Grid("parsing", 100, 2, (0.01, 0.1)),
 }
 LANGUAGES, QUICK_LANGUAGES = ("English trees", "Danish trees"), ("English heads",)
-TREES_IN_CURVES, PASSES_OF_TREES = 2000, 8
+TREES_IN_CURVES, PASSES_OF_TREES = 300, 6
 RATES = tuple(10.0**e for e in range(-3, 3))
 TREE_RATES = tuple(10.0**e for e in range(-3, 1))
 
@@ -168,8 +169,8 @@ def entities(options: Options, report: Report, task: Task) -> None:
                 + (f" (η = {eta0:g})" if other is sgd else ""),
                 dca.score,
                 other.score,
-                why="a learner that has not converged is regularised by stopping: the optimum of "
-                "this C is not the best model",
+                why="on development data the difference is "
+                f"{100 * ((dca.dev or 0.0) - (other.dev or 0.0)):+.2f}",
             )
         panels.append(by_pass(f"{task.name}, C = {C:g}", task, [dca, sgd, lbfgs]))
     report.figure("figure3", "Figure 3: the CRF by DCA, SGD and L-BFGS", panels)
@@ -208,7 +209,7 @@ def trees(options: Options, report: Report, best_C: dict[str, float]) -> None:
                         f"{title}: DCA behind SGD (η = {eta0:g}) after pass {passes}",
                         theirs,
                         ours,
-                        why="in the paper a seventh of the examples had no update, because loopy "
+                        why="in the paper 15 % of the examples had no update, because loopy "
                         "belief propagation gave them a negative loss; the hinge with its own "
                         "decoder has no such trouble",
                     )

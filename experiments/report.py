@@ -86,6 +86,7 @@ class Report:
     figures: list[Figure] = field(default_factory=list)
     relations: list[Relation] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
+    interrupted: bool = False
     console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
 
     def __post_init__(self) -> None:
@@ -132,7 +133,8 @@ class Report:
     ) -> None:
         """The claim that one score (a share) is above another."""
         difference = 100 * (ours - other)
-        measured = f"by {difference:+.2f}" + (
+        digits = 2 if abs(difference) >= 0.01 else 4
+        measured = f"by {difference:+.{digits}f}" + (
             "" if published is None else f" (published: {published:+.1f})"
         )
         self.relation(claim, difference > 0, measured, why)
@@ -209,7 +211,8 @@ class Report:
             lines += ["", f"![{figure.title}]({self.name}-{figure.name}.png)", "", figure.title]
         lines += ["", "| the paper says | here | measured |", "| --- | --- | --- |"]
         for relation in self.relations:
-            why = f". {relation.why}" if relation.why and not relation.holds else ""
+            why = relation.why if not relation.holds else ""
+            why = f". {why[0].upper()}{why[1:]}." if why else ""
             answer = "yes" if relation.holds else "no"
             lines.append(_row([relation.claim, answer, relation.measured + why]))
         return "\n".join([*lines, "", self.verdict(), ""])
@@ -228,6 +231,7 @@ class Report:
             "cpu_seconds": time.process_time() - self._cpu_started,
             "versions": {"python": platform.python_version(), **_versions()},
             "machine": _machine(),
+            "interrupted": self.interrupted,
             "notes": self.notes,
             "tables": [asdict(table) for table in self.tables],
             "figures": [asdict(figure) for figure in self.figures],
@@ -370,6 +374,10 @@ def draw(figure: Figure, path: Path) -> bool:
             axes.xaxis.set_minor_locator(NullLocator())
         if panel.log_y:
             axes.set_yscale("log")
+            heights = [y for line in panel.lines for y in line.y]
+            few = max(heights, default=1) < 100 * min(heights, default=1)
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axes.yaxis.set_minor_locator(NullLocator())
         elif not panel.bars:
             _zoom(axes, panel.lines)

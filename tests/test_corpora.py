@@ -8,8 +8,10 @@ import gzip
 import http.server
 import io
 import lzma
+import os
 import threading
 import zipfile
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -156,6 +158,15 @@ def test_the_files_of_brown_are_split_nine_and_ten():
     assert corpora.fingerprint(parts["train"])[:2] == (16, 64)
     assert parts["dev"].split(b"\n")[:4] == [b"word09\tNN-TL", b"of\tIN", b"1/2\tCD", b".\t."]
     assert b"word20" in parts["test"]
+
+
+def test_the_corpora_of_this_machine_are_the_published_ones():
+    folder = Path(os.environ.get("DUALSTRUCT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    if not (folder / "wnut17").is_dir():
+        pytest.skip(f"no corpora in {folder}")
+    for name in ("wnut17", "usaddress"):
+        for where, found in check(name, folder).items():
+            assert found.same, (name, where)
 
 
 def test_an_unknown_corpus_lists_those_that_there_are():

@@ -18,7 +18,7 @@ from dualstruct import experiments
 from dualstruct.cli import app
 from dualstruct.datasets import make_chains
 from dualstruct.errors import InputError
-from dualstruct.solvers import DCD
+from dualstruct.solvers import DCD, SDM
 
 TINY = Options(quick=True, sentences=60)
 
@@ -68,6 +68,19 @@ def test_an_unknown_experiment_lists_those_that_there_are():
     assert "lee-2015" in command("experiment").stdout
 
 
+def test_an_interrupted_experiment_keeps_what_it_found(tmp_path, monkeypatch):
+    def interrupted(options, report):
+        report.add(learn(load_task("English POS", options), "DCD", "hinge", 0.1, SDM(), passes=1))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dualstruct.experiments.lee_2015.run", interrupted)
+    done = command("experiment", "lee-2015", "--quick", "--sentences", 40, "--out", tmp_path)
+    assert done.exit_code == 130
+    record = json.loads((tmp_path / "lee-2015.json").read_text())
+    assert record["interrupted"]
+    assert len(record["runs"]) == 1
+
+
 def test_the_clock_stands_still_while_weights_are_judged():
     task = load_task("English POS", TINY)
 
@@ -110,7 +123,7 @@ def test_relations_are_computed_from_the_figures():
     report.quicker("ten times, but cut off", 1.0, None, factor=10, limit=5.0)
     assert [relation.holds for relation in report.relations] == [True, False, True, False]
     assert "by +0.50 (published: +0.3)" in report.markdown()
-    assert "because" in report.markdown()
+    assert "by -0.50. Because. |" in report.markdown()
     assert report.verdict().startswith("2 of 4")
 
 

@@ -70,6 +70,8 @@ def experiment(
     print(f"written: {', '.join(map(str, written))}", file=sys.stderr)
     if report.figures and not any(path.suffix == ".png" for path in written):
         print("no figures: pip install 'dualstruct[experiments]' for them", file=sys.stderr)
+    if report.interrupted:
+        raise KeyboardInterrupt
 
 
 def datasets(
