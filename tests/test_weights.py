@@ -90,7 +90,7 @@ def test_a_weight_of_k_is_the_example_k_times_at_the_optimum(solver, loss, seed,
     naive.weights = np.array(times, dtype=float)
     problem = Problem(naive.fast(), loss, C)
     gap = 0.02 if (solver.name, loss) == ("eg", "hinge") else 1e-4  # it comes close slowly
-    result = fit(problem, solver, Stopping(gap=gap, passes=4000))
+    result = fit(problem, solver, Stopping(gap=gap, passes=40_000))
     assert result.stopped_by in ("gap", "converged")
     assert result.primal == pytest.approx(best, rel=3 * gap, abs=3 * gap)
     assert result.dual <= best + 1e-5 * max(1, best)

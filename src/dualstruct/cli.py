@@ -495,16 +495,12 @@ def predict(
     tagger.set_params(threads=threads)
     if not as_json:
         for block in [_read_lines(file)] if text else _unlabelled_blocks(file, tagger):
-            _print_labels(tagger, block, k_best, marginals)
+            _print_labels(tagger, block, k_best, marginals, confidence)
         return
     sentences = _read_lines(file) if text else _read_unlabelled(file, tagger)
     if confidence:
-        sure = tagger.predict_confidence(sentences, k_best or 1)
-        if as_json:
-            pairs = zip(sentences, sure, strict=True)
-            _print_json({"sentences": [{"tokens": list(x), **y.to_dict()} for x, y in pairs]})
-        else:
-            _write(confident_lines(sentences, sure, k_best is not None))
+        pairs = zip(sentences, tagger.predict_confidence(sentences, k_best or 1), strict=True)
+        _print_json({"sentences": [{"tokens": list(x), **y.to_dict()} for x, y in pairs]})
         return
     if k_best is not None:
         outputs = tagger.predict_k_best(sentences, k_best)
@@ -527,13 +523,20 @@ def predict(
 
 
 def _print_labels(
-    tagger: SequenceTagger, sentences: Any, k_best: int | None, marginals: bool
+    tagger: SequenceTagger, sentences: Any, k_best: int | None, marginals: bool, confidence: bool
 ) -> None:
+    if confidence:
+        sure = tagger.predict_confidence(sentences, k_best or 1)
+        _write(confident_lines(sentences, sure, k_best is not None))
+        return
     if k_best is not None:
         outputs = tagger.predict_k_best(sentences, k_best)
     else:
         outputs = [[(0.0, labels)] for labels in tagger.predict(sentences)]
-    probabilities = _probabilities(tagger, sentences, outputs) if marginals else None
+    probabilities = None
+    if marginals:
+        with warnings_shown():
+            probabilities = _probabilities(tagger, sentences, outputs)
     lines: list[str] = []
     for i, (tokens, found) in enumerate(zip(sentences, outputs, strict=True)):
         for rank, (score, labels) in enumerate(found):

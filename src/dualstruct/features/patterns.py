@@ -95,7 +95,7 @@ def parse_patterns(text: str, name: str = "templates", dialect: str | None = Non
     >>> parse_patterns('U:%m[0,0,"^.?.?$]')
     Traceback (most recent call last):
     ...
-    dualstruct.errors.InputError: templates, line 1, column 10: the regular expression does not end
+    dualstruct.errors.InputError: templates, line 1, column 11: the regular expression does not end
     """
     if dialect is None:
         dialect = detect_dialect(text)
