@@ -10,7 +10,7 @@ CORES := --numprocesses auto --dist loadfile
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test lint format docs sanitize wheel-test clean experiments-quick \
-	bench bench-chunking bench-confidence bench-distributed bench-parsing bench-solvers bench-suspects
+	bench bench-chunking bench-confidence bench-distributed bench-growth bench-parsing bench-solvers bench-suspects
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -75,6 +75,9 @@ bench: .venv/installed-bench
 
 bench-chunking: .venv/installed-bench
 	$(BIN)/python benchmarks/chunking.py
+
+bench-growth: .venv/installed-bench
+	$(BIN)/python benchmarks/growth.py
 
 bench-parsing: .venv/installed-bench
 	$(BIN)/python benchmarks/parsing.py

@@ -151,31 +151,11 @@ def attributes(sentence: list[list[str]]) -> list[list[str]]:
     return rows
 
 
-def run_growth(data: Path) -> dict[str, Any]:
-    """CPU seconds a pass at 1/8, 1/4, 1/2 and all of jnlpba, with the `ner` preset."""
-    from dualstruct import SequenceTagger, read_columns
-
-    train = read_columns(data / "jnlpba/train.txt.xz")
-    rows = []
-    for share in (8, 4, 2, 1):
-        tokens, labels = train.tokens[::share], train.labels[::share]
-        tagger = SequenceTagger(features="ner", C=C, passes=8).fit(tokens, labels)
-        rows.append(
-            {
-                "sentences": len(tokens),
-                "tokens": int(tokens.lengths.sum()),
-                "seconds_a_pass": tagger.result_.cpu_seconds / 8,
-            }
-        )
-    return {"rows": rows}
-
-
 RUNS = {
     "ours": run_ours,
     "curve": run_curve,
     "crfsuite-ap": lambda data: run_crfsuite(data, "ap"),
     "crfsuite-lbfgs": lambda data: run_crfsuite(data, "lbfgs"),
-    "growth": run_growth,
 }
 
 
@@ -226,19 +206,11 @@ def report(results: dict[str, Any]) -> None:
         f"certified gap of {100 * results['curve']['gap']:.2f} %: {curve[-1]['train']:.2f} s, "
         f"{len(curve)} passes, F1 {100 * curve[-1]['f1']:.2f}"
     )
-    growth = Table("jnlpba", "tokens", "s a pass", "µs a token and pass", box=None)
-    for row in results["growth"]["rows"]:
-        growth.add_row(
-            f"{row['sentences']} sentences", f"{row['tokens']}", f"{row['seconds_a_pass']:.3f}",
-            f"{1e6 * row['seconds_a_pass'] / row['tokens']:.3f}",
-        )  # fmt: skip
-    console.print()
-    console.print(growth)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=DATA, help="folder with conll2000 and jnlpba")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder with conll2000")
     parser.add_argument("--json", type=Path, help="write all figures here")
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     options = parser.parse_args()
