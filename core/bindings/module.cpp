@@ -3,6 +3,10 @@
 #include "bindings/bindings.hpp"
 
 NB_MODULE(_core, m) {
+#ifndef __SANITIZE_ADDRESS__
+    // Objects that Python keeps to the end (a cache, a test's module) are no fault of a user's program.
+    nanobind::set_leak_warnings(false);
+#endif
     dualstruct::bind_text(m);
     dualstruct::bind_structures(m);
     dualstruct::bind_chains(m);
