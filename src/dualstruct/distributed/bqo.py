@@ -25,7 +25,9 @@ have been right is known after each round,
     θ = ‖Σ_k u_k‖² / Σ_k ‖u_k‖²,   between 0 and K,
 
 and by default the next round uses it, but nothing below 1: fewer rounds the more the machines'
-examples differ. Every θ > 0 gives a direction in which D rises, and the line search finds how far.
+examples differ. It falls by a fifth a round at most: bold rounds and careful ones in turn raise D
+more quickly still, but throw the primal to and fro. Every θ > 0 gives a direction in which D rises,
+and the line search finds how far.
 The paper's λI, there to make the model strictly concave, is not needed by coordinate steps.
 
 Source: Lee, Chang, Upadhyay & Roth 2015, "Distributed Training of Structured SVM", Algorithm 1; the
@@ -178,7 +180,7 @@ class BQO(DualStrategy):
         center = iterate.center.array + scaled(eta, change - scaled(theta, own))
         iterate.move_to(w + scaled(eta, change), center)
         if self.theta is None and totals[7] > 0:
-            iterate.change_theta(max(1.0, square / float(totals[7])))
+            iterate.change_theta(max(1.0, square / float(totals[7]), 0.8 * theta))
         return Report(loss)
 
 
