@@ -7,6 +7,7 @@ depend on how they are scheduled.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from queue import Empty, SimpleQueue
@@ -168,12 +169,16 @@ def run_local(
         ]
         for thread in threads:
             thread.start()
-        # Not by join alone: a signal's handler runs only between steps of Python.
-        for _ in threads:
+        waiting, since = workers, time.monotonic()
+        while waiting:
             try:
-                threads[ended.get(timeout=timeout if errors else None)].join()
+                # Handlers of signals run only between steps of Python, and a signal that comes
+                # just before a wait does not end it: so no wait is long.
+                threads[ended.get(timeout=0.1)].join()
+                waiting, since = waiting - 1, time.monotonic()
             except Empty:
-                break
+                if errors and time.monotonic() - since > timeout:
+                    break
     if presses() > 1:
         raise KeyboardInterrupt
     if errors:
