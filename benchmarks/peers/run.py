@@ -30,6 +30,7 @@ JUDGED_BY = {True: "F1 of spans", False: "accuracy"}
 def run(corpus: str, solvers: list[str], results: Path) -> Path:
     kind = "tagging" if corpus in TAGGING else "parsing"
     target = results / f"{corpus}.parquet"
+    target.unlink(missing_ok=True)  # benchopt would write beside it
     command = [sys.executable, "-m", "benchopt", "run", str(HERE), "-d", f"{kind}[corpus={corpus}]"]
     for solver in solvers:
         command += ["-s", solver]
