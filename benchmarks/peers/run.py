@@ -139,7 +139,9 @@ def draw(tables: dict[str, pd.DataFrame], path: Path) -> None:
                 (row.total, row.score), textcoords="offset points", xytext=(4, 3), fontsize=6,
             )  # fmt: skip
         low = table.score.quantile(0.2) - 1
-        panel.set(title=corpus, xscale="log", ylim=(low, table.score.max() + 0.4))
+        span = (table.total.min() / 1.5, table.total.max() * 4)  # names stand on the right
+        panel.set(title=corpus, xscale="log", xlim=span, ylim=(low, table.score.max() + 0.4))
+        panel.xaxis.set_minor_formatter("")
         panel.grid(alpha=0.3)
     figure.supxlabel("CPU seconds: prepare, train and test")
     figure.tight_layout()
@@ -155,7 +157,8 @@ def page(tables: dict[str, pd.DataFrame], picture: str) -> str:
         "predicts for the test data is judged from outside, by the same code for all; times are "
         "CPU seconds, the best score comes first. `prepare` is what a tool does before it learns "
         "(ours: makes the attributes from words; the others get them ready-made); `chosen` picks "
-        "loss and C on held-out data, `default` and `crf` run as they are.",
+        "loss and C on held-out data, `default` and `crf` run as they are. A tool that is not in a "
+        "table was not run on that corpus.",
         "",
         f"![score against time]({picture})",
         "",
@@ -174,7 +177,7 @@ def main() -> None:
         "--solvers", nargs="*", default=[], help='as benchopt names them: "crfsuite[algorithm=ap]"'
     )
     parser.add_argument("--results", type=Path, default=HERE / "outputs")
-    parser.add_argument("--page", type=Path, help="write the page here, the picture beside it")
+    parser.add_argument("--page", type=Path, help="write the page here, the picture in images/")
     parser.add_argument(
         "--collect", action="store_true", help="run nothing: use the results that are there"
     )
@@ -192,9 +195,9 @@ def main() -> None:
             print(f"\n{corpus}\n{tables[corpus].round(2).to_string(index=False)}")
             print("\n".join(verdict(tables[corpus])))
     if options.page and tables:
-        picture = options.page.with_name("benchmarks.png")
-        draw(tables, picture)
-        options.page.write_text(page(tables, picture.name), encoding="utf-8")
+        picture = Path("images/benchmarks.png")
+        draw(tables, options.page.parent / picture)
+        options.page.write_text(page(tables, str(picture)), encoding="utf-8")
 
 
 if __name__ == "__main__":
