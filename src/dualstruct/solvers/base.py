@@ -144,7 +144,7 @@ class DualIterate(Iterate):
 
     def visit(self, rule: _core.Rule, delta: float) -> _core.PassReport:
         """Decode every example in random order; admit cuts that gain δ or more; apply the rule."""
-        threads = self.problem.threads
+        threads = self.problem.learning_threads
         return self._counted(self.duals.visit(rule, delta, self.next_seed(), threads))
 
     def gather(
@@ -168,7 +168,7 @@ class DualIterate(Iterate):
         """
         seed = self.next_seed()
         self.core_passes += int(rounds) - 1  # round r has the seed of the r-th pass from here
-        return self.duals.revisit(rule, seed, threads or self.problem.threads, rounds)
+        return self.duals.revisit(rule, seed, threads or self.problem.learning_threads, rounds)
 
     def rebuild(self) -> None:
         """w = c + Σ α δ anew: single precision drifts."""
