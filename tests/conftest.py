@@ -2,14 +2,30 @@
 
 import json
 import signal
+import sys
 
 import pytest
 
+from dualstruct import cli
 from engines_here import job, run
 
 # A run in the background starts with Ctrl-C ignored; the tests that send it need it heard. Child
 # processes get the default back.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(name="run")
+def command(monkeypatch, capsys):
+    """The command in this process: exit code, standard output, standard error."""
+
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dualstruct", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        out, err = capsys.readouterr()
+        return stopped.value.code or 0, out, err
+
+    return command
 
 
 @pytest.fixture(scope="session")

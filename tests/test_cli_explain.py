@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 
-from dualstruct import DependencyParser, SequenceTagger, cli, write_conllu
+from dualstruct import DependencyParser, SequenceTagger, write_conllu
 from dualstruct.datasets import load_english
 
 COLUMNS = "Ada B-PER\nlives O\nin O\nTurin B-LOC\n\nBo B-PER\nleft O\nRome B-LOC\n"
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dualstruct", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        out, err = capsys.readouterr()
-        return stopped.value.code or 0, out, err
-
-    return run
 
 
 @pytest.fixture

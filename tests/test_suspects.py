@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import numpy as np
 import pytest
 
-from dualstruct import DependencyParser, InputError, SequenceTagger, cli, write_conllu
+from dualstruct import DependencyParser, InputError, SequenceTagger, write_conllu
 from dualstruct.datasets import load_english
 
 
@@ -151,18 +150,6 @@ def test_trees_that_are_wrong_come_first(trees):
     assert {each.sentence for each in found} == bad
     assert "punct of " in found[0].doubts[0].given
     assert len(parser.suspects(sentences, top=5, folds=0)) == 5
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dualstruct", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        out, err = capsys.readouterr()
-        return stopped.value.code or 0, out, err
-
-    return run
 
 
 @pytest.fixture

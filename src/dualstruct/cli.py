@@ -502,15 +502,7 @@ def predict(
         pairs = zip(sentences, tagger.predict_confidence(sentences, k_best or 1), strict=True)
         _print_json({"sentences": [{"tokens": list(x), **y.to_dict()} for x, y in pairs]})
         return
-    if k_best is not None:
-        outputs = tagger.predict_k_best(sentences, k_best)
-    else:
-        outputs = [[(0.0, labels)] for labels in tagger.predict(sentences)]
-    probabilities = None
-    if marginals:
-        with warnings_shown():
-            probabilities = _probabilities(tagger, sentences, outputs)
-
+    outputs, probabilities = _outputs(tagger, sentences, k_best, marginals)
     rows = []
     for i, (tokens, found) in enumerate(zip(sentences, outputs, strict=True)):
         row: dict[str, Any] = {"tokens": list(tokens), "labels": found[0][1]}
@@ -522,6 +514,20 @@ def predict(
     _print_json({"sentences": rows})
 
 
+def _outputs(
+    tagger: SequenceTagger, sentences: Any, k_best: int | None, marginals: bool
+) -> tuple[list[list[tuple[float, list[str]]]], list[list[list[float]]] | None]:
+    """The best labellings of each sentence with their scores; the marginals of their labels."""
+    if k_best is not None:
+        outputs = tagger.predict_k_best(sentences, k_best)
+    else:
+        outputs = [[(0.0, labels)] for labels in tagger.predict(sentences)]
+    if not marginals:
+        return outputs, None
+    with warnings_shown():
+        return outputs, _probabilities(tagger, sentences, outputs)
+
+
 def _print_labels(
     tagger: SequenceTagger, sentences: Any, k_best: int | None, marginals: bool, confidence: bool
 ) -> None:
@@ -529,14 +535,7 @@ def _print_labels(
         sure = tagger.predict_confidence(sentences, k_best or 1)
         _write(confident_lines(sentences, sure, k_best is not None))
         return
-    if k_best is not None:
-        outputs = tagger.predict_k_best(sentences, k_best)
-    else:
-        outputs = [[(0.0, labels)] for labels in tagger.predict(sentences)]
-    probabilities = None
-    if marginals:
-        with warnings_shown():
-            probabilities = _probabilities(tagger, sentences, outputs)
+    outputs, probabilities = _outputs(tagger, sentences, k_best, marginals)
     lines: list[str] = []
     for i, (tokens, found) in enumerate(zip(sentences, outputs, strict=True)):
         for rank, (score, labels) in enumerate(found):
