@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from measuring import DATA, Clock, in_own_process, peak_memory_mb
+from measuring import DATA, Clock, in_own_process, peak_memory_mb, plain_tag
 
 PASSES = 5
 SHARES = (16, 8, 4, 2, 1)
@@ -28,11 +28,6 @@ RUNS = [
     *(f"{corpus}-1/{share}" for corpus in PRESETS for share in SHARES),
     *(f"brown-{labels}-labels" for labels in LABELS),
 ]
-
-
-def plain_tag(tag: str) -> str:
-    """Brown's tag without what is no part of speech, as far as it is marked behind a sign."""
-    return tag.removeprefix("FW-").split("-")[0].split("+")[0].rstrip("*") or tag
 
 
 def run(data: Path, name: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import pandas as pd
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from benchmark_utils.corpora import PARSING, TAGGING, folder  # noqa: E402
+from benchmark_utils.corpora import DATA, PARSING, TAGGING  # noqa: E402
 
 STEPS = ("prepare", "train", "test")
 JUDGED_BY = {True: "F1 of spans", False: "accuracy"}
@@ -182,8 +182,8 @@ def main() -> None:
         "--collect", action="store_true", help="run nothing: use the results that are there"
     )
     options = parser.parse_args()
-    if not options.collect and not folder().is_dir():
-        sys.exit(f"no corpora in {folder()}: name their folder by DUALSTRUCT_DATA")
+    if not options.collect and not DATA.is_dir():
+        sys.exit(f"no corpora in {DATA}: name their folder by DUALSTRUCT_DATA")
     options.results.mkdir(exist_ok=True)
     tables = {}
     for corpus in options.corpora:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import lzma
-import os
-import re
+import sys
 from pathlib import Path
 
 from benchmark_utils.problems import Labels, Parsing, Tagging
 from dualstruct.features.presets import PRESETS
+
+sys.path.append(str(Path(__file__).parents[2]))  # of all benchmarks
+
+from measuring import DATA, plain_tag
 
 Sentences = tuple[list[list[tuple[str, ...]]], Labels]
 
@@ -30,16 +33,11 @@ PARSING = {
 }
 
 
-def folder() -> Path:
-    """The folder of corpora: DUALSTRUCT_DATA, or shared/data beside the project."""
-    return Path(os.environ.get("DUALSTRUCT_DATA", Path(__file__).parents[4] / "shared" / "data"))
-
-
 def tagging(corpus: str) -> Tagging:
     name, preset, spans = TAGGING[corpus]
     parts = {}
     for part in ("train", "dev", "test"):
-        path = folder() / name / f"{part}.{'conllu' if corpus == 'ewt-xpos' else 'txt'}.xz"
+        path = DATA / name / f"{part}.{'conllu' if corpus == 'ewt-xpos' else 'txt'}.xz"
         if path.exists():
             parts[part] = words_and_tags(path) if corpus == "ewt-xpos" else columns(path)
     if corpus == "brown":
@@ -54,7 +52,7 @@ def parsing(corpus: str, scratch: Path) -> Parsing:
     name, suffix, projective = PARSING[corpus]
     paths: dict[str, Path] = {}
     for part in ("train", "dev", "test"):
-        packed = folder() / name / f"{part}.{suffix}.xz"
+        packed = DATA / name / f"{part}.{suffix}.xz"
         if packed.exists():
             paths[part] = scratch / f"{corpus}-{part}.conllu"
             paths[part].write_bytes(lzma.decompress(packed.read_bytes()))
@@ -76,12 +74,3 @@ def words_and_tags(path: Path) -> Sentences:
         for block in blocks
     ]
     return [[(row[1],) for row in s] for s in sentences], [[row[4] for row in s] for s in sentences]
-
-
-def plain_tag(tag: str) -> str:
-    """Brown's tag without what is no part of speech: foreign, cited, a title, negated, joined.
-
-    472 tags become about 90: with all of them peers that keep K² transitions take hours.
-    """
-    tag = re.sub(r"^(FW-)|(-(HL|TL|NC))+$", "", tag)
-    return re.sub(r"[*+].*", "", tag) or tag
