@@ -21,6 +21,7 @@ import typer
 from dualstruct import cli_experiments
 from dualstruct.cli_confidence import calibrate, confident_lines, reliability_of, warnings_shown
 from dualstruct.cli_explain import explain
+from dualstruct.cli_options import Columns, Json, LabelColumn, Model, Threads
 from dualstruct.cli_serve import serve
 from dualstruct.cli_suspects import suspects
 from dualstruct.errors import DualstructError, InputError
@@ -36,17 +37,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-Model = Annotated[Path, typer.Argument(help="A model file that train wrote.")]
-Columns = Annotated[
-    str | None, typer.Option(help="Which columns make up the tokens, such as 0,2; all by default.")
-]
-LabelColumn = Annotated[
-    int, typer.Option(help="Where the label is, counted from 0, or from the end if negative.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Threads = Annotated[int, typer.Option(min=1, help="Threads for inference.")]
-
 
 #: Headings in the help of train.
 TAGGERS = "Options of taggers"

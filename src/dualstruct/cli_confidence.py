@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dualstruct.cli_options import Columns, LabelColumn, Threads
+
 if TYPE_CHECKING:
     from dualstruct.confidence import SentenceConfidence
     from dualstruct.estimators import DependencyParser, SequenceTagger
@@ -22,13 +24,9 @@ def calibrate(
     dev: Annotated[
         str, typer.Argument(help="A file with true labels or trees that was not trained on.")
     ],
-    label_column: Annotated[
-        int, typer.Option(help="Where the label is, counted from 0, or from the end if negative.")
-    ] = -1,
-    columns: Annotated[
-        str | None, typer.Option(help="Which columns make up the tokens, such as 0,2.")
-    ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads for inference.")] = 1,
+    label_column: LabelColumn = -1,
+    columns: Columns = None,
+    threads: Threads = 1,
 ) -> None:
     """Fit the temperature that makes a model's scores probabilities, and keep it in its file.
 

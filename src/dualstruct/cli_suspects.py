@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dualstruct.cli_options import Columns, LabelColumn, Threads
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,13 +35,9 @@ def suspects(
         Path | None,
         typer.Option(help="A checkpoint of the training: rank by its dual mass."),
     ] = None,
-    label_column: Annotated[
-        int, typer.Option(help="Where the label is, counted from 0, or from the end if negative.")
-    ] = -1,
-    columns: Annotated[
-        str | None, typer.Option(help="Which columns make up the tokens, such as 0,2.")
-    ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads for inference.")] = 1,
+    label_column: LabelColumn = -1,
+    columns: Columns = None,
+    threads: Threads = 1,
     format: Annotated[str, typer.Option(help="text, json or tsv.")] = "text",
 ) -> None:
     """Rank training sentences that fight the model, with what it would have said.

@@ -1,0 +1,16 @@
+"""Arguments and options that several commands have."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Model = Annotated[Path, typer.Argument(help="A model file that train wrote.")]
+Columns = Annotated[
+    str | None, typer.Option(help="Which columns make up the tokens, such as 0,2; all by default.")
+]
+LabelColumn = Annotated[
+    int, typer.Option(help="Where the label is, counted from 0, or from the end if negative.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Threads = Annotated[int, typer.Option(min=1, help="Threads for inference.")]
