@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <cstdint>
 #include <exception>
 #include <optional>
@@ -41,13 +40,38 @@ void for_each_range(std::int64_t n, int threads, Work work) {
     }
 }
 
+// Where `members` threads wait for each other, as often as they like. Those that come early look a while before they
+// sleep: phases can be shorter than it takes to wake somebody.
+class MeetingPoint {
+public:
+    explicit MeetingPoint(int members) : members_(members) {}
+    void arrive_and_wait() {
+        const std::uint32_t meeting = meeting_.load(std::memory_order_acquire);
+        if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members_) {
+            arrived_.store(0, std::memory_order_relaxed);
+            meeting_.store(meeting + 1, std::memory_order_release);
+            meeting_.notify_all();
+            return;
+        }
+        for (int look = 0; look < 20000; ++look) {
+            if (meeting_.load(std::memory_order_acquire) != meeting) return;
+        }
+        meeting_.wait(meeting, std::memory_order_acquire);
+    }
+
+private:
+    const int members_;
+    std::atomic<int> arrived_{0};
+    std::atomic<std::uint32_t> meeting_{0};
+};
+
 // work(phase, member, members) by every member of a team of up to `threads`; nobody enters a phase before
 // all have left the one before. After an exception the phases that follow are empty, and it is thrown
 // again here. Where the system gives no more threads, the team is smaller.
 template <class Work>
 void for_each_phase(std::int64_t phases, int threads, Work work) {
     std::atomic<int> members{0};  // not known before all are there
-    std::optional<std::barrier<>> phase_end;
+    std::optional<MeetingPoint> phase_end;
     std::vector<std::exception_ptr> failures(static_cast<std::size_t>(threads));
     std::atomic<bool> failed{false};
     auto take_part = [&](int member) {

@@ -124,8 +124,6 @@ public:
     Weights& w;
     CutStore cuts;
     std::vector<double> sum_alpha;  // Σ_y α_iy of each example
-    double overlap = 0;             // of the next pass on several threads (core/concurrent.hpp); 0: not known
-    std::vector<Weights> spare;     // what passes on several threads copy w to; kept, as it is large
 
 private:
     void add_up() {
@@ -146,13 +144,10 @@ private:
     const Weights* center_;
 };
 
-// What the examples of a pass share: the weights that they move, and buffers.
+// Buffers that the examples of a pass share.
 struct PassScratch {
-    PassScratch(const Structure& structure, Weights& w, Average* average, std::uint64_t seed)
-        : w(w), average(average), structure(structure.make_scratch()), random(seed ^ 0x5EED) {}
-    Weights& w;
-    Average* average;
-    double overlap = 1;  // how much farther than its duals say a step goes in w (core/concurrent.hpp)
+    PassScratch(const Structure& structure, std::uint64_t seed)
+        : structure(structure.make_scratch()), random(seed ^ 0x5EED) {}
     std::unique_ptr<Scratch> structure;
     Random random;
     std::vector<Cut*> order;
@@ -192,27 +187,25 @@ public:
 
     // H_i(y; w) = Δ_i(y) − w·δ_i(y).
     double violation(const Cut& cut) const {
-        return cut.cost - state_.structure.dot(scratch.w.data(), i_, cut.words());
+        return cut.cost - state_.structure.dot(state_.w.data(), i_, cut.words());
     }
 
     // α ← alpha, w ← w + (change of α)·δ.
     void set_alpha(Cut& cut, double alpha) {
         const float step = static_cast<float>(alpha - cut.alpha);
         if (step == 0) return;
-        state_.structure.axpy(scratch.w.data(), i_, cut.words(), static_cast<float>(scratch.overlap * step));
-        if (scratch.average) scratch.average->add(state_.structure, i_, cut.words(), step);
+        state_.structure.axpy(state_.w.data(), i_, cut.words(), step);
+        if (state_.average) state_.average->add(state_.structure, i_, cut.words(), step);
         sum_alpha += alpha - cut.alpha;
         cut.alpha = alpha;
     }
 
-    // How fast violations fall as α move: ‖δ‖² of a cut, ‖δ − δ'‖² of two, ‖Σ c_p δ_p‖² of several, as far as
-    // steps go in w.
-    double norm2(const Cut& cut) const { return scratch.overlap * cut.norm2; }
+    // ‖δ − δ'‖² of two cuts, ‖Σ c_p δ_p‖² of several.
     double distance2(const Cut& a, const Cut& b) const {
-        return scratch.overlap * state_.structure.distance2(i_, a.words(), b.words(), *scratch.structure);
+        return state_.structure.distance2(i_, a.words(), b.words(), *scratch.structure);
     }
     double combination_norm2(std::span<const WeightedWords> terms) const {
-        return scratch.overlap * state_.structure.combination_norm2(i_, terms, *scratch.structure);
+        return state_.structure.combination_norm2(i_, terms, *scratch.structure);
     }
 
     // The cut that violates most, if that is more than `violation` by more than rounding explains.
@@ -258,33 +251,39 @@ struct PassReport {
 // Asked before every example; true stops the pass there, with (α, w) consistent.
 using Interrupt = std::function<bool()>;
 
+// Fetches what learning from the cuts of the examples after order[q] needs.
+inline void prefetch_cuts(const DualState& state, std::span<const std::int32_t> order, std::size_t q) {
+    const std::size_t n = order.size();
+    if (q + 6 < n) state.cuts.prefetch_block(order[q + 6]);
+    if (q + 4 < n) {
+        state.cuts.prefetch_cuts(order[q + 4]);
+        if (!state.cuts.empty(order[q + 4])) state.structure.prefetch_example(order[q + 4]);
+    }
+    if (q + 1 < n) {
+        state.cuts.for_each(order[q + 1], [&](const Cut& cut) {
+            state.structure.prefetch_cut(state.w.data(), order[q + 1], cut.words());
+        });
+    }
+}
+
 // A Rule has
 //   loss(violation)               what an example's largest violation costs
 //   admits(example, violation, δ) whether the output with this violation is worth a cut
 //   update(example)               moves the example's duals; returns how far from optimal they were
 template <class Rule>
-PassReport revisit(DualState& state, const Rule& rule, std::span<const std::int32_t> order, PassScratch& scratch,
-                   const Interrupt& interrupt) {
+PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const Interrupt& interrupt) {
     PassReport report;
-    const std::size_t n = order.size();
-    for (std::size_t q = 0; q < n; ++q) {
+    const auto order = shuffled_order(state.structure.size(), seed);
+    PassScratch scratch(state.structure, seed);
+    for (std::size_t q = 0; q < order.size(); ++q) {
         if (interrupt()) break;
-        if (q + 6 < n) state.cuts.prefetch_block(order[q + 6]);
-        if (q + 4 < n) {
-            state.cuts.prefetch_cuts(order[q + 4]);
-            if (!state.cuts.empty(order[q + 4])) state.structure.prefetch_example(order[q + 4]);
-        }
-        if (q + 1 < n) {
-            state.cuts.for_each(order[q + 1], [&](const Cut& cut) {
-                state.structure.prefetch_cut(scratch.w.data(), order[q + 1], cut.words());
-            });
-        }
+        prefetch_cuts(state, order, q);
         const std::int64_t i = order[q];
         if (!state.cuts.empty(i)) {
             Example example(state, i, scratch);
             report.largest_violation = std::max(report.largest_violation, rule.update(example));
         }
-        if (scratch.average) scratch.average->end_step();
+        if (state.average) state.average->end_step();
     }
     return report;
 }
@@ -301,7 +300,7 @@ void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Differ
     if (example.weight == 0) return;  // its duals stay 0
     double violation = 0;
     if (!found.is_truth) {
-        violation = found.cost - structure.dot(scratch.w.data(), i, found.words);
+        violation = found.cost - structure.dot(state.w.data(), i, found.words);
         example.found = state.cuts.find(i, found.words);
         if (!example.found && rule.admits(example, violation, delta)) {
             const double norm2 = structure.inner(i, found.words, found.words, *scratch.structure);
@@ -323,21 +322,22 @@ void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Differ
 }
 
 template <class Rule>
-PassReport visit(DualState& state, const Rule& rule, double delta, std::span<const std::int32_t> order,
-                 PassScratch& scratch, const Interrupt& interrupt) {
+PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t seed, const Interrupt& interrupt) {
     PassReport report;
     const Structure& structure = state.structure;
+    const auto order = shuffled_order(structure.size(), seed);
     const std::size_t n = order.size();
+    PassScratch scratch(structure, seed);
     Difference found;
     for (std::size_t q = 0; q < n; ++q) {
         if (interrupt()) break;
         if (q + 2 < n) structure.prefetch_example(order[q + 2]);
-        if (q + 1 < n) structure.prefetch_decode(scratch.w.data(), order[q + 1]);
+        if (q + 1 < n) structure.prefetch_decode(state.w.data(), order[q + 1]);
         const std::int64_t i = order[q];
-        structure.decode(scratch.w.data(), i, 1, *scratch.structure);
+        structure.decode(state.w.data(), i, 1, *scratch.structure);
         structure.difference(i, scratch.structure->output, found);
         learn_from(state, rule, i, found, delta, scratch, report);
-        if (scratch.average) scratch.average->end_step();
+        if (state.average) state.average->end_step();
     }
     return report;
 }

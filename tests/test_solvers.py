@@ -347,7 +347,7 @@ def test_several_threads_reach_the_same_certified_objective(solver, loss):
     data = make_chains(sentences=300, tokens=8, labels=5, features=80, noise=0.5, seed=2)
     one = fit(Problem(data.structure(), loss, 0.2), solver, Stopping(gap=1e-3, passes=3000))
     for threads in (2, 3, 4, 8):
-        problem = Problem(data.structure(), loss, 0.2, learning_threads=threads)
+        problem = Problem(data.structure(), loss, 0.2, threads=threads)
         several = fit(problem, solver, Stopping(gap=1e-3, passes=3000))
         assert several.stopped_by == "gap"
         assert several.primal == pytest.approx(one.primal, rel=2e-3)
@@ -358,7 +358,7 @@ def test_several_threads_reach_the_same_certified_objective(solver, loss):
 @settings(max_examples=15, deadline=None)
 @given(naive=problems, threads=st.integers(2, 6))
 def test_duals_of_several_threads_are_feasible(solver, loss, naive, threads):
-    problem = Problem(naive.fast(), loss, 0.7, learning_threads=threads)
+    problem = Problem(naive.fast(), loss, 0.7, threads=threads)
     iterate = solver.start(problem, 1)
     for _ in range(5):
         solver.run_pass(iterate)
@@ -373,12 +373,12 @@ def test_duals_of_several_threads_are_feasible(solver, loss, naive, threads):
 @pytest.mark.parametrize("threads", [2, 5])
 def test_passes_on_several_threads_leave_w_as_the_duals_say(threads):
     data = make_chains(sentences=200, tokens=6, labels=4, features=50, noise=0.5, seed=3)
-    problem = Problem(data.structure(), "squared_hinge", 0.5, learning_threads=threads)
+    problem = Problem(data.structure(), "squared_hinge", 0.5, threads=threads)
     iterate = DCD().start(problem, 1)
     rule = _core.DCDRule(0.5)
     for _ in range(5):
         iterate.visit(rule, 0.01)
-        iterate.revisit(rule, rounds=3)
+        iterate.revisit(rule)
         exact = problem.structure.new_weights()
         iterate.duals.write(exact, threads=1)
         np.testing.assert_allclose(iterate.w.array, exact.array, atol=1e-5)
@@ -389,7 +389,7 @@ def test_passes_on_several_threads_leave_w_as_the_duals_say(threads):
 def test_passes_on_several_threads_raise_the_dual(solver, loss, threads):
     # Ten features in all: what one thread learns is what the others learn, too.
     data = make_chains(sentences=200, tokens=6, labels=4, features=10, noise=0.5, seed=3)
-    iterate = solver.start(Problem(data.structure(), loss, 1.0, learning_threads=threads), 1)
+    iterate = solver.start(Problem(data.structure(), loss, 1.0, threads=threads), 1)
     duals = [0.0]
     for _ in range(12):
         solver.run_pass(iterate)
@@ -399,11 +399,11 @@ def test_passes_on_several_threads_raise_the_dual(solver, loss, threads):
 
 @pytest.mark.parametrize("averaged", [False, True])
 @pytest.mark.parametrize(("solver", "loss"), CONCURRENT)
-def test_a_seed_and_a_number_of_threads_give_one_model(solver, loss, averaged):
+def test_a_seed_gives_one_model_on_any_number_of_threads_from_two_on(solver, loss, averaged):
     data = make_chains(sentences=100, tokens=6, labels=4, features=50, noise=0.5, seed=2)
 
-    def start():
-        iterate = solver.start(Problem(data.structure(), loss, 0.2, learning_threads=3), 1)
+    def start(threads=3):
+        iterate = solver.start(Problem(data.structure(), loss, 0.2, threads=threads), 1)
         if averaged:
             iterate.start_averaging(solver.linear_average)
         return iterate
@@ -413,7 +413,7 @@ def test_a_seed_and_a_number_of_threads_give_one_model(solver, loss, averaged):
         solver.run_pass(first)
     for _ in range(2):
         solver.run_pass(second)
-    resumed = start()
+    resumed = start(threads=2)
     resumed.restore(*second.state())
     for iterate in (second, resumed):
         for _ in range(2):
@@ -427,9 +427,7 @@ def test_averages_count_the_steps_of_all_threads(linear):
     data = make_chains(sentences=50, tokens=6, labels=4, features=50, noise=0.5, seed=2)
     counts = []
     for threads in (1, 3):
-        iterate = DCD().start(
-            Problem(data.structure(), "squared_hinge", 0.2, learning_threads=threads), 1
-        )
+        iterate = DCD().start(Problem(data.structure(), "squared_hinge", 0.2, threads=threads), 1)
         iterate.start_averaging(linear)
         for _ in range(3):
             DCD().run_pass(iterate)
@@ -441,7 +439,7 @@ def test_averages_are_the_same_kind_on_several_threads():
     data = make_chains(sentences=100, tokens=6, labels=4, features=50, noise=0.5, seed=2)
     primals = [
         fit(
-            Problem(data.structure(), "hinge", 0.2, learning_threads=threads),
+            Problem(data.structure(), "hinge", 0.2, threads=threads),
             Averaged(SDM()),
             Stopping(passes=100),
         ).primal

@@ -65,9 +65,9 @@ nb::class_<Rule> bind_rule(nb::module_& m, nb::class_<DualState>& state, const c
     state.def("visit", [](DualState& s, const Rule& rule, double delta, std::uint64_t seed, int threads) {
         return run([&](const Interrupt& interrupt) { return visit(s, rule, delta, seed, threads, interrupt); });
     }, "rule"_a, "delta"_a, "seed"_a, "threads"_a);
-    state.def("revisit", [](DualState& s, const Rule& rule, std::uint64_t seed, int threads, int rounds) {
-        return run([&](const Interrupt& interrupt) { return revisit(s, rule, seed, threads, rounds, interrupt); });
-    }, "rule"_a, "seed"_a, "threads"_a, "rounds"_a = 1);
+    state.def("revisit", [](DualState& s, const Rule& rule, std::uint64_t seed) {
+        return run([&](const Interrupt& interrupt) { return revisit(s, rule, seed, interrupt); });
+    }, "rule"_a, "seed"_a);
     return nb::class_<Rule>(m, name);
 }
 
@@ -293,7 +293,6 @@ void bind_learning(nb::module_& m) {
         }, "structure"_a, "w"_a, "center"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
            nb::keep_alive<1, 4>())
         .def_prop_ro("cuts", [](const DualState& s) { return s.cuts.size(); })
-        .def_rw("overlap", &DualState::overlap)
         .def("average_into", [](DualState& s, Average* average) { s.average = average; }, "average"_a.none(),
              nb::keep_alive<1, 2>())
         .def("rebuild", &DualState::rebuild, "threads"_a = 1, nb::call_guard<nb::gil_scoped_release>())

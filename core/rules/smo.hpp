@@ -84,8 +84,8 @@ struct SMORule {
         }
         double violation(int k) const { return example.scratch.violations[static_cast<std::size_t>(k)]; }
         double distance2(int p, int q) const {
-            if (p < 0) return example.norm2(cut(q));
-            if (q < 0) return example.norm2(cut(p));
+            if (p < 0) return cut(q).norm2;
+            if (q < 0) return cut(p).norm2;
             return example.distance2(cut(p), cut(q));
         }
         void move(int p, int q, double d) {

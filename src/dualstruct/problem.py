@@ -47,10 +47,7 @@ class Problem:
     center : Weights, optional
         The weights that regularisation draws towards; 0 by default.
     threads : int
-        How many threads full inference passes use.
-    learning_threads : int
-        How many threads of ``dcd`` and its kin learn at a time, on copies of w that are merged:
-        the same optimum, but more passes, and so far more time than on one.
+        How many threads decode.
     communicator : Communicator, optional
         Where the other examples of the problem are, when this machine has only some: then primal
         and dual are those of all examples, and all machines must ask for them together.
@@ -64,7 +61,6 @@ class Problem:
         *,
         center: _core.Weights | None = None,
         threads: int = 1,
-        learning_threads: int = 1,
         communicator: Communicator | None = None,
     ) -> None:
         if not 0 < C < float("inf"):
@@ -78,7 +74,6 @@ class Problem:
         self.C = float(C)
         self.center = center
         self.threads = threads
-        self.learning_threads = learning_threads
         self.communicator = communicator
 
     def primal(self, w: _core.Weights) -> float:

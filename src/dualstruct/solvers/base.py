@@ -144,7 +144,7 @@ class DualIterate(Iterate):
 
     def visit(self, rule: _core.Rule, delta: float) -> _core.PassReport:
         """Decode every example in random order; admit cuts that gain δ or more; apply the rule."""
-        threads = self.problem.learning_threads
+        threads = self.problem.threads
         return self._counted(self.duals.visit(rule, delta, self.next_seed(), threads))
 
     def gather(
@@ -159,16 +159,9 @@ class DualIterate(Iterate):
         self.beaten += report.beaten
         return report
 
-    def revisit(
-        self, rule: _core.Rule, threads: int | None = None, rounds: int = 1
-    ) -> _core.PassReport:
-        """Apply the rule to the cuts that every example holds, in random order, so many times.
-
-        Several threads (by default the problem's) meet every other round.
-        """
-        seed = self.next_seed()
-        self.core_passes += int(rounds) - 1  # round r has the seed of the r-th pass from here
-        return self.duals.revisit(rule, seed, threads or self.problem.learning_threads, rounds)
+    def revisit(self, rule: _core.Rule) -> _core.PassReport:
+        """Apply the rule to the cuts that every example holds, in random order."""
+        return self.duals.revisit(rule, self.next_seed())
 
     def rebuild(self) -> None:
         """w = c + Σ α δ anew: single precision drifts."""
@@ -198,13 +191,11 @@ class DualIterate(Iterate):
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         facts, arrays = super().state()
-        facts["overlap"] = self.duals.overlap
         names = ("cut_words", "cut_words_of_example", "sum_alpha")
         return facts, arrays | dict(zip(names, self.duals.save(), strict=True))
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self.duals.load(arrays["cut_words"], arrays["cut_words_of_example"], arrays["sum_alpha"])
-        self.duals.overlap = float(facts.get("overlap", 0))
         super()._restore(facts, arrays)
 
 

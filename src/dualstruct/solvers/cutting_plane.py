@@ -141,6 +141,6 @@ class CuttingPlane(Solver):
         enough = max(0.1 * found.largest_violation, self.tolerance)
         rule = _core.SMORule(C, enough / 2)
         for _ in range(100):
-            if iterate.revisit(rule, threads=1).largest_violation <= enough:
+            if iterate.revisit(rule).largest_violation <= enough:
                 break
         return found

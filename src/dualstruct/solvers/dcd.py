@@ -69,8 +69,8 @@ class DCD(DualSolver):
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
         rule = _core.DCDRule(iterate.problem.C)
-        if iterate.cuts and self.inner_passes:
-            iterate.revisit(rule, rounds=self.inner_passes)
+        for _ in range(self.inner_passes if iterate.cuts else 0):
+            iterate.revisit(rule)
         return _visit(iterate, rule, self.delta, iterate.visit)
 
 
@@ -115,6 +115,6 @@ class CPD(DualSolver):
         rule = _core.DCDRule(iterate.problem.C)
         enough = max(self.tolerance * found.largest_violation, ROUNDING)
         for _ in range(self.max_inner_passes):
-            if iterate.revisit(rule, threads=1).largest_violation <= enough:
+            if iterate.revisit(rule).largest_violation <= enough:
                 break
         return found

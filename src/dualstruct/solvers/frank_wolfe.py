@@ -45,7 +45,7 @@ class FrankWolfe(DualSolver):
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
         C = iterate.problem.C
-        if iterate.cuts and self.cached_passes:
-            pairwise = _core.SMORule(C, tolerance=0.0, max_steps=1)
-            iterate.revisit(pairwise, rounds=self.cached_passes)
+        pairwise = _core.SMORule(C, tolerance=0.0, max_steps=1)
+        for _ in range(self.cached_passes if iterate.cuts else 0):
+            iterate.revisit(pairwise)
         return iterate.visit(_core.FrankWolfeRule(C), 0.0)
