@@ -22,6 +22,7 @@ PassReport gather(DualState& state, const Rule& rule, double delta, std::uint64_
     bool interrupted = false;
     for_all(structure, threads, [&] { return interrupted = interrupt(); },
             [&](std::int64_t i, Scratch& scratch, Difference&, bool more) {
+                if (!state.part.has(i)) return 0.0;
                 if (more) structure.prefetch_decode(state.w.data(), i + 1);
                 structure.decode(state.w.data(), i, 1, scratch);
                 structure.difference(i, scratch.output, found[static_cast<std::size_t>(i)]);
@@ -30,7 +31,7 @@ PassReport gather(DualState& state, const Rule& rule, double delta, std::uint64_
     PassReport report;
     if (interrupted) return report;
     PassScratch scratch(structure, seed);
-    for (std::int64_t i = 0; i < structure.size(); ++i) {
+    for (std::int64_t i = state.part.first; i < structure.size(); i += state.part.step) {
         learn_from(state, rule, i, found[static_cast<std::size_t>(i)], delta, scratch, report);
         if (state.average) state.average->end_step();
     }
@@ -44,7 +45,7 @@ PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t
     if (threads == 1) return visit(state, rule, delta, seed, interrupt);
     constexpr std::size_t batch = 16;  // larger ones decode at a w that is too old
     const Structure& structure = state.structure;
-    const auto order = shuffled_order(structure.size(), seed);
+    const auto order = state.part.shuffled(structure.size(), seed);
     const std::size_t n = order.size();
     PassReport report;
     PassScratch learner(structure, seed);

@@ -30,6 +30,18 @@ struct HeldOutput {
     std::vector<std::int32_t> output;
 };
 
+// Every so many examples, from the first-th on.
+struct EveryNth {
+    std::int64_t first = 0, step = 1;
+
+    bool has(std::int64_t i) const { return i % step == first; }
+    std::vector<std::int32_t> shuffled(std::int64_t n, std::uint64_t seed) const {
+        auto order = shuffled_order(std::max<std::int64_t>(0, (n - first + step - 1) / step), seed);
+        for (std::int32_t& i : order) i = static_cast<std::int32_t>(first + step * i);
+        return order;
+    }
+};
+
 // (α, w) with w = center + Σ_iy α_iy δ_i(y); no center stands for 0.
 class DualState {
 public:
@@ -124,6 +136,7 @@ public:
     Weights& w;
     CutStore cuts;
     std::vector<double> sum_alpha;  // Σ_y α_iy of each example
+    EveryNth part;                  // what passes go through
 
 private:
     void add_up() {
@@ -273,7 +286,7 @@ inline void prefetch_cuts(const DualState& state, std::span<const std::int32_t> 
 template <class Rule>
 PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const Interrupt& interrupt) {
     PassReport report;
-    const auto order = shuffled_order(state.structure.size(), seed);
+    const auto order = state.part.shuffled(state.structure.size(), seed);
     PassScratch scratch(state.structure, seed);
     for (std::size_t q = 0; q < order.size(); ++q) {
         if (interrupt()) break;
@@ -325,7 +338,7 @@ template <class Rule>
 PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t seed, const Interrupt& interrupt) {
     PassReport report;
     const Structure& structure = state.structure;
-    const auto order = shuffled_order(structure.size(), seed);
+    const auto order = state.part.shuffled(structure.size(), seed);
     const std::size_t n = order.size();
     PassScratch scratch(structure, seed);
     Difference found;

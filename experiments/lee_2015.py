@@ -50,7 +50,7 @@ def run(options: Options, report: Report) -> None:
         report.progress(task.sizes())
         inner = DCD() if setting.kind == "POS" else DCD(1)
         learners: list[tuple[str, str, Solver]] = [
-            ("BQO", "squared_hinge", BQO(inner, theta=float(MACHINES))),
+            ("BQO", "squared_hinge", BQO(inner, theta=float(MACHINES), rounds_per_pass=1)),
             ("ADMM", "squared_hinge", ADMM(inner)),
             ("distributed perceptron", "perceptron", IterativeMixing(Perceptron())),
             ("simple average", "squared_hinge", SimpleAverage(inner)),
@@ -63,7 +63,7 @@ def run(options: Options, report: Report) -> None:
         compare_strategies(report, task, *runs)
         by_machines = [
             simulate(options, task, machines_label(k), "squared_hinge",
-                     BQO(inner, theta=float(k)), k,
+                     BQO(inner, theta=float(k), rounds_per_pass=1), k,
                      setting.rounds)
             for k in (1, 2, 4)
         ] + [Run(**{**vars(runs[0]), "label": machines_label(MACHINES)})]  # fmt: skip

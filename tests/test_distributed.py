@@ -236,6 +236,18 @@ def test_bqo_takes_any_solver_with_cuts(solver, loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("rounds", [1, 3, 50])
+def test_rounds_with_a_part_of_the_examples_reach_the_same_optimum(loss, rounds):
+    strategy = BQO(rounds_per_pass=rounds)
+    result = fit_local(
+        Problem(CHAINS, loss, 0.2), strategy, Stopping(gap=1e-3, passes=3000), workers=2
+    )
+    assert result.stopped_by == "gap"
+    assert result.primal == pytest.approx(best(CHAINS, loss, 0.2), rel=2e-3)
+    assert result.inference_calls == len(CHAINS) * result.passes
+
+
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("kind", CASES)
 @settings(max_examples=3, deadline=None)
 @given(seed=st.integers(0, 2**31))
@@ -466,6 +478,7 @@ def test_solvers_of_one_machine_are_refused_on_many():
         (lambda: BQO(theta=0), "theta is 0"),
         (lambda: ADMM(rho=-1), "rho is -1"),
         (lambda: BQO(local_passes=0), "local_passes is 0"),
+        (lambda: BQO(rounds_per_pass=0), "rounds_per_pass is 0"),
         (lambda: IterativeMixing(DCD()), "mixes perceptron or mira, not dcd"),
         (lambda: run_local(0, lambda ranks: None), "workers is 0"),
         (

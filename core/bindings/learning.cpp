@@ -293,6 +293,10 @@ void bind_learning(nb::module_& m) {
         }, "structure"_a, "w"_a, "center"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
            nb::keep_alive<1, 4>())
         .def_prop_ro("cuts", [](const DualState& s) { return s.cuts.size(); })
+        .def("go_through", [](DualState& s, std::int64_t first, std::int64_t step) {
+            if (first < 0 || first >= step) throw std::invalid_argument("no such part of the examples");
+            s.part = {first, step};
+        }, "first"_a, "step"_a)
         .def("average_into", [](DualState& s, Average* average) { s.average = average; }, "average"_a.none(),
              nb::keep_alive<1, 2>())
         .def("rebuild", &DualState::rebuild, "threads"_a = 1, nb::call_guard<nb::gil_scoped_release>())

@@ -113,6 +113,10 @@ class BQO(DualStrategy):
         number, the paper's choice, and then follows what the last round has shown.
     local_passes : int
         Passes of the local solver in each round: more of them communicate less often.
+    rounds_per_pass : int, optional
+        Rounds in a pass, each with as many of every machine's examples. By default 2 for the
+        squared hinge on several machines: what they learn from one half is known to all when they
+        come to the other, which saves a quarter to half of the passes. Otherwise 1.
 
     Examples
     --------
@@ -125,9 +129,16 @@ class BQO(DualStrategy):
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge", "hinge")
 
     def __init__(
-        self, solver: Solver | None = None, theta: float | None = None, local_passes: int = 1
+        self,
+        solver: Solver | None = None,
+        theta: float | None = None,
+        local_passes: int = 1,
+        rounds_per_pass: int | None = None,
     ) -> None:
         super().__init__(solver, local_passes)
+        if rounds_per_pass is not None and rounds_per_pass < 1:
+            raise InputError(f"rounds_per_pass is {rounds_per_pass}; it must be at least 1")
+        self.rounds_per_pass = rounds_per_pass
         if theta is not None and not 0 < theta < float("inf"):
             raise InputError(f"theta is {theta}; it must be positive and finite")
         self.theta = theta
@@ -137,6 +148,16 @@ class BQO(DualStrategy):
         return BQOIterate(problem, seed, float(theta))
 
     def run_pass(self, iterate: BQOIterate) -> Report:
+        halves = iterate.communicator.size > 1 and iterate.problem.loss.name == "squared_hinge"
+        rounds = self.rounds_per_pass or (2 if halves else 1)
+        loss = 0.0
+        for part in range(rounds):
+            iterate.local.duals.go_through(part, rounds)
+            loss += self._round(iterate)
+        return Report(loss)
+
+    def _round(self, iterate: BQOIterate) -> float:
+        """One round of Algorithm 1; the losses met, of all machines."""
         problem, theta, duals = iterate.problem, iterate.theta, iterate.local.duals
         communicator = iterate.communicator
         words, words_of_example, s = duals.save()
@@ -181,7 +202,7 @@ class BQO(DualStrategy):
         iterate.move_to(w + scaled(eta, change), center)
         if self.theta is None and totals[7] > 0:
             iterate.change_theta(max(1.0, square / float(totals[7]), 0.8 * theta))
-        return Report(loss)
+        return float(loss)
 
 
 def _step(
