@@ -77,7 +77,7 @@ bench: .venv/installed-bench
 bench-chunking: .venv/installed-bench
 	$(BIN)/python benchmarks/chunking.py
 
-# Every loss, C and averaging that could be the default, on held-out training data: four minutes.
+# Every loss, C and averaging that could be the default, on held-out training data: five minutes.
 bench-defaults: .venv/installed-bench
 	$(BIN)/python benchmarks/defaults.py
 

@@ -66,7 +66,7 @@ class Solver(BaseSolver):
         self.laps.lap("train")
         self.split(parser.result_.cpu_seconds)
         predicted = parser.predict(read_conllu(problem.test))
-        arcs = arcs_in(str(predicted))
+        arcs = arcs_in(bytes(predicted).decode())
         self.laps.lap("test")
         return arcs
 

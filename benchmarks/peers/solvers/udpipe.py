@@ -16,8 +16,8 @@ SYSTEMS = {True: "projective", False: "swap"}
 class Solver(BaseSolver):
     name = "udpipe"
     requirements = ["pip::ufal.udpipe"]
-    parameters = {"iterations": [10]}
-    test_config = {"dataset": {"name": "parsing"}}
+    parameters = {"iterations": [3, 10]}
+    test_config = {"iterations": 3, "dataset": {"name": "parsing"}}
 
     def skip(self, problem: Tagging | Parsing) -> tuple[bool, str | None]:
         return (True, "a parser") if isinstance(problem, Tagging) else (False, None)
