@@ -10,7 +10,7 @@ CORES := --numprocesses auto --dist loadfile
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test lint format docs sanitize wheel-test clean experiments-quick \
-	bench bench-chunking bench-confidence bench-distributed bench-growth bench-parsing bench-solvers bench-suspects
+	bench bench-chunking bench-confidence bench-defaults bench-distributed bench-growth bench-parsing bench-solvers bench-suspects
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -76,6 +76,10 @@ bench: .venv/installed-bench
 
 bench-chunking: .venv/installed-bench
 	$(BIN)/python benchmarks/chunking.py
+
+# Every loss, C and averaging that could be the default, on held-out training data: five minutes.
+bench-defaults: .venv/installed-bench
+	$(BIN)/python benchmarks/defaults.py
 
 bench-growth: .venv/installed-bench
 	$(BIN)/python benchmarks/growth.py

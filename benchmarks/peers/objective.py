@@ -21,8 +21,11 @@ class Objective(BaseObjective):
     def get_objective(self) -> dict[str, Any]:
         return {"problem": self.problem}
 
-    def evaluate_result(self, predicted: Any, seconds: dict[str, float]) -> dict[str, float]:
-        return {**self.problem.score(predicted), **{f"{k}_seconds": v for k, v in seconds.items()}}
+    def evaluate_result(
+        self, predicted: Any, seconds: dict[str, float], choice: str = ""
+    ) -> dict[str, Any]:
+        times = {f"{step}_seconds": value for step, value in seconds.items()}
+        return {**self.problem.score(predicted), **times, "choice": choice}
 
     def get_one_result(self) -> dict[str, Any]:
         assert isinstance(self.problem, Tagging)
