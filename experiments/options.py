@@ -22,7 +22,7 @@ class Options:
     seconds : float, optional
         The most CPU seconds of any curve.
     seed : int
-        Everything random follows from it.
+        Everything random follows from it, also which sentences are taken where not all are.
     """
 
     data: Path | None = None

@@ -8,15 +8,18 @@ import math
 import numpy as np
 import pytest
 from dualstruct.experiments.curves import Point, Run, choose, learn, score_at, seconds_to
+from dualstruct.experiments.lee_2015 import simulate
 from dualstruct.experiments.mancev_2015 import with_outliers
 from dualstruct.experiments.options import Options
-from dualstruct.experiments.report import Report
-from dualstruct.experiments.tasks import load_task
+from dualstruct.experiments.repeats import merged_relation
+from dualstruct.experiments.report import Relation, Report
+from dualstruct.experiments.tasks import drawn, load_task
 from typer.testing import CliRunner
 
 from dualstruct import experiments
 from dualstruct.cli import app
 from dualstruct.datasets import make_chains
+from dualstruct.distributed import SimpleAverage
 from dualstruct.errors import InputError
 from dualstruct.solvers import DCD, SDM
 
@@ -125,6 +128,61 @@ def test_relations_are_computed_from_the_figures():
     assert "by +0.50 (published: +0.3)" in report.markdown()
     assert "by -0.50. Because. |" in report.markdown()
     assert report.verdict().startswith("2 of 4")
+
+
+def test_repeats_are_judged_by_their_mean_and_made_only_once(tmp_path, monkeypatch):
+    seeds = []
+
+    def run(options, report):
+        seeds.append(options.seed)
+        report.table("scores", ["learner", "score"], [["DCD", f"{90 + options.seed}.00"]])
+        report.compare("a above b", 0.90, 0.91 - 0.02 * options.seed, why=f"seed {options.seed}")
+        report.quicker("quick", 1.0, [3.0, 0.5, 4.0][options.seed])
+        task = load_task("English POS", options)
+        report.add(learn(task, "DCD", "hinge", 0.1, SDM(), passes=1))
+
+    monkeypatch.setattr("dualstruct.experiments.lee_2015.run", run)
+    arguments = ["experiment", "lee-2015", "--quick", "--sentences", 40, "--out", tmp_path]
+    command(*arguments, "--repeats", 2)
+    command(*arguments, "--repeats", 3)
+    assert seeds == [0, 1, 2]  # the first two were there
+    record = json.loads((tmp_path / "lee-2015.json").read_text())
+    assert record["tables"][0]["rows"] == [["DCD", "91.00 ± 1.00"]]
+    above, quick = record["relations"]
+    assert above["holds"]
+    assert above["measured"].startswith("by +1.00 ± 2.00, less than twice its standard error; in 2")
+    assert quick["measured"] == "3.0 times as fast (0.5 to 4.0); in 2 of 3 runs"
+    assert len(record["runs"]) == 3
+    command(*arguments, "--sentences", 41, "--repeats", 2)
+    assert seeds == [0, 1, 2, 0, 1]  # other options are another experiment
+
+
+def test_a_mean_has_to_be_between_the_limits_of_its_claim():
+    similar = [
+        Relation("alike", abs(value) < 0.3, "", "why", value, "difference", -0.3, 0.3)
+        for value in (0.5, -0.3, 0.1)
+    ]
+    assert merged_relation(similar).holds
+    assert not merged_relation(similar[:1] * 2).holds
+    words = [Relation("most", holds, "so", "why") for holds in (True, False, False)]
+    assert not merged_relation(words).holds
+
+
+def test_fewer_sentences_are_drawn_from_all_of_them_by_the_seed():
+    numbers = drawn(1000, 100, 0)
+    assert len(set(numbers.tolist())) == 100
+    assert list(numbers) == sorted(numbers)
+    assert numbers.max() > 900
+    assert not np.array_equal(numbers, drawn(1000, 100, 1))
+
+
+def test_a_machine_that_stops_by_time_has_no_point_beyond_it():
+    task = load_task("English POS", TINY)
+    run = simulate(task, "x", "squared_hinge", SimpleAverage(DCD()), 2, 10_000, 0.02, 0)
+    assert run.points
+    assert run.seconds <= 0.02 or len(run.points) == 1
+    passes = [point.passes for point in run.points]
+    assert passes == list(range(1, len(passes) + 1))
 
 
 def test_outliers_are_so_many_sentences_and_nothing_else_changes():

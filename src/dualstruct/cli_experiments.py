@@ -40,6 +40,14 @@ def experiment(
         int | None, typer.Option(min=20, help="The most training sentences of a task.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Everything random follows from it.")] = 0,
+    repeats: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Run it so often, each time with the next seed, and judge by the means; "
+            "runs that --out already holds are taken from there.",
+        ),
+    ] = 1,
 ) -> None:
     """Run a paper's experiment again: its tables, its figures, and whether its claims hold."""
     from importlib import import_module
@@ -64,7 +72,7 @@ def experiment(
     options = experiments.Options(
         data=data, quick=quick, sentences=sentences, seconds=seconds, seed=seed
     )
-    report = experiments.run_experiment(name, options)
+    report = experiments.run_experiment(name, options, repeats, out)
     report.show(Console(highlight=False, soft_wrap=True, width=WIDTH))
     written = report.write(out)
     print(f"written: {', '.join(map(str, written))}", file=sys.stderr)
