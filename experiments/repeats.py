@@ -32,6 +32,7 @@ def repeated(
         report = earlier(place / f"{name}.json", of_seed)
         if report is None:
             report = run(of_seed)
+            report.spent = report.cpu_seconds()
             report.write(place)
         reports.append(report)
         if report.interrupted:
@@ -50,6 +51,7 @@ def earlier(path: Path, options: Options) -> Report | None:
     if record["interrupted"] or not same:
         return None
     report = Report(record["experiment"], record["title"], options, notes=record["notes"])
+    report.spent = record["cpu_seconds"]
     report.tables = [Table(**table) for table in record["tables"]]
     report.figures = [_figure(figure) for figure in record["figures"]]
     report.relations = [
@@ -102,6 +104,7 @@ def together(reports: Sequence[Report]) -> Report:
         for relations in zip(*(report.relations for report in reports), strict=False)
     ]
     whole.runs = [run for report in reports for run in report.runs]
+    whole.spent = sum(report.cpu_seconds() for report in reports)
     whole.interrupted = any(report.interrupted for report in reports)
     return whole
 

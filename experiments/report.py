@@ -94,15 +94,22 @@ class Report:
     relations: list[Relation] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     interrupted: bool = False
+    #: CPU seconds of a run that is over; None while it is not.
+    spent: float | None = None
     console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
 
     def __post_init__(self) -> None:
         self._started, self._cpu_started = time.time(), time.process_time()
 
+    def cpu_seconds(self) -> float:
+        """What it has cost."""
+        return time.process_time() - self._cpu_started if self.spent is None else self.spent
+
     def progress(self, what: str) -> None:
         """A line on standard error: long experiments say where they are."""
-        spent = time.process_time() - self._cpu_started
-        self.console.print(Text(f"{spent:7.1f} s  {what}", style="dim"), soft_wrap=True)
+        self.console.print(
+            Text(f"{self.cpu_seconds():7.1f} s  {what}", style="dim"), soft_wrap=True
+        )
 
     def note(self, text: str) -> None:
         """A sentence about data or settings."""
@@ -242,7 +249,7 @@ class Report:
             "seed": self.options.seed,
             "started": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(self._started)),
             "seconds": time.time() - self._started,
-            "cpu_seconds": time.process_time() - self._cpu_started,
+            "cpu_seconds": self.cpu_seconds(),
             "versions": {"python": platform.python_version(), **_versions()},
             "machine": _machine(),
             "interrupted": self.interrupted,

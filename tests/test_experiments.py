@@ -153,6 +153,8 @@ def test_repeats_are_judged_by_their_mean_and_made_only_once(tmp_path, monkeypat
     assert above["measured"].startswith("by +1.00 ± 2.00, less than twice its standard error; in 2")
     assert quick["measured"] == "3.0 times as fast (0.5 to 4.0); in 2 of 3 runs"
     assert len(record["runs"]) == 3
+    of_seeds = [json.loads(path.read_text()) for path in tmp_path.glob("seed-*/lee-2015.json")]
+    assert record["cpu_seconds"] == pytest.approx(sum(each["cpu_seconds"] for each in of_seeds))
     command(*arguments, "--sentences", 41, "--repeats", 2)
     assert seeds == [0, 1, 2, 0, 1]  # other options are another experiment
 
