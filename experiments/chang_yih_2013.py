@@ -51,7 +51,7 @@ AVERAGED = "DCD, averaged"
 
 
 def run(options: Options, report: Report) -> None:
-    names = TASKS if options.data is not None else QUICK
+    names = options.chosen(TASKS if options.data is not None else QUICK)
     rows = []
     figures: dict[str, list[Panel]] = {"1": [], "1-objective": [], "2": [], "3": []}
     for name, original in names.items():

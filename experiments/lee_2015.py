@@ -48,7 +48,7 @@ FOLLOWING = "8, θ follows"
 
 
 def run(options: Options, report: Report) -> None:
-    settings = TASKS if options.data is not None else QUICK
+    settings = options.chosen(TASKS if options.data is not None else QUICK)
     compared, scaled, rows = [], [], []
     for name, setting in settings.items():
         task = load_task(name, options, setting.most, hash_bits=HASH_BITS)

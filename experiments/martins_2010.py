@@ -68,14 +68,15 @@ def loss_of(beta: float, gamma: float) -> Loss:
 
 
 def run(options: Options, report: Report) -> None:
-    grids = TASKS if options.data is not None else QUICK
+    grids = options.chosen(TASKS if options.data is not None else QUICK)
     columns = ["task", "", *(name_of(*pair) for pair in PAIRS)]
     rows: list[list[str]] = []
     best_C: dict[str, float] = {}
-    first: Task | None = None
+    tagged: Task | None = None
     for name, grid in grids.items():
         task = load_task(name, options, grid.most)
-        first = first or task
+        if tagged is None and grid.kind == "NER":
+            tagged = task
         report.note(task.sizes())
         report.progress(task.sizes())
         best = [best_of(options, report, task, grid, *pair) for pair in PAIRS]
@@ -89,9 +90,11 @@ def run(options: Options, report: Report) -> None:
         ]
         compare_family(report, task, grid, best)
     report.table("Table 1: the family of losses, C chosen on development data", columns, rows)
-    assert first is not None
-    entities(options, report, first)
-    trees(options, report, best_C)
+    if tagged is not None:
+        entities(options, report, tagged)
+    names = LANGUAGES if options.data is not None else QUICK_LANGUAGES
+    if names[0] in best_C:
+        trees(options, report, names, best_C[names[0]])
 
 
 def name_of(beta: float, gamma: float) -> str:
@@ -185,10 +188,8 @@ def entities(options: Options, report: Report, task: Task) -> None:
     report.figure("figure3", "Figure 3: the CRF by DCA, SGD and L-BFGS", panels)
 
 
-def trees(options: Options, report: Report, best_C: dict[str, float]) -> None:
+def trees(options: Options, report: Report, names: tuple[str, ...], C: float) -> None:
     """Figure 4: DCA and SGD on trees, arc by arc and with pairs of arcs."""
-    names = LANGUAGES if options.data is not None else QUICK_LANGUAGES
-    C = best_C[names[0]]
     panels = []
     for order in (1, 2):
         loss = loss_of(1, 0) if order == 1 else loss_of(INFINITE, 1)

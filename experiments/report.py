@@ -281,7 +281,8 @@ class Report:
 
 def options_record(options: Options) -> dict[str, Any]:
     """The options, for a JSON file; of the data only what their folder is called."""
-    return {**asdict(options), "data": None if options.data is None else options.data.name}
+    folder = None if options.data is None else options.data.name
+    return {**asdict(options), "data": folder, "tasks": list(options.tasks)}
 
 
 def shown(cell: Cell) -> str:

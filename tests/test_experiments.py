@@ -71,6 +71,18 @@ def test_an_unknown_experiment_lists_those_that_there_are():
     assert "lee-2015" in command("experiment").stdout
 
 
+@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
+def test_a_single_task_of_an_experiment_can_be_run(name, tmp_path):
+    arguments = ["--quick", "--sentences", 40, "--seconds", 0.02, "--out", tmp_path]
+    command("experiment", name, *arguments, "--task", "English POS" if name != "martins-2010" else
+            "English entities")  # fmt: skip
+    record = json.loads((tmp_path / f"{name}.json").read_text())
+    assert record["relations"]
+    assert not any("heads" in relation["claim"] for relation in record["relations"])
+    with pytest.raises(InputError, match=r"no task 'nothing' in this experiment; there is English"):
+        command("experiment", name, *arguments, "--task", "nothing")
+
+
 def test_an_interrupted_experiment_keeps_what_it_found(tmp_path, monkeypatch):
     def interrupted(options, report):
         report.add(learn(load_task("English POS", options), "DCD", "hinge", 0.1, SDM(), passes=1))
