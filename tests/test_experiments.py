@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from dualstruct.experiments.curves import Point, Run, choose, learn, score_at, seconds_to
+from dualstruct.experiments.curves import Point, Run, choose, lead, learn, seconds_to
 from dualstruct.experiments.lee_2015 import simulate
 from dualstruct.experiments.mancev_2015 import with_outliers
 from dualstruct.experiments.options import Options
@@ -126,8 +126,12 @@ def test_times_and_scores_are_read_off_curves():
     assert seconds_to(run, 0.7) == 0.5
     assert seconds_to(run, 0.8) == 2.0
     assert seconds_to(run, 0.95) is None
-    assert score_at(run, 0.4) is None
-    assert score_at(run, 1.9) == 0.7
+    other = Run("y", "t", "s", "l", 1.0, [Point(1, 0.1, 0.8), Point(2, 4.0, 0.8)])
+    times, by = lead(run, other)
+    assert (times[0], times[-1]) == (0.1, 2.0)
+    assert by[0] == pytest.approx(-80)  # it has no score yet
+    assert by[-1] == pytest.approx(10)
+    assert times[by >= 0][0] == pytest.approx(1.25, abs=0.01)  # half of the way from 0.7 to 0.9
 
 
 def test_relations_are_computed_from_the_figures():
