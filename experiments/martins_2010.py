@@ -23,9 +23,9 @@ from dualstruct.errors import InputError
 from dualstruct.losses import Loss, SoftmaxMargin, find_loss
 from dualstruct.solvers import DCA, LBFGS, SGD, Iterate
 
-from .curves import Point, Run, learn, scored, trainer
+from .curves import Point, Run, Until, learn, scored, trainer
 from .options import Options
-from .report import Line, Panel, Report, percent
+from .report import Line, Panel, Report, percent, shown
 from .tasks import Task, load_task
 
 INFINITE = float("inf")
@@ -169,12 +169,27 @@ def entities(options: Options, report: Report, task: Task) -> None:
     passes = options.passes(20)
     common: dict[str, Any] = {"seconds": options.seconds, "seed": options.seed}
     train = trainer(task, report.add, passes=passes, **common)
+    primal: dict[str, float] = {}
+
+    def objective(label: str) -> Until:
+        """Keeps the objective at the end of a run."""
+
+        def keep(point: Point, iterate: Iterate) -> bool:
+            if point.passes == passes:
+                primal[label] = iterate.problem.primal(iterate.answer())
+            return False
+
+        return keep
+
     panels = []
     for C in (0.1, 1.0, 10.0):
-        dca = train("DCA", loss, C, DCA(), dev=task.dev)
         eta0 = chosen_rate(options, task, loss, C, RATES)
-        sgd = train("SGD", loss, C, SGD("lecun", eta0), dev=task.dev)
-        lbfgs = train("L-BFGS", loss, C, LBFGS(), dev=task.dev)
+        dca, sgd, lbfgs = (
+            train(label, loss, C, solver, dev=task.dev, until=objective(label))
+            for label, solver in (
+                ("DCA", DCA()), ("SGD", SGD("lecun", eta0)), ("L-BFGS", LBFGS()),
+            )
+        )  # fmt: skip
         for other in (sgd, lbfgs):
             report.compare(
                 f"{task.name}, C = {C:g}: DCA ends above {other.label}",
@@ -182,7 +197,9 @@ def entities(options: Options, report: Report, task: Task) -> None:
                 other.score,
                 why="on development data the difference is "
                 f"{100 * ((dca.dev or 0.0) - (other.dev or 0.0)):+.2f}"
-                + (f", with η = {eta0:g} for SGD" if other is sgd else ""),
+                + (f", with η = {eta0:g} for SGD" if other is sgd else "")
+                + f"; the objective ended at {shown(primal.get('DCA'))} for DCA and at "
+                f"{shown(primal.get(other.label))} for {other.label}",
             )
         panels.append(by_pass(f"{task.name}, C = {C:g}", task, [dca, sgd, lbfgs]))
     report.figure("figure3", "Figure 3: the CRF by DCA, SGD and L-BFGS", panels)
