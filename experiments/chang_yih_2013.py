@@ -171,20 +171,24 @@ def compare_online(
             dcd.score,
             other.score,
             published["DCD"] - published[other.label],
-            _why_not_above(task, averaged, other)
+            _why_not_above(task, dcd, averaged, other)
             + ("" if made[0] == made[1] else f"; in the time given they made {made[0]} and "
                f"{made[1]} passes"),
         )  # fmt: skip
 
 
-def _why_not_above(task: Task, averaged: Run, other: Run) -> str:
+def _why_not_above(task: Task, dcd: Run, averaged: Run, other: Run) -> str:
     difference = f"{100 * (averaged.score - other.score):+.2f}"
+    way = (
+        f"; at best DCD had {best_score(dcd)}, averaged {best_score(averaged)}, and {other.label} "
+    )
+    way += best_score(other)
     if other.label == "SGD":
         text = f"averaged, DCD has {percent(averaged.score)}, {difference}"
-        return text + ("; the paper has SGD ahead, too" if task.metric == "UAS" else "")
+        return text + way + ("; the paper has SGD ahead, too" if task.metric == "UAS" else "")
     return (
         f"{other.label} predicts with the average of its weights, DCD with its last; averaged as "
-        f"well, DCD has {percent(averaged.score)}, {difference}"
+        f"well, DCD has {percent(averaged.score)}, {difference}{way}"
     )
 
 
@@ -217,7 +221,8 @@ def each_pass(run: Run) -> float:
 
 
 def best_score(run: Run) -> str:
-    return percent(max(p.score for p in run.points if p.score is not None))
+    best = max((p for p in run.points if p.score is not None), key=lambda p: p.score or 0.0)
+    return f"{percent(best.score)} after pass {best.passes}"
 
 
 def compare_batch(report: Report, task: Task, batch: list[Run]) -> None:
