@@ -235,7 +235,7 @@ def outliers(
                 scores[method, "hinge"][-1],
                 why=f"the wrong sentences cost SDM with the hinge {gain:.2f} in all, and with the "
                 f"ramp it gave up {caught:,} of the {int(wrong.sum()):,}: it had fitted the others "
-                "in its first round, at a C that is best where labels are right",
+                "in its first round, which the average holds, too",
             )
     report.table(
         f"Figure 5.1 in numbers: {task.metric} on test data by the share of wrong sentences",

@@ -83,7 +83,13 @@ def together(reports: Sequence[Report]) -> Report:
     if len(reports) == 1:
         return first
     seeds = ", ".join(str(report.options.seed) for report in reports)
-    whole = Report(first.name, first.title, first.options, notes=list(first.notes))
+    whole = Report(first.name, first.title, first.options)
+    for report in reports:
+        for note in report.notes:
+            everywhere = all(note in other.notes for other in reports)
+            text = note if everywhere else f"seed {report.options.seed}: {note}"
+            if text not in whole.notes:
+                whole.note(text)
     whole.note(
         f"{len(reports)} runs with the seeds {seeds}: numbers are means, ± is the standard "
         "deviation between runs, times are medians; figures are of the first run"

@@ -151,6 +151,8 @@ def test_repeats_are_judged_by_their_mean_and_made_only_once(tmp_path, monkeypat
 
     def run(options, report):
         seeds.append(options.seed)
+        report.note("always")
+        report.note(f"C = {options.seed % 2}")
         report.table("scores", ["learner", "score"], [["DCD", f"{90 + options.seed}.00"]])
         report.compare("a above b", 0.90, 0.91 - 0.02 * options.seed, why=f"seed {options.seed}")
         report.quicker("quick", 1.0, [3.0, 0.5, 4.0][options.seed])
@@ -163,6 +165,8 @@ def test_repeats_are_judged_by_their_mean_and_made_only_once(tmp_path, monkeypat
     command(*arguments, "--repeats", 3)
     assert seeds == [0, 1, 2]  # the first two were there
     record = json.loads((tmp_path / "lee-2015.json").read_text())
+    notes = ["always", "seed 0: C = 0", "seed 1: C = 1", "seed 2: C = 0"]
+    assert record["notes"][:4] == notes
     assert record["tables"][0]["rows"] == [["DCD", "91.00 ± 1.00"]]
     above, quick = record["relations"]
     assert above["holds"]
