@@ -2,16 +2,19 @@
 
 A file names its tasks, trains what the paper trained, and tells a :class:`~.report.Report` tables,
 curves and the relations that the paper claims. What the five share: where sentences come from
-(``tasks``), training with a score at each pass (``curves``), and what is printed, drawn and written
-(``report``). Here C is the weight of one example's loss throughout; each file says what its paper
-calls it. Settings are chosen on development data; test data are for the tables and curves alone.
+(``tasks``), training with a score at each pass (``curves``), what is printed, drawn and written
+(``report``), and the same again with other seeds (``repeats``). Here C is the weight of one
+example's loss throughout; each file says what its paper calls it. Settings are chosen on
+development data; test data are for the tables and curves alone.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
 from .options import Options
+from .repeats import repeated
 from .report import Report
 
 #: Every experiment: its module, and what it reproduces.
@@ -24,8 +27,15 @@ EXPERIMENTS = {
 }
 
 
-def run_experiment(name: str, options: Options) -> Report:
-    """Run one of them; what it found, not yet written. Ctrl-C ends it with what there is."""
+def run_experiment(
+    name: str, options: Options, repeats: int = 1, folder: Path | None = None
+) -> Report:
+    """Run one of them; what it found, not yet written. Ctrl-C ends it with what there is.
+
+    With repeats, every run is kept in a folder of its own within ``folder``.
+    """
+    if repeats > 1 and folder is not None:
+        return repeated(lambda each: run_experiment(name, each), name, options, repeats, folder)
     module, title = EXPERIMENTS[name]
     report = Report(name, title, options)
     try:

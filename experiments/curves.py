@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dualstruct import Problem, Stopping, fit
 from dualstruct.fit import TracePoint
 from dualstruct.losses import Loss, find_loss
@@ -190,21 +193,17 @@ def seconds_to_primal(run: Run, primal: float) -> float | None:
     return reached[0] if reached else None
 
 
-def score_at(run: Run, seconds: float) -> float | None:
-    """The last score that a run had by then; None before its first."""
-    before = [p.score for p in run.points if p.seconds <= seconds and p.score is not None]
-    return before[-1] if before else None
+def lead(run: Run, other: Run) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Times, evenly from the first score to the end of the shorter run, and how far one is ahead.
 
-
-def share_ahead(run: Run, other: Run) -> float:
-    """The share of the other's scored passes at which this run's score was at least as good."""
-    times = [p for p in other.points if p.score is not None]
-    ahead = [
-        mine is not None and p.score is not None and mine >= p.score
-        for p in times
-        for mine in [score_at(run, p.seconds)]
-    ]
-    return sum(ahead) / max(len(ahead), 1)
+    Between two passes a run is where the line of a figure is; before its first score nowhere, which
+    counts as 0.
+    """
+    curves = [scored(each) for each in (run, other)]
+    begin = min(seconds[0] for seconds, _ in curves)
+    times = np.linspace(begin, min(run.seconds, other.seconds), 1000)
+    mine, theirs = (np.interp(times, seconds, scores, left=0.0) for seconds, scores in curves)
+    return times, mine - theirs
 
 
 def scored(run: Run) -> tuple[Sequence[float], Sequence[float]]:

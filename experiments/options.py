@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from dualstruct.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,9 @@ class Options:
     seconds : float, optional
         The most CPU seconds of any curve.
     seed : int
-        Everything random follows from it.
+        Everything random follows from it, also which sentences are taken where not all are.
+    tasks : tuple of str
+        Only these of an experiment's tasks; all if there are none.
     """
 
     data: Path | None = None
@@ -30,6 +35,7 @@ class Options:
     sentences: int | None = None
     seconds: float | None = None
     seed: int = 0
+    tasks: tuple[str, ...] = ()
 
     def most_sentences(self, full: int | None = None) -> int | None:
         """The most training sentences of a task whose full size is ``full`` (None: all)."""
@@ -43,3 +49,12 @@ class Options:
     def seconds_at_most(self, full: float) -> float:
         """The limit of a curve that has to have one."""
         return full if self.seconds is None else self.seconds
+
+    def chosen(self, tasks: dict[str, Any]) -> dict[str, Any]:
+        """Those of an experiment's tasks that were asked for."""
+        for name in self.tasks:
+            if name not in tasks:
+                raise InputError(
+                    f"there is no task {name!r} in this experiment; there is {', '.join(tasks)}"
+                )
+        return {name: tasks[name] for name in self.tasks or tasks}

@@ -72,6 +72,13 @@ class Relation:
     holds: bool
     measured: str
     why: str  #: when it does not hold
+    #: What was measured as a number (a difference in per cent, a ratio of times, a share), which is
+    #: what makes several runs comparable; None if it is no number.
+    value: float | None = None
+    kind: str = ""  #: difference, ratio or share
+    above: float = 0.0  #: the claim holds if the number is above this
+    below: float = math.inf  #: and below this
+    published: str = ""
 
 
 @dataclass
@@ -87,15 +94,22 @@ class Report:
     relations: list[Relation] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     interrupted: bool = False
+    #: CPU seconds of a run that is over; None while it is not.
+    spent: float | None = None
     console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
 
     def __post_init__(self) -> None:
         self._started, self._cpu_started = time.time(), time.process_time()
 
+    def cpu_seconds(self) -> float:
+        """What it has cost."""
+        return time.process_time() - self._cpu_started if self.spent is None else self.spent
+
     def progress(self, what: str) -> None:
         """A line on standard error: long experiments say where they are."""
-        spent = time.process_time() - self._cpu_started
-        self.console.print(Text(f"{spent:7.1f} s  {what}", style="dim"), soft_wrap=True)
+        self.console.print(
+            Text(f"{self.cpu_seconds():7.1f} s  {what}", style="dim"), soft_wrap=True
+        )
 
     def note(self, text: str) -> None:
         """A sentence about data or settings."""
@@ -120,24 +134,32 @@ class Report:
         if drawn:
             self.figures.append(Figure(name, title, drawn, min(columns, len(drawn))))
 
-    def relation(self, claim: str, holds: bool, measured: str, why: str = "") -> None:
+    def relation(
+        self,
+        claim: str,
+        holds: bool,
+        measured: str,
+        why: str = "",
+        value: float | None = None,
+        **limits: Any,
+    ) -> None:
         """A claim of the paper, whether it holds here, by how much, and if not, why.
 
         Small versions do not say why: there, the data are too few.
         """
         reason = "" if self.options.quick else why
-        self.relations.append(Relation(claim, bool(holds), measured, reason))
+        self.relations.append(Relation(claim, bool(holds), measured, reason, value, **limits))
 
     def compare(
         self, claim: str, ours: float, other: float, published: float | None = None, why: str = ""
     ) -> None:
         """The claim that one score (a share) is above another."""
         difference = 100 * (ours - other)
-        digits = 2 if abs(difference) >= 0.01 else 4
-        measured = f"by {difference:+.{digits}f}" + (
-            "" if published is None else f" (published: {published:+.1f})"
-        )
-        self.relation(claim, difference > 0, measured, why)
+        theirs = "" if published is None else f" (published: {published:+.1f})"
+        self.relation(
+            claim, difference > 0, f"by {signed(difference)}", why, difference, kind="difference",
+            published=theirs,
+        )  # fmt: skip
 
     def quicker(
         self,
@@ -147,25 +169,25 @@ class Report:
         factor: float = 1.0,
         limit: float | None = None,
         why: str = "",
+        published: str = "",
     ) -> None:
         """The claim that one time is below another by at least a factor; None is never.
 
         ``limit`` is how long the other one had: what it did not reach by then took it longer.
         """
         if ours is None:
-            self.relation(claim, False, "not reached", why)
+            ratio, text = 0.0, "not reached"
         elif other is None:
-            bound = "" if limit is None else f", {limit / ours:.1f} times as long or more"
-            self.relation(
-                claim,
-                limit is None or limit >= factor * ours,
-                f"{ours:.2f} s, and the other one did not get there{bound}",
-                why,
-            )
+            ratio = math.inf if limit is None else limit / ours
+            bound = "" if limit is None else f", {ratio:.1f} times as long or more"
+            text = f"{ours:.2f} s, and the other one did not get there{bound}"
         else:
             ratio = other / max(ours, 1e-9)
             text = f"{ours:.2f} s against {other:.2f} s, {ratio:.1f} times as fast"
-            self.relation(claim, ratio >= factor, text, why)
+        self.relation(
+            claim, ratio >= factor, text, why, ratio, kind="ratio", above=factor,
+            published=published,
+        )  # fmt: skip
 
     def show(self, console: Console) -> None:
         """Print the tables and the comparison."""
@@ -183,7 +205,7 @@ class Report:
         console.print(Text("\nWhat the paper says, and what came of it here", style="bold"))
         for relation in self.relations:
             mark = Text("yes  ", style="green") if relation.holds else Text("no   ", style="red")
-            console.print(mark + Text(f"{relation.claim}: {relation.measured}"))
+            console.print(mark + Text(f"{relation.claim}: {relation.measured}{relation.published}"))
             if not relation.holds and relation.why:
                 console.print(Text(f"     {relation.why}", style="dim"))
         console.print(Text(f"\n{self.verdict()}", style="bold"))
@@ -214,21 +236,20 @@ class Report:
             why = relation.why if not relation.holds else ""
             why = f". {why[0].upper()}{why[1:]}." if why else ""
             answer = "yes" if relation.holds else "no"
-            lines.append(_row([relation.claim, answer, relation.measured + why]))
+            measured = relation.measured + relation.published + why
+            lines.append(_row([relation.claim, answer, measured]))
         return "\n".join([*lines, "", self.verdict(), ""])
 
     def record(self) -> dict[str, Any]:
         """Everything, for a JSON file."""
-        options = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(self.options).items()}
-        options["data"] = None if self.options.data is None else self.options.data.name
         return {
             "experiment": self.name,
             "title": self.title,
-            "options": options,
+            "options": options_record(self.options),
             "seed": self.options.seed,
             "started": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(self._started)),
             "seconds": time.time() - self._started,
-            "cpu_seconds": time.process_time() - self._cpu_started,
+            "cpu_seconds": self.cpu_seconds(),
             "versions": {"python": platform.python_version(), **_versions()},
             "machine": _machine(),
             "interrupted": self.interrupted,
@@ -258,6 +279,12 @@ class Report:
         return written
 
 
+def options_record(options: Options) -> dict[str, Any]:
+    """The options, for a JSON file; of the data only what their folder is called."""
+    folder = None if options.data is None else options.data.name
+    return {**asdict(options), "data": folder, "tasks": list(options.tasks)}
+
+
 def shown(cell: Cell) -> str:
     """A number for people.
 
@@ -280,6 +307,15 @@ def percent(share: float | None) -> str:
     ('93.46', '–')
     """
     return "–" if share is None else f"{100 * share:.2f}"
+
+
+def signed(difference: float) -> str:
+    """A difference in per cent.
+
+    >>> signed(0.123), signed(-0.0012)
+    ('+0.12', '-0.0012')
+    """
+    return f"{difference:+.{2 if abs(difference) >= 0.01 else 4}f}"
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -2,7 +2,8 @@
 
 A task is what solvers learn from: a structure, and two scores of weights. Corpora without a
 development part get one: every tenth training sentence is kept out while settings are chosen, and
-comes back when the chosen ones are trained.
+comes back when the chosen ones are trained. Fewer sentences than there are means a draw from all of
+them: corpora are often in the order of their sources.
 """
 
 from __future__ import annotations
@@ -74,12 +75,18 @@ EMBEDDED = {"English entities": "entities", "English POS": "upos", "English head
 
 
 def load_task(
-    name: str, options: Options, most: int | None = None, order: int = 1, relabel: Any = None
+    name: str,
+    options: Options,
+    most: int | None = None,
+    order: int = 1,
+    relabel: Any = None,
+    hash_bits: int | None = None,
 ) -> Task:
     """The task of this name, of at most ``most`` training sentences."""
     limit = options.most_sentences(most)
     if name in EMBEDDED:
-        train, test = load_english("train")[:limit], load_english("test")
+        whole, test = load_english("train"), load_english("test")
+        train = whole.select(drawn(len(whole), limit, options.seed))
         corpus = "the corpus that comes with dualstruct"
         if EMBEDDED[name] == "trees":
             return tree_task(name, corpus, train, None, test, False, order)
@@ -88,31 +95,45 @@ def load_task(
             for part in (train, test)
         ]
         preset = "ner" if EMBEDDED[name] == "entities" else "pos"
-        return tag_task(name, corpus, preset, parts[0], None, parts[1])
+        return tag_task(name, corpus, preset, parts[0], None, parts[1], hash_bits)
     if name in PARSING:
         corpus, crossing = PARSING[name]
         files = [_part(corpus, part, options) for part in ("train", "dev", "test")]
         banks = [None if file is None else read_conllu(file) for file in files]
         assert banks[0] is not None
         assert banks[2] is not None
-        return tree_task(name, corpus, banks[0][:limit], banks[1], banks[2], crossing, order)
+        train = banks[0].select(drawn(len(banks[0]), limit, options.seed))
+        return tree_task(name, corpus, train, banks[1], banks[2], crossing, order)
     corpus, preset, column = TAGGING[name]
     pairs: list[Any] = []
     for part in ("train", "dev", "test"):
         file = _part(corpus, part, options)
-        size = limit if part == "train" else None
         if file is None:
             pairs.append(None)
         elif column is None:
             data = read_columns(file)
-            pairs.append((data.tokens[:size], data.labels[:size]))
+            pairs.append((data.tokens, data.labels))
         else:
             bank = read_conllu(file)
-            pairs.append((bank.forms[:size], bank.columns(column)[:size]))
+            pairs.append((bank.forms, bank.columns(column)))
+        if part == "train" and limit is not None:
+            numbers = drawn(len(pairs[0][0]), limit, options.seed)
+            pairs[0] = tuple([sentences[i] for i in numbers] for sentences in pairs[0])
         if relabel is not None and pairs[-1] is not None:
             tokens, labels = pairs[-1]
             pairs[-1] = (tokens, [[relabel(label) for label in sentence] for sentence in labels])
-    return tag_task(name, corpus, preset, *pairs)
+    return tag_task(name, corpus, preset, pairs[0], pairs[1], pairs[2], hash_bits)
+
+
+def drawn(count: int, limit: int | None, seed: int) -> NDArray[np.int64]:
+    """The numbers of at most ``limit`` of so many sentences, in their order.
+
+    >>> drawn(3, None, 0).tolist(), len(drawn(100, 20, 0))
+    ([0, 1, 2], 20)
+    """
+    if limit is None or limit >= count:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(seed).choice(count, limit, replace=False))
 
 
 def _part(corpus: str, part: str, options: Options) -> Path | None:
@@ -132,10 +153,16 @@ Labelled = tuple[Sequence[Any], Sequence[Sequence[str]]]
 
 
 def tag_task(
-    name: str, corpus: str, preset: str, train: Labelled, dev: Labelled | None, test: Labelled
+    name: str,
+    corpus: str,
+    preset: str,
+    train: Labelled,
+    dev: Labelled | None,
+    test: Labelled,
+    hash_bits: int | None = None,
 ) -> Task:
     """Chains with the features of a preset."""
-    extractor = make_extractor(preset)
+    extractor = make_extractor(preset, hash_bits=hash_bits)
     rows = extractor.fit(train[0])
     labels = Labels.learn(train[1])
     truth = labels.encode(train[1], rows.sentences)

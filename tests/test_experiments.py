@@ -7,16 +7,19 @@ import math
 
 import numpy as np
 import pytest
-from dualstruct.experiments.curves import Point, Run, choose, learn, score_at, seconds_to
+from dualstruct.experiments.curves import Point, Run, choose, lead, learn, seconds_to
+from dualstruct.experiments.lee_2015 import simulate
 from dualstruct.experiments.mancev_2015 import with_outliers
 from dualstruct.experiments.options import Options
-from dualstruct.experiments.report import Report
-from dualstruct.experiments.tasks import load_task
+from dualstruct.experiments.repeats import merged_relation
+from dualstruct.experiments.report import Relation, Report
+from dualstruct.experiments.tasks import drawn, load_task
 from typer.testing import CliRunner
 
 from dualstruct import experiments
 from dualstruct.cli import app
 from dualstruct.datasets import make_chains
+from dualstruct.distributed import SimpleAverage
 from dualstruct.errors import InputError
 from dualstruct.solvers import DCD, SDM
 
@@ -68,6 +71,18 @@ def test_an_unknown_experiment_lists_those_that_there_are():
     assert "lee-2015" in command("experiment").stdout
 
 
+@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
+def test_a_single_task_of_an_experiment_can_be_run(name, tmp_path):
+    arguments = ["--quick", "--sentences", 40, "--seconds", 0.02, "--out", tmp_path]
+    command("experiment", name, *arguments, "--task", "English POS" if name != "martins-2010" else
+            "English entities")  # fmt: skip
+    record = json.loads((tmp_path / f"{name}.json").read_text())
+    assert record["relations"]
+    assert not any("heads" in relation["claim"] for relation in record["relations"])
+    with pytest.raises(InputError, match=r"no task 'nothing' in this experiment; there is English"):
+        command("experiment", name, *arguments, "--task", "nothing")
+
+
 def test_an_interrupted_experiment_keeps_what_it_found(tmp_path, monkeypatch):
     def interrupted(options, report):
         report.add(learn(load_task("English POS", options), "DCD", "hinge", 0.1, SDM(), passes=1))
@@ -111,8 +126,12 @@ def test_times_and_scores_are_read_off_curves():
     assert seconds_to(run, 0.7) == 0.5
     assert seconds_to(run, 0.8) == 2.0
     assert seconds_to(run, 0.95) is None
-    assert score_at(run, 0.4) is None
-    assert score_at(run, 1.9) == 0.7
+    other = Run("y", "t", "s", "l", 1.0, [Point(1, 0.1, 0.8), Point(2, 4.0, 0.8)])
+    times, by = lead(run, other)
+    assert (times[0], times[-1]) == (0.1, 2.0)
+    assert by[0] == pytest.approx(-80)  # it has no score yet
+    assert by[-1] == pytest.approx(10)
+    assert times[by >= 0][0] == pytest.approx(1.25, abs=0.01)  # half of the way from 0.7 to 0.9
 
 
 def test_relations_are_computed_from_the_figures():
@@ -125,6 +144,67 @@ def test_relations_are_computed_from_the_figures():
     assert "by +0.50 (published: +0.3)" in report.markdown()
     assert "by -0.50. Because. |" in report.markdown()
     assert report.verdict().startswith("2 of 4")
+
+
+def test_repeats_are_judged_by_their_mean_and_made_only_once(tmp_path, monkeypatch):
+    seeds = []
+
+    def run(options, report):
+        seeds.append(options.seed)
+        report.note("always")
+        report.note(f"C = {options.seed % 2}")
+        report.table("scores", ["learner", "score"], [["DCD", f"{90 + options.seed}.00"]])
+        report.compare("a above b", 0.90, 0.91 - 0.02 * options.seed, why=f"seed {options.seed}")
+        report.quicker("quick", 1.0, [3.0, 0.5, 4.0][options.seed])
+        task = load_task("English POS", options)
+        report.add(learn(task, "DCD", "hinge", 0.1, SDM(), passes=1))
+
+    monkeypatch.setattr("dualstruct.experiments.lee_2015.run", run)
+    arguments = ["experiment", "lee-2015", "--quick", "--sentences", 40, "--out", tmp_path]
+    command(*arguments, "--repeats", 2)
+    command(*arguments, "--repeats", 3)
+    assert seeds == [0, 1, 2]  # the first two were there
+    record = json.loads((tmp_path / "lee-2015.json").read_text())
+    notes = ["always", "seed 0: C = 0", "seed 1: C = 1", "seed 2: C = 0"]
+    assert record["notes"][:4] == notes
+    assert record["tables"][0]["rows"] == [["DCD", "91.00 ± 1.00"]]
+    above, quick = record["relations"]
+    assert above["holds"]
+    assert above["measured"].startswith("by +1.00 ± 2.00, less than twice its standard error; in 2")
+    assert quick["measured"] == "3.0 times as fast (0.5 to 4.0); in 2 of 3 runs"
+    assert len(record["runs"]) == 3
+    of_seeds = [json.loads(path.read_text()) for path in tmp_path.glob("seed-*/lee-2015.json")]
+    assert record["cpu_seconds"] == pytest.approx(sum(each["cpu_seconds"] for each in of_seeds))
+    command(*arguments, "--sentences", 41, "--repeats", 2)
+    assert seeds == [0, 1, 2, 0, 1]  # other options are another experiment
+
+
+def test_a_mean_has_to_be_between_the_limits_of_its_claim():
+    similar = [
+        Relation("alike", abs(value) < 0.3, "", "why", value, "difference", -0.3, 0.3)
+        for value in (0.5, -0.3, 0.1)
+    ]
+    assert merged_relation(similar).holds
+    assert not merged_relation(similar[:1] * 2).holds
+    words = [Relation("most", holds, "so", "why") for holds in (True, False, False)]
+    assert not merged_relation(words).holds
+
+
+def test_fewer_sentences_are_drawn_from_all_of_them_by_the_seed():
+    numbers = drawn(1000, 100, 0)
+    assert len(set(numbers.tolist())) == 100
+    assert list(numbers) == sorted(numbers)
+    assert numbers.max() > 900
+    assert not np.array_equal(numbers, drawn(1000, 100, 1))
+
+
+def test_a_machine_that_stops_by_time_has_no_point_beyond_it():
+    task = load_task("English POS", TINY)
+    run = simulate(task, "x", "squared_hinge", SimpleAverage(DCD()), 2, 10_000, 0.02, 0)
+    assert run.points
+    assert run.seconds <= 0.02 or len(run.points) == 1
+    passes = [point.passes for point in run.points]
+    assert passes == list(range(1, len(passes) + 1))
 
 
 def test_outliers_are_so_many_sentences_and_nothing_else_changes():

@@ -161,7 +161,7 @@ def test_an_sgd_pass_is_gradient_descent(seed, schedule, loss, setting):
 @given(
     seeds,
     st.sampled_from([1, 2, 5, 9]),
-    st.booleans(),
+    st.sampled_from([False, True, "classical"]),
     st.sampled_from(["hinge", Ramp(costed=True), Ramp(costed=False)]),
     st.sampled_from([0, 2]),
 )
@@ -170,7 +170,11 @@ def test_a_pegasos_pass_is_that_of_shalev_shwartz(seed, batch, projection, loss,
     slow = NaiveOnline(naive, C, seed % 1000)
     costs = [max(naive.loss(i, y) for y in naive.outputs(i)) for i in range(5)]
     bound = C * float(np.dot(costs, naive.weights))
-    radius = np.sqrt(bound if loss == "hinge" else 2 * bound) if projection else None
+    radius = {
+        False: None,
+        True: np.sqrt(bound if loss == "hinge" else 2 * bound),
+        "classical": np.sqrt(C * 5),
+    }[projection]
     concave = None if loss == "hinge" else loss.concave_cost_weight
 
     def meet(met: list[int]) -> float:

@@ -39,7 +39,18 @@ def experiment(
     sentences: Annotated[
         int | None, typer.Option(min=20, help="The most training sentences of a task.")
     ] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(help="Only this of its tasks; may be given several times.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Everything random follows from it.")] = 0,
+    repeats: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Run it so often, each time with the next seed, and judge by the means; "
+            "runs that --out already holds are taken from there.",
+        ),
+    ] = 1,
 ) -> None:
     """Run a paper's experiment again: its tables, its figures, and whether its claims hold."""
     from importlib import import_module
@@ -62,9 +73,10 @@ def experiment(
     if data is not None and not data.is_dir():
         raise InputError(f"{data} is no folder; dualstruct datasets tells how to get the corpora")
     options = experiments.Options(
-        data=data, quick=quick, sentences=sentences, seconds=seconds, seed=seed
-    )
-    report = experiments.run_experiment(name, options)
+        data=data, quick=quick, sentences=sentences, seconds=seconds, seed=seed,
+        tasks=tuple(task or ()),
+    )  # fmt: skip
+    report = experiments.run_experiment(name, options, repeats, out)
     report.show(Console(highlight=False, soft_wrap=True, width=WIDTH))
     written = report.write(out)
     print(f"written: {', '.join(map(str, written))}", file=sys.stderr)

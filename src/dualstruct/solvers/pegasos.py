@@ -12,7 +12,7 @@ CCCP is the hinge problem: the first steps are so long that both maxima are at t
 most examples, their subgradients cancel, and the ramp would give these examples up for good.
 
 With ``projection``, w is then drawn into a ball that holds the optimum. The classical radius 1/√λ
-takes Δ ≤ 1 for granted; in general
+takes Δ ≤ 1 for granted: where costs are larger, it cuts the optimum off. In general
 
     hinge   P = D at the optimum:  ‖w*‖² = Σ α Δ − C Σ_i ℓ_i ≤ C Σ_i max_y Δ_i(y)
     ramp    P(w*) ≤ P(0), ℓ ≥ 0:   ‖w*‖² ≤ 2 C Σ_i max_y Δ_i(y)
@@ -26,9 +26,10 @@ an objective with C/N: see dualstruct.conversions).
 from __future__ import annotations
 
 from math import sqrt
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from dualstruct import _core
+from dualstruct.errors import InputError
 from dualstruct.losses import Ramp
 from dualstruct.problem import Problem
 from dualstruct.solvers.base import Iterate
@@ -42,8 +43,9 @@ class Pegasos(OnlineSolver):
     ----------
     batch : int
         Examples a step; 1 is the stochastic version.
-    projection : bool
-        Whether each step ends in the ball that holds the optimum.
+    projection : bool or "classical"
+        Whether each step ends in the ball that holds the optimum; "classical" is the ball of
+        radius 1/√λ, which holds it where no output costs more than 1.
     hinge_passes : int
         For the ramp: passes over its convex part alone, before the second part comes in.
     averaged : bool
@@ -56,12 +58,14 @@ class Pegasos(OnlineSolver):
     def __init__(
         self,
         batch: int = 1,
-        projection: bool = False,
+        projection: bool | Literal["classical"] = False,
         hinge_passes: int = 1,
         averaged: bool = True,
     ) -> None:
         check_count("batch", batch)
         check_count("hinge_passes", hinge_passes, least=0)
+        if projection not in (True, False, "classical"):
+            raise InputError(f'projection is {projection!r}; it can be True, False or "classical"')
         self.batch = batch
         self.projection = projection
         self.hinge_passes = hinge_passes
@@ -70,7 +74,9 @@ class Pegasos(OnlineSolver):
     def start(self, problem: Problem, seed: int) -> Iterate:
         refuse_center(problem, self.name)
         iterate = super().start(problem, seed)
-        if self.projection:
+        if self.projection == "classical":
+            iterate.memory["radius"] = sqrt(problem.C * len(problem.structure))
+        elif self.projection:
             structure = problem.structure
             costs = _core.largest_violations(
                 structure.core, structure.new_weights(), 1.0, problem.threads
