@@ -69,10 +69,9 @@ def run(options: Options, report: Report) -> None:
             report.add(found)
             return found
 
-        def by_the_paper(machines: int) -> BQO:
-            return BQO(inner, theta=float(machines), rounds_per_pass=1)
-
-        bqo = simulated("BQO", "squared_hinge", by_the_paper(MACHINES), MACHINES, setting.rounds)
+        bqo = simulated(
+            "BQO", "squared_hinge", by_the_paper(inner, MACHINES), MACHINES, setting.rounds
+        )
         others = [
             simulated(label, loss, solver, MACHINES, ENDLESS, bqo.seconds)
             for label, loss, solver in (
@@ -84,12 +83,13 @@ def run(options: Options, report: Report) -> None:
         compare_strategies(report, task, bqo, *others)
         by_machines = [
             *(
-                simulated(machines_label(k), "squared_hinge", by_the_paper(k), k,
+                simulated(machines_label(k), "squared_hinge", by_the_paper(inner, k), k,
                           setting.rounds)
                 for k in (1, 2, 4)
             ),
             replace(bqo, label=machines_label(MACHINES)),
-            simulated(FOLLOWING, "squared_hinge", BQO(inner, rounds_per_pass=1), MACHINES, setting.rounds),
+            simulated(FOLLOWING, "squared_hinge", BQO(inner, rounds_per_pass=1), MACHINES,
+                      setting.rounds),
         ]  # fmt: skip
         rows += compare_machines(report, task, setting, by_machines)
         compared.append(panel(task, [bqo, *others]))
@@ -101,6 +101,10 @@ def run(options: Options, report: Report) -> None:
     )
     report.figure("figure1ab", "Figure 1a, 1b: eight simulated machines", compared, 2)
     report.figure("figure1cd", "Figure 1c, 1d: BQO on 1, 2, 4 and 8 machines", scaled, 2)
+
+
+def by_the_paper(inner: Solver, machines: int) -> BQO:
+    return BQO(inner, theta=float(machines), rounds_per_pass=1)
 
 
 def machines_label(count: int) -> str:
