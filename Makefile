@@ -70,7 +70,8 @@ wheel-test: .venv/tools
 	cd build/wheel-test/run && env -u CC -u CXX PATH="$(CURDIR)/build/wheel-test/bin" \
 		../bin/python -m pytest -p no:cacheprovider $(WHEEL_TESTS)
 
-# Ours and the peers: about two hours. Results are kept in benchmarks/peers/outputs.
+# Ours and the peers: several hours; a tool is stopped on a corpus after half an hour. Results are kept
+# in benchmarks/peers/outputs.
 bench: .venv/installed-bench
 	$(BIN)/python benchmarks/peers/run.py --page docs/benchmarks.md
 

@@ -231,7 +231,7 @@ def main() -> None:
         "--solvers", nargs="*", help='as benchopt names them: "crfsuite[algorithm=ap]"'
     )
     parser.add_argument(
-        "--limit", type=int, default=3600, help="CPU seconds that a tool may take on a corpus"
+        "--limit", type=int, default=1800, help="CPU seconds that a tool may take on a corpus"
     )
     parser.add_argument("--results", type=Path, default=HERE / "outputs")
     parser.add_argument("--page", type=Path, help="write the page here, the picture in images/")
@@ -253,7 +253,8 @@ def main() -> None:
             print("\n".join([*verdict(table), *over_limit(corpus, options.results)]))
     if options.page and tables:
         picture = Path("images/benchmarks.png")
-        draw(tables, options.page.parent / picture)
+        compared = {corpus: table for corpus, table in tables.items() if len(table) > 1}
+        draw(compared, options.page.parent / picture)
         text = page(tables, str(picture), options.results)
         options.page.write_text(text, encoding="utf-8")
 

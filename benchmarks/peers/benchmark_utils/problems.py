@@ -17,9 +17,6 @@ from dualstruct.features import make_extractor
 
 Labels = list[list[str]]
 
-#: ``Tagging.work`` above which CRFsuite's L-BFGS takes hours.
-HOURS = 1e9
-
 
 @dataclass(frozen=True)
 class Tagging:
@@ -34,12 +31,6 @@ class Tagging:
     def score(self, predicted: Labels) -> dict[str, float]:
         scores = evaluate(self.test[1], predicted)
         return {"score": 100 * (scores.f1 if self.spans else scores.accuracy)}
-
-    @property
-    def work(self) -> int:
-        """Tokens × labels²: what one pass of Viterbi takes."""
-        labels = self.train[1]
-        return sum(map(len, labels)) * len({label for s in labels for label in s}) ** 2
 
     @cached_property
     def names(self) -> list[str]:
