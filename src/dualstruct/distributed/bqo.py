@@ -24,10 +24,10 @@ have been right is known after each round,
 
     θ = ‖Σ_k u_k‖² / Σ_k ‖u_k‖²,   between 0 and K,
 
-and by default the next round uses it, but nothing below 1: fewer rounds the more the machines'
-examples differ. It falls by a fifth a round at most: bold rounds and careful ones in turn raise D
-more quickly still, but throw the primal to and fro. Every θ > 0 gives a direction in which D rises,
-and the line search finds how far.
+and by default the next round uses it, but nothing below 1 or K/2: fewer rounds the more the machines'
+examples differ. Bolder ones raise D more quickly still, but throw the primal to and fro, and so do
+bold rounds and careful ones in turn: θ falls by a fifth a round at most. Every θ > 0 gives a
+direction in which D rises, and the line search finds how far.
 The paper's λI, there to make the model strictly concave, is not needed by coordinate steps.
 
 Source: Lee, Chang, Upadhyay & Roth 2015, "Distributed Training of Structured SVM", Algorithm 1; the
@@ -201,7 +201,8 @@ class BQO(DualStrategy):
         center = iterate.center.array + scaled(eta, change - scaled(theta, own))
         iterate.move_to(w + scaled(eta, change), center)
         if self.theta is None and totals[7] > 0:
-            iterate.change_theta(max(1.0, square / float(totals[7]), 0.8 * theta))
+            least = max(1.0, communicator.size / 2)
+            iterate.change_theta(max(least, square / float(totals[7]), 0.8 * theta))
         return float(loss)
 
 
