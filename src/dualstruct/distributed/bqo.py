@@ -26,8 +26,8 @@ have been right is known after each round,
 
 and by default the next round uses it, but nothing below 1 or K/2: fewer rounds the more the
 machines' examples differ. Bolder ones raise D more quickly still, but throw the primal to and fro,
-and so do bold rounds and careful ones in turn: θ falls by a fifth a round at most. Every θ > 0 gives
-a direction in which D rises, and the line search finds how far.
+and so do bold rounds and careful ones in turn: θ falls by a fifth a round at most. Every θ > 0
+gives a direction in which D rises, and the line search finds how far.
 The paper's λI, there to make the model strictly concave, is not needed by coordinate steps.
 
 Source: Lee, Chang, Upadhyay & Roth 2015, "Distributed Training of Structured SVM", Algorithm 1; the
