@@ -1,9 +1,9 @@
-"""Training on several machines: rounds, work, bytes, memory and time, and what 32 would do.
+"""Training on several machines: passes, work, bytes, memory and time, and what 32 would do.
 
     python benchmarks/distributed.py [--data FOLDER] [--json FILE] [--plot FILE] [--only NAME …]
-                                     [--sentences N] [--most ROUNDS]
+                                     [--sentences N] [--most PASSES]
 
-convergence-*   Rounds until the gap is 1 % and 0.1 %, for 1 to 32 ranks simulated in one process,
+convergence-*   Passes until the gap is 1 % and 0.1 %, for 1 to 32 ranks simulated in one process,
                 of BQO and ADMM; the simple average and iterative mixing (of MIRA) have no dual, and
                 are judged by the primal of the same problem against the best dual of all runs.
                 Features are hashed into few rows, so that 32 sets of weights fit into one machine.
@@ -44,7 +44,7 @@ FULL_WEIGHTS = {"chunking": 2**18 * 32, "parsing": 2**20 * 16 + 2**16 * 64}
 TEN_GBE = 1.25e9  # bytes a second
 LATENCY = 50e-6  # seconds a message
 SENTENCES = int(os.environ.get("DUALSTRUCT_SENTENCES", "0"))
-MOST = int(os.environ.get("DUALSTRUCT_ROUNDS", "100"))
+MOST = int(os.environ.get("DUALSTRUCT_PASSES", "100"))
 
 
 def structure_of(data: Path, corpus: str, sentences: int) -> Any:
@@ -99,7 +99,7 @@ class Counting:
 
 
 def simulate(structure: Any, corpus: str, strategy: str, workers: int, most: int) -> dict[str, Any]:
-    """The primal after each round, and what a round costs a rank."""
+    """The primal after each pass, and what a pass costs a rank."""
     from dualstruct import DCD, MIRA, Problem
     from dualstruct.distributed import (
         ADMM,
@@ -177,8 +177,8 @@ def convergence(data: Path, corpus: str) -> dict[str, Any]:
     }
 
 
-def rounds_to(run: dict[str, Any], optimum: float, share: float) -> int | None:
-    """The first round that is certified so close to the optimum, or without a dual has been."""
+def passes_to(run: dict[str, Any], optimum: float, share: float) -> int | None:
+    """The first pass that is certified so close to the optimum, or without a dual has been."""
     if run["dual"] is not None:
         return next((n for n, gap in enumerate(run["gap"], 1) if gap <= share), None)
     for number, primal in enumerate(run["primal"], 1):
@@ -187,8 +187,8 @@ def rounds_to(run: dict[str, Any], optimum: float, share: float) -> int | None:
     return None
 
 
-def rounds_of_dual(run: dict[str, Any], optimum: float, share: float) -> int | None:
-    """The first round whose dual is so close to the optimum: it comes long before its proof."""
+def passes_of_dual(run: dict[str, Any], optimum: float, share: float) -> int | None:
+    """The first pass whose dual is so close to the optimum: it comes long before its proof."""
     for number, dual in enumerate(run["duals"], 1):
         if optimum - dual <= share * abs(optimum):
             return number
@@ -235,7 +235,7 @@ def wall(data: Path, corpus: str) -> dict[str, Any]:
             found[str(workers)] = {
                 "seconds": result.seconds,
                 "cpu_seconds": result.cpu_seconds,
-                "rounds": result.passes,
+                "passes": result.passes,
                 "gap": result.gap,
                 "load": os.getloadavg()[0],
             }
@@ -301,10 +301,10 @@ RUNS = {
 def extrapolated(found: dict[str, Any], corpus: str, workers: int) -> tuple[float, float] | None:
     """Seconds of work and of sums until the dual is within 1 %, of the whole corpus."""
     run = found["runs"][f"bqo {workers}"]
-    rounds = rounds_of_dual(run, found["optimum"], 0.01)
-    if rounds is None:
+    passes = passes_of_dual(run, found["optimum"], 0.01)
+    if passes is None:
         return None
-    # A round costs a rank something for each of its sentences and something for each weight.
+    # A pass costs a rank something for each of its sentences and something for each weight.
     measured = [found["runs"][f"bqo {k}"]["cpu"] for k in WORKERS]
     design = np.array([[1 / k, 1.0] for k in WORKERS])
     by_sentences, by_weights = np.linalg.lstsq(design, np.array(measured), rcond=None)[0]
@@ -315,7 +315,7 @@ def extrapolated(found: dict[str, Any], corpus: str, workers: int) -> tuple[floa
     if workers > 1:
         bytes_sent = 2 * run["bytes"] * larger * (workers - 1) / workers
         sums = bytes_sent / TEN_GBE + 4 * workers * LATENCY
-    return rounds * work, rounds * sums
+    return passes * work, passes * sums
 
 
 def report(results: dict[str, Any]) -> None:
@@ -328,7 +328,7 @@ def report(results: dict[str, Any]) -> None:
         if found is None:
             continue
         console.print(
-            f"{corpus}: {found['sentences']} sentences, {found['weights']:,} weights; rounds to "
+            f"{corpus}: {found['sentences']} sentences, {found['weights']:,} weights; passes to "
             f"1 % / 0.1 %, at most {found['most']}; the optimum is known to "
             f"{100 * (found['least_primal'] / found['optimum'] - 1):.2g} %"
         )
@@ -337,19 +337,19 @@ def report(results: dict[str, Any]) -> None:
             cells = []
             for workers in WORKERS:
                 run = found["runs"][f"{strategy} {workers}"]
-                wanted = [rounds_to(run, found["optimum"], share) for share in (0.01, 0.001)]
+                wanted = [passes_to(run, found["optimum"], share) for share in (0.01, 0.001)]
                 best = min(run["primal"]) / found["optimum"] - 1
                 reached = " / ".join("–" if n is None else str(n) for n in wanted)
                 cells.append(reached if wanted[0] else f"– ({100 * best:.0f} %)")
             table.add_row(strategy, *cells)
         bqo = [found["runs"][f"bqo {k}"] for k in WORKERS]
-        near = [[rounds_of_dual(run, found["optimum"], s) for s in (0.01, 0.001)] for run in bqo]
+        near = [[passes_of_dual(run, found["optimum"], s) for s in (0.01, 0.001)] for run in bqo]
         table.add_row(
             "bqo, its dual",
             *(" / ".join("–" if n is None else str(n) for n in pair) for pair in near),
         )
-        table.add_row("CPU ms a round and rank", *(f"{1000 * run['cpu']:.0f}" for run in bqo))
-        table.add_row("KB a round and rank", *(f"{run['bytes'] / 1000:,.0f}" for run in bqo))
+        table.add_row("CPU ms a pass and rank", *(f"{1000 * run['cpu']:.0f}" for run in bqo))
+        table.add_row("KB a pass and rank", *(f"{run['bytes'] / 1000:,.0f}" for run in bqo))
         console.print(table)
         table = Table("whole corpus, dual within 1 %, 10 GbE", *(str(k) for k in WORKERS), box=None)
         times = [extrapolated(found, corpus, k) for k in WORKERS]
@@ -372,7 +372,7 @@ def report(results: dict[str, Any]) -> None:
             run = found[workers]
             console.print(
                 f"{workers} Ray workers, parser on {found['sentences']} sentences to 10 %: "
-                f"{run['rounds']} rounds, {run['seconds']:.1f} s, CPU {run['cpu_seconds']:.1f} s a "
+                f"{run['passes']} passes, {run['seconds']:.1f} s, CPU {run['cpu_seconds']:.1f} s a "
                 f"worker (load {run['load']:.1f})"
             )
         ratio = [found["2"][name] / found["1"][name] for name in ("seconds", "cpu_seconds")]
@@ -385,7 +385,7 @@ def report(results: dict[str, Any]) -> None:
 
 
 def plot(results: dict[str, Any], path: Path) -> None:
-    """Distance from the optimum by round, one panel a corpus and number of ranks."""
+    """Distance from the optimum by pass, one panel a corpus and number of ranks."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -404,7 +404,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
                 distance = np.maximum(primal / found["optimum"] - 1, 1e-4)
                 axis.semilogy(range(1, len(primal) + 1), distance, label=strategy)
             axis.set_title(f"{corpus}, {workers} machine{'s' if workers > 1 else ''}")
-            axis.set_xlabel("rounds")
+            axis.set_xlabel("passes")
         row[0].set_ylabel("primal above the optimum")
     axes[0][0].legend(fontsize="small")
     figure.tight_layout()
@@ -418,7 +418,7 @@ def main() -> None:
     parser.add_argument("--from-json", type=Path, help="report these figures, measure nothing")
     parser.add_argument("--plot", type=Path, help="draw the convergence into this PNG")
     parser.add_argument("--sentences", type=int, help="so many of each corpus")
-    parser.add_argument("--most", type=int, help="rounds of a simulated run")
+    parser.add_argument("--most", type=int, help="passes of a simulated run")
     parser.add_argument("--only", nargs="*", choices=RUNS, default=list(RUNS))
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     parser.add_argument("--part", nargs=2, help=argparse.SUPPRESS)
@@ -438,7 +438,7 @@ def main() -> None:
         if options.sentences:
             os.environ["DUALSTRUCT_SENTENCES"] = str(options.sentences)
         if options.most:
-            os.environ["DUALSTRUCT_ROUNDS"] = str(options.most)
+            os.environ["DUALSTRUCT_PASSES"] = str(options.most)
         results = {}
         for name in options.only:
             results[name] = in_own_process(__file__, name, options.data)
