@@ -12,8 +12,8 @@
 
 namespace dualstruct {
 
-// Splits 0 … n−1 into contiguous ranges and waits for all of them: work(begin, end, thread). The first exception of any range is thrown again here. Where the system gives no more threads, the caller
-// does the work.
+// Splits 0 … n−1 into contiguous ranges and waits for all of them: work(begin, end, thread). The first exception of
+// any range is thrown again here. Where the system gives no more threads, the caller does the work.
 template <class Work>
 void for_each_range(std::int64_t n, int threads, Work work) {
     threads = static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(n, 1)));

@@ -378,7 +378,8 @@ def test_passes_on_several_threads_leave_w_as_the_duals_say(threads):
     rule = _core.DCDRule(0.5)
     for _ in range(5):
         iterate.visit(rule, 0.01)
-        iterate.revisit(rule)
+        for _ in range(3):
+            iterate.revisit(rule)
         exact = problem.structure.new_weights()
         iterate.duals.write(exact, threads=1)
         np.testing.assert_allclose(iterate.w.array, exact.array, atol=1e-5)
