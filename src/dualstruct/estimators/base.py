@@ -236,6 +236,9 @@ class Estimator(Parameters, Generic[ModelT]):
         model = self._model_from(facts, arrays)
         parameters = dict(facts["parameters"])
         parameters["solver"] = unpack_solver(parameters["solver"])
+        threads = parameters.get("threads", 1)
+        if not isinstance(threads, int) or threads < 1:
+            raise ValueError(f"threads is {threads!r}")
         self.set_params(**parameters)
         self.result_ = FitResult.from_summary(facts["result"], model.w)
         self._model = model
