@@ -9,10 +9,11 @@
 //
 // Every plane is held twice: as the outputs it is made of, which is small and goes into checkpoints,
 // and as the sparse vector g, which sums and products read in order, a part of the weights a thread.
-// The order of additions does not depend on the number of threads: nor do the results.
+// Only the rounding of g depends on the number of threads, and where c and the features are integers, nothing does.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
@@ -138,11 +139,16 @@ public:
                 bool any = false;
                 for (std::size_t place = k; place < stop; ++place) any |= g[place] != 0;
                 if (!any) continue;
-                for (std::size_t place = k; place < stop; ++place) {
-                    if (g[place] == 0) continue;
-                    places.push_back(static_cast<std::uint32_t>(first + static_cast<std::int64_t>(place)));
-                    values.push_back(g[place]);
+                std::array<std::uint32_t, width> at;
+                std::array<float, width> there;
+                std::size_t found = 0;
+                for (std::size_t place = k; place < stop; ++place) {  // no branch: it could not be guessed
+                    at[found] = static_cast<std::uint32_t>(first + static_cast<std::int64_t>(place));
+                    there[found] = g[place];
+                    found += g[place] != 0;
                 }
+                places.insert(places.end(), at.begin(), at.begin() + found);
+                values.insert(values.end(), there.begin(), there.begin() + found);
             }
         }
         double dot(const float* w, std::size_t begin, std::size_t end) const {
@@ -210,23 +216,26 @@ private:
     // Writes g into dense_, and what is not 0 there into the plane.
     void lay_out(Plane& plane, int threads) {
         if (dense_.dimension() > std::int64_t{UINT32_MAX}) throw std::length_error("too many weights for planes");
+        const int adding = std::min(threads, most_adding);
+        while (shares_.size() + 1 < static_cast<std::size_t>(adding)) shares_.emplace_back(structure_);
         const auto count = static_cast<std::int64_t>(plane.examples.size());
-        for_each_range(threads, threads, [&](std::int64_t first, std::int64_t last, int) {
-            for (auto part = static_cast<int>(first); part < last; ++part) {
-                for (std::int64_t k = 0; k < count; ++k) {
-                    if (k + 1 < count && threads == 1) {
-                        structure_.prefetch_cut(dense_.data(), plane.example(k + 1), plane.words_of(k + 1));
-                    }
-                    structure_.axpy_share(dense_.data(), plane.example(k), plane.words_of(k),
-                                          plane.coefficients[static_cast<std::size_t>(k)], part, threads);
-                }
+        for_each_range(count, adding, [&](std::int64_t first, std::int64_t last, int thread) {
+            float* g = thread ? shares_[static_cast<std::size_t>(thread) - 1].data() : dense_.data();
+            for (std::int64_t k = first; k < last; ++k) {
+                if (k + 1 < last) structure_.prefetch_cut(g, plane.example(k + 1), plane.words_of(k + 1));
+                structure_.axpy(g, plane.example(k), plane.words_of(k), plane.coefficients[static_cast<std::size_t>(k)]);
             }
         });
         std::vector<Plane> pieces(static_cast<std::size_t>(threads));
         for_each_range(dense_.dimension(), threads, [&](std::int64_t begin, std::int64_t end, int thread) {
             Plane& piece = pieces[static_cast<std::size_t>(thread)];
             for (std::int64_t k = begin; k < end; k += chunk) {
-                piece.take({dense_.data() + k, static_cast<std::size_t>(std::min(chunk, end - k))}, k);
+                const std::int64_t stop = std::min(k + chunk, end);
+                for (Weights& share : shares_) {
+                    for (std::int64_t q = k; q < stop; ++q) dense_.data()[q] += share.data()[q];
+                    std::fill(share.data() + k, share.data() + stop, 0.0f);
+                }
+                piece.take({dense_.data() + k, static_cast<std::size_t>(stop - k)}, k);
             }
         });
         for (const Plane& piece : pieces) {
@@ -296,6 +305,7 @@ private:
         }
     }
     static constexpr std::int64_t chunk = 1 << 16;
+    static constexpr int most_adding = 4;  // each takes as much memory as w
 
     void remove(std::size_t p) {
         planes_.erase(planes_.begin() + static_cast<std::ptrdiff_t>(p));
@@ -306,7 +316,8 @@ private:
     const Structure& structure_;
     Weights& w_;
     const Weights* center_;
-    Weights dense_;  // the newest plane; 0 between calls
+    Weights dense_;                // the newest plane; 0 between calls
+    std::vector<Weights> shares_;  // what other threads than the first add to it; 0 between calls
     std::vector<Plane> planes_;
     std::vector<std::vector<double>> gram_;
 };

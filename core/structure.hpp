@@ -98,9 +98,6 @@ public:
     // With δ = φ_i(y_i) − φ_i(y) of a difference's words: w·δ, w += step·δ, δ·δ'.
     virtual double dot(const float* w, std::int64_t i, std::span<const Word> words) const = 0;
     virtual void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const = 0;
-    // Of what axpy does, the share of one of `parts` threads, each of which has weights to itself.
-    virtual void axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part,
-                            int parts) const;
     // sum += coefficient·δ.
     virtual void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const = 0;
     virtual double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const;
@@ -167,11 +164,6 @@ private:
 
 inline void Structure::output_of(std::int64_t, std::span<const Word>, std::vector<std::int32_t>&) const {
     throw Unsupported("the true outputs of this structure cannot change");
-}
-
-inline void Structure::axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part,
-                                  int) const {
-    if (part == 0) axpy(w, i, words, step);
 }
 
 inline double Structure::inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,

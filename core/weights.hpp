@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <vector>
 
 #include "memory.hpp"
+#include "parallel.hpp"
 #include "structure.hpp"
 
 namespace dualstruct {
@@ -30,26 +33,38 @@ public:
             std::fill(data() + begin, data() + end, 0.0f);
         }
     }
-    double squared_norm() const {
-        return sum_squares([this](std::int64_t k) { return data_[k]; });
+    double squared_norm(int threads = 1) const {
+        return sum_squares(threads, [this](std::int64_t k) { return data_[k]; });
     }
     // ‖w − other‖².
-    double squared_distance(const Weights& other) const {
-        return sum_squares([this, &other](std::int64_t k) { return data_[k] - other.data_[k]; });
+    double squared_distance(const Weights& other, int threads = 1) const {
+        return sum_squares(threads, [this, &other](std::int64_t k) { return data_[k] - other.data_[k]; });
     }
 
 private:
+    // The same on any number of threads.
     template <class Entry>
-    double sum_squares(Entry entry) const {
+    double sum_squares(int threads, Entry entry) const {
+        constexpr std::int64_t block = 1 << 18;
+        std::vector<double> sums(static_cast<std::size_t>((dimension_ + block - 1) / block));
+        for_each_range(static_cast<std::int64_t>(sums.size()), threads, [&](std::int64_t first, std::int64_t last, int) {
+            for (std::int64_t b = first; b < last; ++b) {
+                sums[static_cast<std::size_t>(b)] = sum_squares(b * block, std::min((b + 1) * block, dimension_), entry);
+            }
+        });
+        return std::accumulate(sums.begin(), sums.end(), 0.0);
+    }
+    template <class Entry>
+    static double sum_squares(std::int64_t begin, std::int64_t end, Entry entry) {
         double total = 0;
-        std::int64_t k = 0;
-        for (; k + 8 <= dimension_; k += 8) {
+        std::int64_t k = begin;
+        for (; k + 8 <= end; k += 8) {
             float squares[8];  // products of floats vectorise; their sum is taken in double
             for (int q = 0; q < 8; ++q) squares[q] = entry(k + q) * entry(k + q);
             total += (double{squares[0]} + squares[1]) + (double{squares[2]} + squares[3]) +
                      (double{squares[4]} + squares[5]) + (double{squares[6]} + squares[7]);
         }
-        for (; k < dimension_; ++k) total += double{entry(k)} * entry(k);
+        for (; k < end; ++k) total += double{entry(k)} * entry(k);
         return total;
     }
 

@@ -199,12 +199,12 @@ void bind_structures(nb::module_& m) {
                 w.data(), {static_cast<std::size_t>(w.dimension())}, nb::find(w));
         }, nb::rv_policy::reference_internal)
         .def("assign", &assign, "structure"_a, "values"_a)
-        .def("squared_norm", &Weights::squared_norm, nb::call_guard<nb::gil_scoped_release>())
-        .def("squared_distance", [](const Weights& w, const Weights& other) {
+        .def("squared_norm", &Weights::squared_norm, "threads"_a = 1, nb::call_guard<nb::gil_scoped_release>())
+        .def("squared_distance", [](const Weights& w, const Weights& other, int threads) {
             if (w.dimension() != other.dimension()) throw std::invalid_argument("the weights differ in shape");
             nb::gil_scoped_release no_gil;
-            return w.squared_distance(other);
-        }, "other"_a);
+            return w.squared_distance(other, threads);
+        }, "other"_a, "threads"_a = 1);
 }
 
 }  // namespace dualstruct

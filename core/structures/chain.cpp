@@ -233,30 +233,6 @@ void Chain::axpy(float* w, std::int64_t i, std::span<const Word> words, float st
         [&](std::int64_t token, int from, int to, int sign) { move_transition(w, token, from, to, sign * step); });
 }
 
-void Chain::axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part, int parts) const {
-    if (parts == 1) return axpy(w, i, words, step);
-    const auto mine = [&](std::int32_t feature) {
-        // Rows that share a cache line go together; a hash spreads them, as frequent features may have
-        // numbers of any kind.
-        const std::uint32_t hash = static_cast<std::uint32_t>(feature / 8) * 0x9E3779B1u >> 16;
-        return static_cast<int>(hash * static_cast<std::uint32_t>(parts) >> 16) == part;
-    };
-    walk(
-        i, words,
-        [&](std::int64_t token, int truth, int label) {
-            for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
-                if (!mine(data_.features[f])) continue;
-                float* row = w + std::int64_t{data_.features[f]} * stride_;
-                const float change = data_.values.empty() ? step : step * data_.values[f];
-                row[truth] += change;
-                row[label] -= change;
-            }
-        },
-        [&](std::int64_t token, int from, int to, int sign) {
-            if (part == 0) move_transition(w, token, from, to, sign * step);
-        });
-}
-
 void Chain::accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const {
     walk(
         i, words,

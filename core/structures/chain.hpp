@@ -83,8 +83,6 @@ public:
     void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override;
     double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
     void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
-    void axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part,
-                    int parts) const override;
     void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;

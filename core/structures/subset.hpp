@@ -50,10 +50,6 @@ public:
     void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override {
         whole_.axpy(w, at(i), words, step);
     }
-    void axpy_share(float* w, std::int64_t i, std::span<const Word> words, float step, int part,
-                    int parts) const override {
-        whole_.axpy_share(w, at(i), words, step, part, parts);
-    }
     void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override {
         whole_.accumulate(at(i), words, coefficient, sum);
     }

@@ -96,14 +96,16 @@ class Problem:
 
     def regulariser(self, w: _core.Weights) -> float:
         """½‖w − c‖²."""
-        return 0.5 * (w.squared_norm() if self.center is None else w.squared_distance(self.center))
+        if self.center is None:
+            return 0.5 * w.squared_norm(self.threads)
+        return 0.5 * w.squared_distance(self.center, self.threads)
 
     def dual(self, duals: _core.DualState, w: _core.Weights, theta: float = 1.0) -> float:
         """D(α), where w = c + Σ α δ and the duals are θα."""
         penalty = self.loss.dual_penalty(duals.sum_alpha() / theta, self.weights_of_losses())
         at_center = 0.0 if self.center is None else self.center.squared_norm()
         gain = self._total(duals.sum_alpha_cost() / theta - penalty)
-        return gain - 0.5 * (w.squared_norm() - at_center)
+        return gain - 0.5 * (w.squared_norm(self.threads) - at_center)
 
     def _total(self, of_these_examples: float) -> float:
         if self.communicator is None:
