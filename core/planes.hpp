@@ -27,17 +27,17 @@ namespace dualstruct {
 class PlaneStore {
 public:
     PlaneStore(const Structure& structure, Weights& w, const Weights* center)
-        : structure_(structure), w_(w), center_(center), dense_(structure) {
+        : structure_(structure), w_(w), center_(center), found_(static_cast<std::size_t>(structure.size())),
+          dense_(structure) {
         rebuild(1);
     }
 
     // The plane that touches the risk at w. Returns Σ_i ℓ_i(w).
     double add(bool squared, int threads, const Interrupt& interrupt) {
         Plane plane;
-        std::vector<Difference> found(static_cast<std::size_t>(structure_.size()));
         std::vector<double> violations =
             for_all(structure_, threads, interrupt, [&](std::int64_t i, Scratch& scratch, Difference&, bool more) {
-                Difference& difference = found[static_cast<std::size_t>(i)];
+                Difference& difference = found_[static_cast<std::size_t>(i)];
                 if (more) structure_.prefetch_decode(w_.data(), i + 1);
                 structure_.decode(w_.data(), i, 1, scratch);
                 structure_.difference(i, scratch.output, difference);
@@ -45,7 +45,7 @@ public:
             });
         double risk = 0;
         for (std::int64_t i = 0; i < structure_.size(); ++i) {
-            const Difference& difference = found[static_cast<std::size_t>(i)];
+            const Difference& difference = found_[static_cast<std::size_t>(i)];
             const double H = violations[static_cast<std::size_t>(i)], weight = structure_.weight(i);
             if (difference.is_truth || H <= 0 || weight == 0) continue;
             risk += weight * (squared ? H * H : H);
@@ -316,8 +316,9 @@ private:
     const Structure& structure_;
     Weights& w_;
     const Weights* center_;
-    Weights dense_;                // the newest plane; 0 between calls
-    std::vector<Weights> shares_;  // what other threads than the first add to it; 0 between calls
+    std::vector<Difference> found_;  // buffers of add, an example each
+    Weights dense_;                  // the newest plane; 0 between calls
+    std::vector<Weights> shares_;    // what other threads than the first add to it; 0 between calls
     std::vector<Plane> planes_;
     std::vector<std::vector<double>> gram_;
 };

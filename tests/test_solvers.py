@@ -315,9 +315,12 @@ def test_batch_solvers_give_the_same_weights_on_any_number_of_threads(solver, lo
     data = make_chains(sentences=80, tokens=8, labels=5, features=80, noise=0.5, seed=2)
     weights = [
         fit(Problem(data.structure(), loss, 0.2, threads=n), solver, Stopping(passes=5)).w.array
-        for n in (1, 3)
+        for n in (1, 3, 6)
     ]
-    np.testing.assert_array_equal(*weights)
+    # The planes of the squared hinge have coefficients that are no integers: their sums round.
+    rounding = 1e-5 if isinstance(solver, CuttingPlane) and loss == "squared_hinge" else 0
+    for others in weights[1:]:
+        np.testing.assert_allclose(others, weights[0], rtol=rounding, atol=rounding)
 
 
 @pytest.mark.parametrize(
