@@ -122,24 +122,43 @@ struct SavedCut {
     std::span<const Word> words;
 };
 
-std::vector<SavedCut> saved_cuts(std::span<const Word> block) {
-    std::vector<SavedCut> cuts;
-    while (!block.empty()) {
-        Cut head;
-        if (block.size() < sizeof head / sizeof(Word)) throw std::invalid_argument("the saved cuts are damaged");
-        std::memcpy(&head, block.data(), sizeof head);
-        if (block.size() < head.extent()) throw std::invalid_argument("the saved cuts are damaged");
-        cuts.push_back({head, block.subspan(sizeof head / sizeof(Word), head.count)});
-        block = block.subspan(head.extent());
+// The cuts of a saved block, each taken out when its match is found. Cuts keep their order, but for those that come
+// back: a match is most often the first that is left.
+class SavedCuts {
+public:
+    void read(std::span<const Word> block) {
+        cuts_.clear();
+        first_ = 0;
+        while (!block.empty()) {
+            Cut head;
+            if (block.size() < sizeof head / sizeof(Word)) throw std::invalid_argument("the saved cuts are damaged");
+            std::memcpy(&head, block.data(), sizeof head);
+            if (block.size() < head.extent()) throw std::invalid_argument("the saved cuts are damaged");
+            cuts_.push_back({head, block.subspan(sizeof head / sizeof(Word), head.count)});
+            block = block.subspan(head.extent());
+        }
     }
-    return cuts;
-}
+    // The α of the same cut, 0 if there is none; the cut is taken out.
+    double take(const Cut& cut) {
+        for (std::size_t k = first_; k < cuts_.size(); ++k) {
+            if (!std::ranges::equal(cuts_[k].words, cut.words())) continue;
+            const double alpha = cuts_[k].head.alpha;
+            std::move_backward(cuts_.begin() + static_cast<std::ptrdiff_t>(first_),
+                               cuts_.begin() + static_cast<std::ptrdiff_t>(k),
+                               cuts_.begin() + static_cast<std::ptrdiff_t>(k) + 1);
+            ++first_;
+            return alpha;
+        }
+        return 0;
+    }
+    std::span<SavedCut> left() { return std::span(cuts_).subspan(first_); }
 
-std::vector<SavedCut>::iterator find_saved(std::vector<SavedCut>& cuts, const Cut& cut) {
-    return std::ranges::find_if(cuts, [&](const SavedCut& saved) { return std::ranges::equal(saved.words, cut.words()); });
-}
+private:
+    std::vector<SavedCut> cuts_;
+    std::size_t first_ = 0;  // those before were taken
+};
 
-// visit(i, cuts) of every example's saved cuts.
+// visit(i, words) of every example's saved block.
 template <class Visit>
 void for_each_saved(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
                     std::int64_t examples, Visit visit) {
@@ -149,46 +168,47 @@ void for_each_saved(std::span<const Word> words, std::span<const std::int64_t> w
     for (std::int64_t i = 0; i < examples; ++i) {
         const auto count = static_cast<std::size_t>(words_of_example[static_cast<std::size_t>(i)]);
         if (count > words.size()) throw std::invalid_argument("the saved cuts are damaged");
-        visit(i, saved_cuts(words.first(count)));
+        visit(i, words.first(count));
         words = words.subspan(count);
     }
 }
 
 }  // namespace
 
-void CutStore::go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step) {
-    for_each_saved(words, words_of_example, examples(), [&](std::int64_t i, std::vector<SavedCut> before) {
-        for_each(i, [&](Cut& cut) {
-            const auto same = find_saved(before, cut);
-            const double from = same == before.end() ? 0 : same->head.alpha;
-            cut.alpha = std::max(from + step * (cut.alpha - from), 0.0);
-            if (same != before.end()) before.erase(same);
-        });
-        for (SavedCut& dropped : before) {
-            dropped.head.alpha = std::max((1 - step) * dropped.head.alpha, 0.0);
-            append(i, dropped.head, dropped.words);
-        }
-        remove_zeros(i);
-    });
+bool CutStore::is_as_saved(std::int64_t i, std::span<const Word> words) const {
+    return block(i).used == words.size() && std::memcmp(begin(i), words.data(), words.size_bytes()) == 0;
 }
 
-void CutStore::for_each_change(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
-                               const VisitChange& visit) const {
-    for_each_saved(words, words_of_example, examples(), [&](std::int64_t i, std::vector<SavedCut> before) {
-        for_each(i, [&](const Cut& cut) {
-            const auto same = find_saved(before, cut);
-            const double from = same == before.end() ? 0 : same->head.alpha;
-            if (from != cut.alpha) visit(i, cut.words(), from, cut.alpha);
-            if (same != before.end()) before.erase(same);
+void CutStore::go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step) {
+    SavedCuts before;
+    for_each_saved(words, words_of_example, examples(), [&](std::int64_t i, std::span<const Word> saved) {
+        if (is_as_saved(i, saved)) return;
+        before.read(saved);
+        bool zeros = false;
+        for_each(i, [&](Cut& cut) {
+            const double from = before.take(cut);
+            cut.alpha = std::max(from + step * (cut.alpha - from), 0.0);
+            zeros = zeros || cut.alpha == 0;
         });
-        for (const SavedCut& dropped : before) visit(i, dropped.words, dropped.head.alpha, 0);
+        for (SavedCut& dropped : before.left()) {
+            dropped.head.alpha = std::max((1 - step) * dropped.head.alpha, 0.0);
+            if (dropped.head.alpha > 0) append(i, dropped.head, dropped.words);
+        }
+        if (zeros) remove_zeros(i);
     });
 }
 
 double CutStore::largest_step(std::span<const Word> words, std::span<const std::int64_t> words_of_example) const {
     double largest = std::numeric_limits<double>::infinity();
-    for_each_change(words, words_of_example, [&](std::int64_t, std::span<const Word>, double before, double now) {
+    const auto follow = [&](double before, double now) {
         if (now < before) largest = std::min(largest, before / (before - now));
+    };
+    SavedCuts saved;
+    for_each_saved(words, words_of_example, examples(), [&](std::int64_t i, std::span<const Word> block) {
+        if (is_as_saved(i, block)) return;
+        saved.read(block);
+        for_each(i, [&](const Cut& cut) { follow(saved.take(cut), cut.alpha); });
+        for (const SavedCut& dropped : saved.left()) follow(dropped.head.alpha, 0);
     });
     return largest;
 }

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -74,10 +73,6 @@ public:
     void go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step);
     // The largest step at which all α are still at least 0; infinite if none falls.
     double largest_step(std::span<const Word> words, std::span<const std::int64_t> words_of_example) const;
-    // visit(i, words, before, now) of every cut held now or then whose α has changed.
-    using VisitChange = std::function<void(std::int64_t, std::span<const Word>, double, double)>;
-    void for_each_change(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
-                         const VisitChange& visit) const;
 
 private:
     struct Block {
@@ -85,6 +80,7 @@ private:
         std::uint32_t used = 0, capacity = 0;
         void resize(std::size_t size);
     };
+    bool is_as_saved(std::int64_t i, std::span<const Word> words) const;
     Cut& append(std::int64_t i, const Cut& head, std::span<const Word> words);
     const Block& block(std::int64_t i) const { return blocks_[static_cast<std::size_t>(i)]; }
     Block& block(std::int64_t i) { return blocks_[static_cast<std::size_t>(i)]; }

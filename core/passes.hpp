@@ -107,16 +107,6 @@ public:
         }
     }
 
-    // out = Σ_iy (α_iy − before_iy) δ_i(y). As a difference of two w it would carry the rounding of w.
-    void write_change(std::span<const Word> words, std::span<const std::int64_t> words_of_example, Weights& out) const {
-        out.start_from(nullptr);
-        structure.derive(out.data());
-        cuts.for_each_change(words, words_of_example,
-                             [&](std::int64_t i, std::span<const Word> cut, double before, double now) {
-                                 structure.axpy(out.data(), i, cut, static_cast<float>(now - before));
-                             });
-    }
-
     // Σ_iy α_iy Δ_i(y): the linear part of every dual.
     double sum_alpha_cost() const {
         double total = 0;

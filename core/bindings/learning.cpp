@@ -240,6 +240,15 @@ void bind_packing(nb::module_& m) {
         nb::gil_scoped_release no_gil;
         combine(a, coefficients, static_cast<std::int64_t>(out.size()), threads, out.data());
     }, "rows"_a, "coefficients"_a, "out"_a, "threads"_a = 1);
+    m.def("combine_weights", [](const Structure& structure, const std::vector<Input<float>>& rows,
+                                const std::vector<double>& coefficients, Weights& out, int threads) {
+        if (rows.size() != coefficients.size()) throw std::invalid_argument("a coefficient for every row");
+        checked(out, structure);
+        const auto a = row_pointers(rows, static_cast<std::size_t>(out.dimension()));
+        nb::gil_scoped_release no_gil;
+        combine(a, coefficients, out.dimension(), threads, out.data());
+        structure.derive(out.data());
+    }, "structure"_a, "rows"_a, "coefficients"_a, "out"_a, "threads"_a = 1);
     nb::class_<Packing>(m, "Packing")
         .def("__init__", [](Packing* self, const Structure& structure, Input<std::int64_t> index, Input<float> scale,
                             const Weights* center, int threads) {
@@ -340,12 +349,6 @@ void bind_learning(nb::module_& m) {
             nb::gil_scoped_release no_gil;
             s.go_along(view(words), view(words_of_example), step);
         }, "words"_a, "words_of_example"_a, "step"_a)
-        .def("write_change", [](const DualState& s, Input<Word> words, Input<std::int64_t> words_of_example,
-                                Weights& out) {
-            checked(out, s.structure);
-            nb::gil_scoped_release no_gil;
-            s.write_change(view(words), view(words_of_example), out);
-        }, "words"_a, "words_of_example"_a, "out"_a)
         .def("largest_step", [](const DualState& s, Input<Word> words, Input<std::int64_t> words_of_example) {
             nb::gil_scoped_release no_gil;
             return s.cuts.largest_step(view(words), view(words_of_example));

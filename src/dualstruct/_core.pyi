@@ -154,9 +154,6 @@ class DualState:
     def go_along(
         self, words: NDArray[np.uint32], words_of_example: NDArray[np.int64], step: float
     ) -> None: ...
-    def write_change(
-        self, words: NDArray[np.uint32], words_of_example: NDArray[np.int64], out: Weights
-    ) -> None: ...
     def largest_step(
         self, words: NDArray[np.uint32], words_of_example: NDArray[np.int64]
     ) -> float: ...
@@ -182,6 +179,13 @@ def combine(
     rows: list[NDArray[np.float32]],
     coefficients: list[float],
     out: NDArray[np.float32],
+    threads: int = 1,
+) -> None: ...
+def combine_weights(
+    structure: Structure,
+    rows: list[NDArray[np.float32]],
+    coefficients: list[float],
+    out: Weights,
     threads: int = 1,
 ) -> None: ...
 

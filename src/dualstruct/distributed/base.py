@@ -102,11 +102,14 @@ class DualStrategy(Strategy):
         self.local_passes = local_passes
         self.losses = ("squared_hinge", "hinge") if solver is None else solver.losses  # type: ignore[misc]
 
+    def local_solver(self, problem: Problem) -> DualSolver:
+        if isinstance(self.solver, DualSolver):
+            return self.solver
+        return SDM() if problem.loss.name == "hinge" else DCD()
+
     def run_local(self, iterate: DualPartIterate) -> PassResult:
         """Passes over the local problem; what came of the last one."""
-        solver = self.solver
-        if solver is None:
-            solver = SDM() if iterate.problem.loss.name == "hinge" else DCD()
+        solver = self.local_solver(iterate.problem)
         for _ in range(self.local_passes):
             report = solver.run_pass(iterate.local)
         return report

@@ -24,11 +24,16 @@ have been right is known after each round,
 
     θ = ‖Σ_k u_k‖² / Σ_k ‖u_k‖²,   between 0 and K,
 
-and by default the next round uses it, but nothing below 1 or K/2: fewer rounds the more the
-machines' examples differ. Bolder ones raise D more quickly still, but throw the primal to and fro,
-and so do bold rounds and careful ones in turn: θ falls by a fifth a round at most. Every θ > 0
-gives a direction in which D rises, and the line search finds how far.
-The paper's λI, there to make the model strictly concave, is not needed by coordinate steps.
+and by default the next round uses it, but nothing below 1 or K − 1: bolder rounds raise D more
+quickly, but throw the primal to and fro, and so do bold rounds and careful ones in turn: θ falls by
+a fifth a round at most. Every θ > 0 gives a direction in which D rises, and the line search finds
+how far. The paper's λI, there to make the model strictly concave, is not needed by coordinate
+steps.
+
+What most examples have in common, all machines correct at the same time and too far. D hardly shows
+it, but P does: its gap stays wide while D is almost at its maximum. A round without inference, over
+the cuts held, is cheap and undoes that. So by default a pass is two times a round with one half of
+each machine's examples and a round without inference.
 
 Source: Lee, Chang, Upadhyay & Roth 2015, "Distributed Training of Structured SVM", Algorithm 1; the
 hinge by its footnote 3.
@@ -36,6 +41,8 @@ hinge by its footnote 3.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,12 +55,12 @@ from dualstruct.distributed.base import (
     Report,
     communicator_of,
     local_problem,
-    scaled,
 )
 from dualstruct.distributed.communicator import in_place_of
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
 from dualstruct.solvers import Solver
+from dualstruct.solvers.base import PassResult
 
 
 class BQOIterate(DualPartIterate):
@@ -62,18 +69,20 @@ class BQOIterate(DualPartIterate):
     def __init__(self, problem: Problem, seed: int, theta: float) -> None:
         super().__init__(problem, seed, theta)
         self.w = self.local.w
-        self.change = problem.structure.new_weights()  # u, as the sum over changed duals
+        self.before = np.empty_like(self.w.array)  # w when a round began
+        self.change = np.empty_like(self.w.array)  # θu of the round
 
     def dual(self) -> float:
         return self.problem.dual(self.local.duals, self.w, self.theta)
 
     def change_theta(self, theta: float) -> None:
         """The same α and w, seen with another θ."""
+        if theta == self.theta:
+            return
         factor = theta / self.theta
         nothing = np.zeros(0, np.uint32), np.zeros(len(self.problem.structure), np.int64)
         self.local.duals.go_along(*nothing, factor)  # θα → factor θα
-        w = self.w.array
-        self.center.assign(self.problem.structure.core, w - scaled(factor, w - self.center.array))
+        self._combine([self.center.array, self.w.array], [factor, 1 - factor], self.center)
         self._set_theta(theta)
 
     def _set_theta(self, theta: float) -> None:
@@ -84,16 +93,34 @@ class BQOIterate(DualPartIterate):
         super()._restore(facts, arrays)
         self._set_theta(float(self.memory.get("theta", self.theta)))
 
-    def move_to(self, w: NDArray[np.float32], center: NDArray[np.float32]) -> None:
-        core = self.problem.structure.core
-        self.w.assign(core, w)
-        self.center.assign(core, center)
+    def begin_round(self) -> None:
+        np.copyto(self.before, self.w.array)
+
+    def find_change(self) -> NDArray[np.float32]:
+        """θu: how far the local passes have moved the local weights."""
+        rows = [self.w.array, self.before]
+        _core.combine(rows, [1.0, -1.0], self.change, self.problem.threads)
+        return self.change
+
+    def end_round(self, total: NDArray[np.float32], eta: float) -> None:
+        """To w + η Δw, where θ Δw is the total; θ u goes into this rank's duals."""
+        step = eta / self.theta
+        self._combine([self.before, total], [1.0, step], self.w)
+        rows = [self.center.array, total, self.change]
+        self._combine(rows, [1.0, step, -eta], self.center)
+
+    def _combine(
+        self, rows: list[NDArray[np.float32]], coefficients: list[float], out: _core.Weights
+    ) -> None:
+        structure = self.problem.structure.core
+        _core.combine_weights(structure, rows, coefficients, out, self.problem.threads)
 
     def rebuild(self) -> None:
         own = self.own_part()
         w = self.whole(own)
         self.local.rebuild()  # the sums of α
-        self.move_to(w, w - scaled(self.theta, own))
+        self.w.assign(self.problem.structure.core, w)
+        self._combine([w, own], [1.0, -self.theta], self.center)
 
     def settled(self) -> tuple[_core.Weights, float]:
         exact = self.problem.structure.new_weights(self.whole(self.own_part()))
@@ -114,9 +141,13 @@ class BQO(DualStrategy):
     local_passes : int
         Passes of the local solver in each round: more of them communicate less often.
     rounds_per_pass : int, optional
-        Rounds in a pass, each with as many of every machine's examples. By default 2 for the
-        squared hinge on several machines: what they learn from one half is known to all when they
-        come to the other, which saves a quarter to half of the passes. Otherwise 1.
+        Rounds with inference in a pass, each with as many of every machine's examples. By default
+        2 on several machines: what they learn from one half is known to all when they come to the
+        other.
+    revisits : int, optional
+        Rounds without inference after each of these. By default as many in all, on several
+        machines, as the local solver has passes without inference: it leaves them to the rounds.
+        With 0 and ``rounds_per_pass=1`` this is the paper's algorithm.
 
     Examples
     --------
@@ -134,11 +165,15 @@ class BQO(DualStrategy):
         theta: float | None = None,
         local_passes: int = 1,
         rounds_per_pass: int | None = None,
+        revisits: int | None = None,
     ) -> None:
         super().__init__(solver, local_passes)
         if rounds_per_pass is not None and rounds_per_pass < 1:
             raise InputError(f"rounds_per_pass is {rounds_per_pass}; it must be at least 1")
         self.rounds_per_pass = rounds_per_pass
+        if revisits is not None and revisits < 0:
+            raise InputError(f"revisits is {revisits}; it must be at least 0")
+        self.revisits = revisits
         if theta is not None and not 0 < theta < float("inf"):
             raise InputError(f"theta is {theta}; it must be positive and finite")
         self.theta = theta
@@ -148,28 +183,41 @@ class BQO(DualStrategy):
         return BQOIterate(problem, seed, float(theta))
 
     def run_pass(self, iterate: BQOIterate) -> Report:
-        halves = iterate.communicator.size > 1 and iterate.problem.loss.name == "squared_hinge"
-        rounds = self.rounds_per_pass or (2 if halves else 1)
+        duals, several = iterate.local.duals, iterate.communicator.size > 1
+        rounds = self.rounds_per_pass or (2 if several else 1)
+        revisits = self.revisits
+        if revisits is None:
+            solver = self.local_solver(iterate.problem)
+            revisits = math.ceil(solver.revisits / rounds) if several else 0
         loss = 0.0
         for part in range(rounds):
-            iterate.local.duals.go_through(part, rounds)
-            loss += self._round(iterate)
+            duals.go_through(part, rounds)
+            loss += self._round(iterate, self._run_visit if revisits else self.run_local)
+            duals.go_through(0, 1)
+            for _ in range(revisits):
+                self._round(iterate, _revisit)
         return Report(loss)
 
-    def _round(self, iterate: BQOIterate) -> float:
+    def _run_visit(self, iterate: BQOIterate) -> PassResult:
+        """As :meth:`run_local`, but the last pass leaves what it would revisit to later rounds."""
+        solver = self.local_solver(iterate.problem)
+        for _ in range(self.local_passes - 1):
+            solver.run_pass(iterate.local)
+        return solver.run_visit(iterate.local)
+
+    def _round(self, iterate: BQOIterate, work: Callable[[BQOIterate], PassResult]) -> float:
         """One round of Algorithm 1; the losses met, of all machines."""
         problem, theta, duals = iterate.problem, iterate.theta, iterate.local.duals
         communicator = iterate.communicator
         words, words_of_example, s = duals.save()
         cost = duals.sum_alpha_cost()
-        w = np.array(iterate.w.array)
+        iterate.begin_round()
 
-        report = self.run_local(iterate)  # 2.1
+        report = work(iterate)  # 2.1
 
-        duals.write_change(words, words_of_example, iterate.change)
-        own = scaled(1 / theta, iterate.change.array)
+        own = iterate.find_change()
         [[own_square]] = _core.dots([own], [own], problem.threads)
-        change = communicator.allreduce(own)  # 2.2: Δw
+        total = communicator.allreduce(own)  # 2.2: θ Δw
 
         D = duals.sum_alpha() - s  # θ times, as s and C̃
         largest = duals.largest_step(words, words_of_example)
@@ -194,33 +242,39 @@ class BQO(DualStrategy):
         totals = communicator.allreduce(numbers)
         gain, sD, DD, loss = totals[:4].tolist()
         iterate.count(totals[4:7])
-        eta, square = _step(problem, w, change, gain, sD, DD, float(totals[8:].min()))  # 2.3
+        [[along], [square]] = _core.dots([iterate.before, total], [total], problem.threads)
+        along, square = along / theta, square / theta**2
+        # Where rounding is all that is left to change, a long step would make much of it.
+        longest = min(float(totals[8:].min()), 2.0 * communicator.size)
+        eta = _step(problem, gain - along, square, sD, DD, longest)  # 2.3
 
         if eta != 1:  # 2.4
             duals.go_along(words, words_of_example, eta)
-        center = iterate.center.array + scaled(eta, change - scaled(theta, own))
-        iterate.move_to(w + scaled(eta, change), center)
+        iterate.end_round(total, eta)
         if self.theta is None and totals[7] > 0:
-            least = max(1.0, communicator.size / 2)
-            iterate.change_theta(max(least, square / float(totals[7]), 0.8 * theta))
+            least = max(1.0, communicator.size - 1)
+            shown = square / (float(totals[7]) / theta**2)
+            iterate.change_theta(max(least, shown, 0.8 * theta))
         return float(loss)
 
 
+def _revisit(iterate: BQOIterate) -> PassResult:
+    """The cuts held, once."""
+    C = iterate.local.problem.C
+    if iterate.problem.loss.name == "hinge":
+        return iterate.local.revisit(_core.SMORule(C, tolerance=0.0, max_steps=1))
+    return iterate.local.revisit(_core.DCDRule(C))
+
+
 def _step(
-    problem: Problem,
-    w: NDArray[np.float32],
-    change: NDArray[np.float32],
-    gain: float,
-    sD: float,
-    DD: float,
-    largest: float,
-) -> tuple[float, float]:
-    """η of eq. (6): the exact maximum on the line, or the end of what is feasible; ‖Δw‖²."""
-    [[along], [square]] = _core.dots([w, change], [change], problem.threads)
-    slope, curvature = gain - along, float(square)
+    problem: Problem, slope: float, curvature: float, sD: float, DD: float, largest: float
+) -> float:
+    """η of eq. (6): the exact maximum on the line, or the end of what is feasible."""
     if problem.loss.name == "squared_hinge":
         slope -= sD / 2
         curvature += DD / 2
-    if slope <= 0:  # what is left to gain is less than rounding
-        return 0.0, float(square)
-    return (min(slope / curvature, largest) if curvature > 0 else 1.0), float(square)
+    if slope <= 0:
+        # What is left to gain is less than rounding. But each machine has gained by its move, and
+        # D is concave: the mean of their moves does not lose.
+        return 1 / communicator_of(problem).size
+    return min(slope / curvature, largest) if curvature > 0 else 1.0

@@ -244,6 +244,13 @@ class Solver(ABC):
 class DualSolver(Solver):
     """A solver whose iterate holds cuts."""
 
+    #: How often a pass goes through the cuts held besides :meth:`run_visit`.
+    revisits: int = 1
+
+    def run_visit(self, iterate: DualIterate) -> PassResult:
+        """The part of a pass that has inference, for who revisits the cuts in another way."""
+        return self.run_pass(iterate)
+
     def start(self, problem: Problem, seed: int) -> DualIterate:
         return DualIterate(problem, seed)
 

@@ -67,10 +67,18 @@ class DCD(DualSolver):
         self.inner_passes = inner_passes
         self.delta = delta
 
+    @property
+    def revisits(self) -> int:  # type: ignore[override]
+        return self.inner_passes
+
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
         rule = _core.DCDRule(iterate.problem.C)
         for _ in range(self.inner_passes if iterate.cuts else 0):
             iterate.revisit(rule)
+        return self.run_visit(iterate)
+
+    def run_visit(self, iterate: DualIterate) -> _core.PassReport:
+        rule = _core.DCDRule(iterate.problem.C)
         return _visit(iterate, rule, self.delta, iterate.visit)
 
 

@@ -43,9 +43,15 @@ class FrankWolfe(DualSolver):
         self.cached_passes = cached_passes
         self.averaged = averaged
 
+    @property
+    def revisits(self) -> int:  # type: ignore[override]
+        return self.cached_passes
+
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
-        C = iterate.problem.C
-        pairwise = _core.SMORule(C, tolerance=0.0, max_steps=1)
+        pairwise = _core.SMORule(iterate.problem.C, tolerance=0.0, max_steps=1)
         for _ in range(self.cached_passes if iterate.cuts else 0):
             iterate.revisit(pairwise)
-        return iterate.visit(_core.FrankWolfeRule(C), 0.0)
+        return self.run_visit(iterate)
+
+    def run_visit(self, iterate: DualIterate) -> _core.PassReport:
+        return iterate.visit(_core.FrankWolfeRule(iterate.problem.C), 0.0)
