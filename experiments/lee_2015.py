@@ -88,8 +88,8 @@ def run(options: Options, report: Report) -> None:
                 for k in (1, 2, 4)
             ),
             replace(bqo, label=machines_label(MACHINES)),
-            simulated(FOLLOWING, "squared_hinge", BQO(inner, rounds_per_pass=1), MACHINES,
-                      setting.rounds),
+            simulated(FOLLOWING, "squared_hinge",
+                      BQO(inner, rounds_per_pass=1, revisits=0), MACHINES, setting.rounds),
         ]  # fmt: skip
         rows += compare_machines(report, task, setting, by_machines, others[-1])
         compared.append(panel(task, [bqo, *others]))
@@ -104,7 +104,7 @@ def run(options: Options, report: Report) -> None:
 
 
 def by_the_paper(inner: Solver, machines: int) -> BQO:
-    return BQO(inner, theta=float(machines), rounds_per_pass=1)
+    return BQO(inner, theta=float(machines), rounds_per_pass=1, revisits=0)
 
 
 def machines_label(count: int) -> str:

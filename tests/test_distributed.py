@@ -247,6 +247,28 @@ def test_rounds_with_a_part_of_the_examples_reach_the_same_optimum(loss, rounds)
     assert result.inference_calls == len(CHAINS) * result.passes
 
 
+@pytest.mark.parametrize("seed", [4, 7, 10, 173])
+def test_rounding_does_not_stop_bqo(seed):
+    """Where the dual is right to eight digits, the slope of a line search is noise."""
+    structure = CASES["tree"](np.random.default_rng(seed)).structure
+    problem = Problem(structure, "hinge", 0.5)
+    result = fit_local(problem, BQO(), Stopping(gap=1e-4, passes=2000), workers=2)
+    assert result.stopped_by == "gap"
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_rounds_without_inference_save_passes(loss):
+    passes = {}
+    for revisits in (0, 1):
+        strategy = BQO(revisits=revisits, rounds_per_pass=1)
+        stopping = Stopping(gap=0.01, passes=2000)
+        result = fit_local(Problem(CHAINS, loss, 0.2), strategy, stopping, workers=4)
+        assert result.stopped_by == "gap"
+        assert result.inference_calls == len(CHAINS) * result.passes
+        passes[revisits] = result.passes
+    assert passes[1] < passes[0]
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("kind", CASES)
 @settings(max_examples=3, deadline=None)
@@ -479,6 +501,7 @@ def test_solvers_of_one_machine_are_refused_on_many():
         (lambda: ADMM(rho=-1), "rho is -1"),
         (lambda: BQO(local_passes=0), "local_passes is 0"),
         (lambda: BQO(rounds_per_pass=0), "rounds_per_pass is 0"),
+        (lambda: BQO(revisits=-1), "revisits is -1"),
         (lambda: IterativeMixing(DCD()), "mixes perceptron or mira, not dcd"),
         (lambda: run_local(0, lambda ranks: None), "workers is 0"),
         (

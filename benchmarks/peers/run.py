@@ -33,7 +33,7 @@ JUDGED_BY = {True: "F1 of spans", False: "accuracy"}
 
 #: What runs, in this order, as benchopt names it.
 TAGGERS = [
-    *(f"dualstruct[settings={name}]" for name in ("default", "chosen", "crf")),
+    *(f"dualstruct[settings={name}]" for name in ("default", "chosen", "certified", "crf")),
     *(f"crfsuite[algorithm={name}]" for name in ("ap", "pa", "arow", "lbfgs", "l2sgd")),
     "sklearn-crfsuite",
     "vowpal-wabbit",
