@@ -19,7 +19,7 @@
 namespace dualstruct {
 
 // A Block has size(), alpha(p), violation(p), distance2(p, q) and move(p, q, d), which adds d to
-// α_p, takes it from α_q and brings the violations up to date; −1 stands for the true output, whose
+// α_p, takes it from α_q and changes the violations; −1 stands for the true output, whose
 // violation and δ are 0. Returns max F − min F where α > 0, as it was found.
 template <class Block>
 double smo(Block& block, double tolerance, int max_steps) {
@@ -74,7 +74,7 @@ struct SMORule {
     }
 
     struct CutBlock {
-        CutBlock(Example& example, double C) : example(example), cuts(example.cuts()), C(C) { measure(); }
+        CutBlock(Example& example, double C) : example(example), cuts(example.cuts()), C(C) {}
 
         int size() const { return static_cast<int>(cuts.size()); }
         double alpha(int k) const {
@@ -82,7 +82,10 @@ struct SMORule {
             const double left = C - example.sum_alpha;
             return left > 1e-12 * C ? left : 0;  // what rounding leaves is not a share
         }
-        double violation(int k) const { return example.scratch.violations[static_cast<std::size_t>(k)]; }
+        double violation(int k) {
+            if (!measured) measure();
+            return example.scratch.violations[static_cast<std::size_t>(k)];
+        }
         double distance2(int p, int q) const {
             if (p < 0) return cut(q).norm2;
             if (q < 0) return cut(p).norm2;
@@ -92,12 +95,13 @@ struct SMORule {
             const bool empties = q >= 0 && d == cut(q).alpha;
             if (p >= 0) example.set_alpha(cut(p), cut(p).alpha + d);
             if (q >= 0) example.set_alpha(cut(q), empties ? 0 : cut(q).alpha - d);
-            measure();
+            measured = false;  // the last move is not looked at any more
         }
         void measure() {
             auto& violations = example.scratch.violations;
             violations.clear();
             for (const Cut* each : cuts) violations.push_back(example.violation(*each));
+            measured = true;
         }
         double rounding() const {
             float largest = 1;
@@ -117,6 +121,7 @@ struct SMORule {
         Example& example;
         std::vector<Cut*>& cuts;
         double C;
+        bool measured = false;
     };
 
     double smallest_active(Example& example) const {
