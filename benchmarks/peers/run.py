@@ -162,9 +162,8 @@ def markdown(table: pd.DataFrame, score: str) -> str:
             f"| {row.test:.2f} | {row.total:.2f} |"
         )
     chose = table[table.choose > 0]
-    if not chose.empty:
-        best = chose.iloc[0]
-        rows += ["", f"Chosen: {best.choice}; choosing took {best.choose:.1f} s more."]
+    for row in chose.itertuples():
+        rows += ["", f"{row.tool}: {row.choice}; choosing took {row.choose:.1f} s more."]
     return "\n".join(rows)
 
 
