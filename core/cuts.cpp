@@ -176,7 +176,7 @@ void for_each_saved(std::span<const Word> words, std::span<const std::int64_t> w
 }  // namespace
 
 bool CutStore::is_as_saved(std::int64_t i, std::span<const Word> words) const {
-    return block(i).used == words.size() && std::memcmp(begin(i), words.data(), words.size_bytes()) == 0;
+    return std::ranges::equal(std::span(begin(i), block(i).used), words);
 }
 
 void CutStore::go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step) {
