@@ -246,7 +246,8 @@ class BQO(DualStrategy):
         along, square = along / theta, square / theta**2
         # Where rounding is all that is left to change, a long step would make much of it.
         longest = min(float(totals[8:].min()), 2.0 * communicator.size)
-        eta = _step(problem, gain - along, square, sD, DD, longest)  # 2.3
+        mean = min(1.0, theta) / communicator.size
+        eta = _step(problem, gain - along, square, sD, DD, longest, mean)  # 2.3
 
         if eta != 1:  # 2.4
             duals.go_along(words, words_of_example, eta)
@@ -254,7 +255,7 @@ class BQO(DualStrategy):
         if self.theta is None and totals[7] > 0:
             least = max(1.0, communicator.size - 1)
             shown = square / (float(totals[7]) / theta**2)
-            iterate.change_theta(max(least, shown, 0.8 * theta))
+            iterate.change_theta(float(max(least, shown, 0.8 * theta)))
         return float(loss)
 
 
@@ -267,14 +268,20 @@ def _revisit(iterate: BQOIterate) -> PassResult:
 
 
 def _step(
-    problem: Problem, slope: float, curvature: float, sD: float, DD: float, largest: float
+    problem: Problem,
+    slope: float,
+    curvature: float,
+    sD: float,
+    DD: float,
+    largest: float,
+    mean: float,
 ) -> float:
     """η of eq. (6): the exact maximum on the line, or the end of what is feasible."""
     if problem.loss.name == "squared_hinge":
         slope -= sD / 2
         curvature += DD / 2
     if slope <= 0:
-        # What is left to gain is less than rounding. But each machine has gained by its move, and
-        # D is concave: the mean of their moves does not lose.
-        return 1 / communicator_of(problem).size
+        # What is left to gain is less than rounding. But each machine gains by its move (times θ,
+        # if that is below 1), and D is concave: the mean of these moves does not lose.
+        return mean
     return min(slope / curvature, largest) if curvature > 0 else 1.0
