@@ -33,7 +33,7 @@ steps.
 What most examples have in common, all machines correct at the same time and too far. D hardly shows
 it, but P does: its gap stays wide while D is almost at its maximum. A round without inference, over
 the cuts held, is cheap and undoes that. So by default a pass is two times a round with one half of
-each machine's examples and a round without inference.
+each machine's examples and some rounds without inference.
 
 Source: Lee, Chang, Upadhyay & Roth 2015, "Distributed Training of Structured SVM", Algorithm 1; the
 hinge by its footnote 3.
@@ -185,9 +185,8 @@ class BQO(DualStrategy):
     def run_pass(self, iterate: BQOIterate) -> Report:
         duals, several = iterate.local.duals, iterate.communicator.size > 1
         rounds = self.rounds_per_pass or (2 if several else 1)
-        revisits = self.revisits
+        solver, revisits = self.local_solver(iterate.problem), self.revisits
         if revisits is None:
-            solver = self.local_solver(iterate.problem)
             revisits = math.ceil(solver.revisits / rounds) if several else 0
         loss = 0.0
         for part in range(rounds):
@@ -195,7 +194,7 @@ class BQO(DualStrategy):
             loss += self._round(iterate, self._run_visit if revisits else self.run_local)
             duals.go_through(0, 1)
             for _ in range(revisits):
-                self._round(iterate, _revisit)
+                self._round(iterate, lambda iterate: solver.run_revisit(iterate.local))
         return Report(loss)
 
     def _run_visit(self, iterate: BQOIterate) -> PassResult:
@@ -257,14 +256,6 @@ class BQO(DualStrategy):
             shown = square / (float(totals[7]) / theta**2)
             iterate.change_theta(float(max(least, shown, 0.8 * theta)))
         return float(loss)
-
-
-def _revisit(iterate: BQOIterate) -> PassResult:
-    """The cuts held, once."""
-    C = iterate.local.problem.C
-    if iterate.problem.loss.name == "hinge":
-        return iterate.local.revisit(_core.SMORule(C, tolerance=0.0, max_steps=1))
-    return iterate.local.revisit(_core.DCDRule(C))
 
 
 def _step(

@@ -251,6 +251,13 @@ class DualSolver(Solver):
         """The part of a pass that has inference, for who revisits the cuts in another way."""
         return self.run_pass(iterate)
 
+    def run_revisit(self, iterate: DualIterate) -> _core.PassReport:
+        """Once through the cuts held: each of them, or an exchange between two of an example's."""
+        C = iterate.problem.C
+        if iterate.problem.loss.name == "hinge":
+            return iterate.revisit(_core.SMORule(C, tolerance=0.0, max_steps=1))
+        return iterate.revisit(_core.DCDRule(C))
+
     def start(self, problem: Problem, seed: int) -> DualIterate:
         return DualIterate(problem, seed)
 

@@ -72,9 +72,8 @@ class DCD(DualSolver):
         return self.inner_passes
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
-        rule = _core.DCDRule(iterate.problem.C)
         for _ in range(self.inner_passes if iterate.cuts else 0):
-            iterate.revisit(rule)
+            self.run_revisit(iterate)
         return self.run_visit(iterate)
 
     def run_visit(self, iterate: DualIterate) -> _core.PassReport:

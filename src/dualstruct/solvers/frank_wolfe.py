@@ -48,9 +48,8 @@ class FrankWolfe(DualSolver):
         return self.cached_passes
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
-        pairwise = _core.SMORule(iterate.problem.C, tolerance=0.0, max_steps=1)
         for _ in range(self.cached_passes if iterate.cuts else 0):
-            iterate.revisit(pairwise)
+            self.run_revisit(iterate)
         return self.run_visit(iterate)
 
     def run_visit(self, iterate: DualIterate) -> _core.PassReport:
