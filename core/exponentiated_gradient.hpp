@@ -85,7 +85,8 @@ public:
     }
 
     static constexpr int most_halvings = 12;
-    static constexpr double rounding = 1e-7;  // of float32 sums: a change of D by less is none
+    static constexpr double rounding = 1e-7;  // of float32 sums, for values and θ: a change of D by less is none
+    static constexpr double largest_score = 100;  // of a part, without entropy: see keep_within
     static constexpr double growth = 1.1;  // of a step size that did well (the paper: 1.05)
 
 private:
@@ -120,6 +121,20 @@ private:
         return total;
     }
 
+    static double largest_of(std::span<const float> scores) {
+        float most = 0;
+        for (const float score : scores) most = std::max(most, std::abs(score));
+        return most;
+    }
+
+    // Without entropy nothing holds θ back: it would grow until an output could not come back from far below, and in
+    // the end beyond what a float can hold. p ∝ exp θ is as good as certain long before.
+    static void keep_within(std::span<float> scores, double bound) {
+        const double largest = largest_of(scores);
+        if (largest <= bound) return;
+        for (float& score : scores) score *= static_cast<float>(bound / largest);
+    }
+
     Measure measure(std::int64_t i, std::span<const float> scores, std::vector<float>& marginals, Scratch& scratch) const {
         marginals.resize(scores.size());
         const double log_sum = structure_.part_marginals(i, scores, marginals, scratch);
@@ -136,13 +151,16 @@ private:
         const Measure before = measure(i, old, marginals_, scratch);
         gains_.resize(old.size());
         structure_.part_scores(w_.data(), i, gamma_, gains_);
+        const double largest_step =
+            inverse_beta_ > 0 ? 1 / inverse_beta_ : largest_score / std::max(largest_of(gains_), 1e-20);
         trial_.resize(old.size());
         change_.resize(old.size());
         after_gains_.resize(old.size());
         for (int halving = 0; halving < most_halvings; ++halving) {
-            const double eta = inverse_beta_ > 0 ? std::min(step, 1 / inverse_beta_) : step;
+            const double eta = std::min(step, largest_step);
             const auto kept = static_cast<float>(1 - eta * inverse_beta_), moved = static_cast<float>(eta);
             for (std::size_t k = 0; k < old.size(); ++k) trial_[k] = kept * old[k] + moved * gains_[k];
+            if (inverse_beta_ == 0) keep_within(trial_, largest_score);
             const Measure after = measure(i, trial_, trial_marginals_, scratch);
             // E_new δ − E_old δ = E_old φ − E_new φ.
             for (std::size_t k = 0; k < old.size(); ++k) change_[k] = marginals_[k] - trial_marginals_[k];
@@ -152,11 +170,11 @@ private:
             const double of_cost = gamma_ * (before.cost - after.cost);
             const double norm_change = C * (inner(change_, gains_) + inner(change_, after_gains_) - 2 * of_cost);
             const double gain = C * (after.value - before.value) - 0.5 * norm_change;
-            const double noise = rounding * C * (1 + before.size + after.size);
+            const double noise = rounding * C * (1 + before.size + after.size + largest_of(trial_));
             if (gain >= -noise) {
                 // D(p + t(p' − p)) ≈ D(p) + slope·t − (slope − gain)·t² is largest at t = slope / 2(slope − gain),
-                // and the gradient at p is that of θ: (θ' − θ)/η.
-                const double slope = C / eta * (inner(change_, old) - inner(change_, trial_));
+                // and the gradient at p is that of θ: w·φ + γΔ − θ/β.
+                const double slope = C * (inverse_beta_ * inner(change_, old) - inner(change_, gains_));
                 const bool overshot = slope > noise && slope < 2 * growth * (slope - gain);
                 step = eta * (overshot ? std::max(slope / (2 * (slope - gain)), 0.5) : growth);
                 std::copy(trial_.begin(), trial_.end(), old.begin());
