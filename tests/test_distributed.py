@@ -296,9 +296,10 @@ def test_bqo_never_loses_and_all_ranks_agree_on_w_and_alpha(kind, loss, seed, wo
         seen = []
         for _ in range(12):
             strategy.run_pass(iterate)
-            exact, dual = iterate.settled()
+            answer, dual = iterate.settled()
             # w = Σ α δ over all ranks, and the local weights are the center and the local duals.
-            np.testing.assert_allclose(iterate.w.array, exact.array, atol=1e-4)
+            exact = iterate.whole(iterate.own_part())
+            np.testing.assert_allclose(iterate.w.array, exact, atol=1e-4)
             local = np.array(iterate.w.array)
             iterate.local.rebuild()
             np.testing.assert_allclose(iterate.w.array, local, atol=1e-4)
@@ -308,7 +309,7 @@ def test_bqo_never_loses_and_all_ranks_agree_on_w_and_alpha(kind, loss, seed, wo
                 assert all(cut[0] > 0 for cut in duals.cuts_of(i))
             if loss == "hinge":
                 assert (duals.sum_alpha() <= iterate.theta * problem.C * (1 + 1e-9)).all()
-            assert problem.primal(exact) >= dual - 1e-5 * max(1.0, dual)
+            assert problem.primal(answer) >= dual - 1e-5 * max(1.0, dual)
             seen.append((local, iterate.dual()))
         return seen
 
@@ -319,6 +320,38 @@ def test_bqo_never_loses_and_all_ranks_agree_on_w_and_alpha(kind, loss, seed, wo
             assert dual == dual0
     duals = [0.0] + [dual for _, dual in ranks[0]]
     assert (np.diff(duals) >= -1e-5 * max(1.0, duals[-1])).all()
+
+
+@pytest.mark.parametrize(
+    ("workers", "settings", "rounds"),
+    [(1, {}, 1), (3, {}, 7), (3, {"rounds_per_pass": 1, "revisits": 0}, 1), (2, {"revisits": 1}, 4)],
+)
+def test_the_answer_of_bqo_is_a_mean_of_the_last_rounds(workers, settings, rounds):
+    strategy = BQO(DCD(), **settings)
+
+    def work(problem: Problem) -> None:
+        iterate = strategy.start(problem, 0)
+        met: list[np.ndarray] = []
+        end_round = iterate.end_round
+
+        def watched(total, eta):
+            end_round(total, eta)
+            met.append(np.array(iterate.w.array))
+
+        iterate.end_round = watched
+        for _ in range(3):
+            strategy.run_pass(iterate)
+        assert len(met) == 3 * rounds
+        mean = np.zeros_like(met[0])
+        for t, w in enumerate(met, start=1):
+            mean += (w - mean) / min(t, rounds)
+        np.testing.assert_allclose(iterate.answer().array, mean, atol=1e-6)
+        np.testing.assert_allclose(iterate.settled()[0].array, mean, atol=1e-5)
+        again = strategy.start(problem, 0)
+        again.restore(*iterate.state())
+        np.testing.assert_array_equal(again.answer().array, iterate.answer().array)
+
+    on_ranks(CHAINS, workers, "squared_hinge", 0.2, work)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

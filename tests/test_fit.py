@@ -33,6 +33,19 @@ def test_a_certified_gap_stops_training(solver):
     assert all(point.gap is None or point.gap > 0.02 for point in result.trace[:-1])
 
 
+def test_certificates_are_made_when_they_may_end_training(monkeypatch):
+    made = []
+    certify = Problem.certify
+    monkeypatch.setattr(Problem, "certify", lambda *args: made.append(0) or certify(*args))
+    watched = fit(problem(), DCD(), Stopping(gap=1e-3, passes=500), certify_every=1)
+    assert len(made) == watched.passes  # the last of them serves as the result's, too
+    made.clear()
+    result = fit(problem(), DCD(), Stopping(gap=1e-3, passes=500))
+    assert result.gap == result.trace[-1].gap <= 1e-3
+    assert len(made) < 0.6 * sum(point.gap <= 2e-3 for point in watched.trace)
+    assert result.passes <= watched.passes + 1
+
+
 def test_passes_and_seconds_stop_training():
     assert fit(problem(), DCD(), Stopping(passes=3)).passes == 3
     result = fit(problem(), DCD(delta=0), Stopping(seconds=0.05))

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 CHECKPOINT_FORMAT = "dualstruct checkpoint"
 #: Passes without any gain in dual and gap after which more of them are in vain.
 STALLED_PASSES = 300
+#: Passes for which the last certificate still tells how far estimates of the gap are off.
+CERTIFICATE_HOLDS = 3
 #: Passes between two computations of w from the duals: after 80 passes of float32 sums the
 #: drift is 1e-3 and shows in the certificate.
 REBUILD_EVERY = 20
@@ -331,6 +333,8 @@ class _Run:
         self.best_w: NDArray[np.float32] | None = None
         self.best_score: float | None = None
         self.best_pass = 0
+        # Weights and certificate of the last pass, if it was certified.
+        self._certified: tuple[_core.Weights, Certificate] | None = None
         self._earlier_seconds = self._earlier_cpu = 0.0
         self._unproven_before = problem.structure.unproven
         self._started, self._cpu_started = time.perf_counter(), time.process_time()
@@ -350,6 +354,7 @@ class _Run:
 
     def one_pass(self, stopping: Stopping, certify_every: int | None) -> TracePoint:
         passes = len(self.trace) + 1
+        self._certified = None
         report = self.solver.run_pass(self.iterate)
         if passes % REBUILD_EVERY == 0:
             self.iterate.rebuild()
@@ -357,11 +362,12 @@ class _Run:
         loss_met = self.problem.C * report.loss
         estimate = relative_gap(self.problem.regulariser(self.iterate.w) + loss_met, dual)
         certificate = None
-        if (certify_every and passes % certify_every == 0) or (
-            # Losses met on the way are usually larger than those at the end of the pass.
-            stopping.gap is not None and estimate is not None and not estimate > 2 * stopping.gap
+        if (certify_every and passes % certify_every == 0) or self._may_be_within(
+            stopping.gap, estimate
         ):
-            certificate = self._certify()
+            w, settled_dual = self.iterate.settled()
+            certificate = self.problem.certify(w, settled_dual if self.solver.convex else None)
+            self._certified = (w, certificate)
         score = None
         if self.dev is not None:
             answer = self.iterate.answer()
@@ -383,9 +389,18 @@ class _Run:
         self.trace.append(point)
         return point
 
-    def _certify(self) -> Certificate:
-        w, dual = self.iterate.settled()
-        return self.problem.certify(w, dual if self.solver.convex else None)
+    def _may_be_within(self, gap: float | None, estimate: float | None) -> bool:
+        """Whether a certificate, which costs as much inference as a pass, is likely to end training.
+
+        Losses met on the way are usually larger than those at the end of the pass. How much, the
+        last certificate has shown; after a few passes that is no longer known.
+        """
+        if gap is None or estimate is None:
+            return False
+        certified = [p for p in self.trace[-CERTIFICATE_HOLDS:] if p.gap and p.gap_estimate]
+        if not certified:
+            return not estimate > 2 * gap
+        return not estimate * certified[-1].gap / certified[-1].gap_estimate > 1.02 * gap
 
     def _dual(self) -> float | None:
         return self.iterate.dual() if self.solver.convex else None
@@ -446,14 +461,17 @@ class _Run:
         w = self.iterate.answer()
         certificate = Certificate(float("nan"), None, None)
         try:
-            self.iterate.rebuild()  # nothing goes on from here: no second set of weights
-            w, dual = self.iterate.answer(), self._dual()
-            if self.best_w is not None:  # what was judged is what is kept
-                w = self.problem.structure.new_weights(self.best_w)
-            if stopped_by == "error":  # inference cannot be relied on
-                certificate = Certificate(float("nan"), dual, None)
+            if self._certified is not None and self.best_w is None:
+                w, certificate = self._certified
             else:
-                certificate = self.problem.certify(w, dual)
+                self.iterate.rebuild()  # nothing goes on from here: no second set of weights
+                w, dual = self.iterate.answer(), self._dual()
+                if self.best_w is not None:  # what was judged is what is kept
+                    w = self.problem.structure.new_weights(self.best_w)
+                if stopped_by == "error":  # inference cannot be relied on
+                    certificate = Certificate(float("nan"), dual, None)
+                else:
+                    certificate = self.problem.certify(w, dual)
         except KeyboardInterrupt:  # a second Ctrl-C: no time for a certificate
             stopped_by = "interrupt"
             if self.best_w is not None:
