@@ -16,7 +16,7 @@ demo: .venv/installed
 	$(BIN)/dualstruct demo
 
 test: .venv/installed-test
-	$(BIN)/python -m pytest $(CORES) tests --pyargs dualstruct
+	$(BIN)/python tests/loopback.py $(BIN)/python -m pytest $(CORES) tests --pyargs dualstruct
 
 lint: .venv/installed-lint
 	$(BIN)/ruff check .

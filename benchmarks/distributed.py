@@ -213,15 +213,13 @@ def allreduce(data: Path, corpus: str) -> dict[str, Any]:
 
 
 def wall(data: Path, corpus: str) -> dict[str, Any]:
-    """Two Ray workers against one, both to a gap of 10 %, each reading its part of the file.
-
-    Few sentences and few weights, in the proportion that the whole corpus has.
-    """
+    """Two Ray workers against one, both to a gap of 10 %, each reading its part of the file."""
     import tempfile
 
     from dualstruct import DependencyParser, read_conllu, write_conllu
 
-    some = read_conllu(data / CORPORA["parsing"]).select(range(SENTENCES or 500))
+    whole = read_conllu(data / CORPORA["parsing"])
+    some = whole.select(range(SENTENCES or len(whole)))
     found: dict[str, Any] = {"sentences": len(some)}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.conllu"

@@ -324,7 +324,12 @@ def test_bqo_never_loses_and_all_ranks_agree_on_w_and_alpha(kind, loss, seed, wo
 
 @pytest.mark.parametrize(
     ("workers", "settings", "rounds"),
-    [(1, {}, 1), (3, {}, 7), (3, {"rounds_per_pass": 1, "revisits": 0}, 1), (2, {"revisits": 1}, 4)],
+    [
+        (1, {}, 1),
+        (3, {}, 8),
+        (3, {"rounds_per_pass": 1, "revisits": 0}, 1),
+        (2, {"revisits": 1}, 4),
+    ],
 )
 def test_the_answer_of_bqo_is_a_mean_of_the_last_rounds(workers, settings, rounds):
     strategy = BQO(DCD(), **settings)

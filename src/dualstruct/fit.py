@@ -390,17 +390,17 @@ class _Run:
         return point
 
     def _may_be_within(self, gap: float | None, estimate: float | None) -> bool:
-        """Whether a certificate, which costs as much inference as a pass, is likely to end training.
+        """Whether a certificate, as much inference as a pass has, is likely to end training.
 
         Losses met on the way are usually larger than those at the end of the pass. How much, the
         last certificate has shown; after a few passes that is no longer known.
         """
         if gap is None or estimate is None:
             return False
-        certified = [p for p in self.trace[-CERTIFICATE_HOLDS:] if p.gap and p.gap_estimate]
-        if not certified:
-            return not estimate > 2 * gap
-        return not estimate * certified[-1].gap / certified[-1].gap_estimate > 1.02 * gap
+        for point in reversed(self.trace[-CERTIFICATE_HOLDS:]):
+            if point.gap and point.gap_estimate:
+                return not estimate * point.gap / point.gap_estimate > 1.2 * gap
+        return not estimate > 2 * gap
 
     def _dual(self) -> float | None:
         return self.iterate.dual() if self.solver.convex else None

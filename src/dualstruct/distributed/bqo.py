@@ -43,6 +43,7 @@ hinge by its footnote 3.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -210,16 +211,18 @@ class BQO(DualStrategy):
         duals, several = iterate.local.duals, iterate.communicator.size > 1
         rounds = self.rounds_per_pass or (2 if several else 1)
         solver, revisits = self.local_solver(iterate.problem), self.revisits
-        in_all = rounds * revisits if revisits is not None else solver.revisits if several else 0
+        if revisits is None:
+            revisits = math.ceil(solver.revisits / rounds) if several else 0
+        in_all = rounds * (1 + revisits)
         loss = 0.0
         for part in range(rounds):
             duals.go_through(part, rounds)
-            loss += self._round(iterate, self._run_visit if in_all else self.run_local)
+            loss += self._round(iterate, self._run_visit if revisits else self.run_local)
             duals.go_through(0, 1)
-            iterate.follow(rounds + in_all)
-            for _ in range(in_all * part // rounds, in_all * (part + 1) // rounds):
+            iterate.follow(in_all)
+            for _ in range(revisits):
                 self._round(iterate, lambda iterate: solver.run_revisit(iterate.local))
-                iterate.follow(rounds + in_all)
+                iterate.follow(in_all)
         return Report(loss)
 
     def _run_visit(self, iterate: BQOIterate) -> PassResult:
