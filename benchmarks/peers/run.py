@@ -2,8 +2,8 @@
 
     python benchmarks/peers/run.py [--corpora NAME …] [--solvers NAME …] [--page FILE] [--collect]
 
-Each tool on each corpus is a run of benchopt of its own, with a limit of CPU time; what was run
-before comes from its cache. Times are CPU seconds of one thread. `prepare` is what a tool does with
+Each tool on each corpus is a run of benchopt of its own, with a limit of CPU time; what others were
+run on before comes from its cache. Times are CPU seconds of one thread. `prepare` is what a tool does with
 ready tokens (ours: makes the attributes) or ready attributes (the others) before it learns; reading
 files, and making the others' attributes, costs nothing here.
 """
@@ -59,6 +59,8 @@ def run(corpus: str, tool: str, results: Path, limit: int) -> None:
     kind = "tagging" if corpus in TAGGING else "parsing"
     command = [sys.executable, "-m", "benchopt", "run", str(HERE), "-d", f"{kind}[corpus={corpus}]"]
     command += ["-s", tool, "--no-plot", "--no-html", "--output", str(target)]
+    if tool.startswith("dualstruct"):  # which may have changed
+        command += ["-f", tool]
     done = subprocess.run(
         command,
         env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},

@@ -32,13 +32,13 @@ def calibrate(
 
     Predictions stay the same. Training with --dev does it by itself, unless the loss is crf.
     """
-    from dualstruct.cli import _read
+    from dualstruct.cli_files import read
     from dualstruct.estimators import ParsingPipeline, SequenceTagger, load_model
     from dualstruct.files.conllu import read_conllu
 
     loaded = load_model(model)
     if isinstance(loaded, SequenceTagger):
-        data = _read(dev, label_column, columns)
+        data = read(dev, label_column, columns)
         loaded.set_params(threads=threads).calibrate(data.tokens, data.labels)
         temperature = loaded.temperature_
     else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dualstruct.cli_files import read_lines, read_unlabelled
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
@@ -111,12 +112,10 @@ def _is_sentence(file: str) -> bool:
 
 
 def _tagger_sentences(tagger: Any, file: str, text: bool) -> Iterator[tuple[str | None, Any]]:
-    from dualstruct.cli import _read_lines, _read_unlabelled
-
     if _is_sentence(file):
         yield None, file.split()
         return
-    for tokens in _read_lines(file) if text else _read_unlabelled(file, tagger):
+    for tokens in read_lines(file) if text else read_unlabelled(file, tagger):
         yield None, list(tokens)
 
 

@@ -44,7 +44,7 @@ def suspects(
 
     A sentence is judged by its margin loss a token under a model that was trained without it.
     """
-    from dualstruct.cli import _read
+    from dualstruct.cli_files import read
     from dualstruct.estimators import ParsingPipeline, SequenceTagger, load_model
     from dualstruct.files.conllu import read_conllu
 
@@ -55,7 +55,7 @@ def suspects(
     loaded = load_model(model)
     places: list[str]
     if isinstance(loaded, SequenceTagger):
-        data = _read(train, label_column, columns)
+        data = read(train, label_column, columns)
         loaded.set_params(threads=threads)
         found = loaded.suspects(data.tokens, data.labels, top, folds, duals)
         places = [data.where(each.sentence - 1, 0) for each in found]

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,14 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.confidence import TreeConfidence
 from dualstruct.confidence.trees import (
     QUICK,
     arc_marginals,
     marginal_temperature,
     relation_temperature,
     sentences_to_calibrate,
-    tree_confidence,
     tree_temperature,
 )
 from dualstruct.distributed.bqo import BQO
@@ -31,38 +28,27 @@ from dualstruct.distributed.merging import agree, gather, total, union
 from dualstruct.errors import InputError
 from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.labels import Labels
+from dualstruct.estimators.trained_parser import TrainedParser, as_treebank, short_enough
 from dualstruct.estimators.tree_model import (
     SOURCES,
     SecondOrder,
     TreeModel,
     TreeShape,
     check_sources,
-    column_names,
     make_tree,
     present_sources,
     type_counts,
 )
-from dualstruct.explaining import Explanation
-from dualstruct.explaining.sentences import wanted_tokens
-from dualstruct.explaining.trees import explain_tree, without_arc
 from dualstruct.features.clusters import read_clusters
 from dualstruct.files.conllu import ConlluSentence, Treebank
 from dualstruct.fit import Callback, Stopping, SummedScore, fit
-from dualstruct.metrics import (
-    Reliability,
-    TreeScores,
-    evaluate_trees,
-    reliability,
-)
 from dualstruct.metrics.counts import share
 from dualstruct.problem import Problem
 from dualstruct.solvers import DCA, DCD, Solver
 from dualstruct.structures import Tree
 from dualstruct.structures.base import digest_of
 from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree
-from dualstruct.structures.tree import MAX_BETWEEN, MAX_WORDS
-from dualstruct.suspecting import Doubt, Suspect
-from dualstruct.suspecting.ranking import cross_judge, dual_facts, judge_all, order_of
+from dualstruct.structures.tree import MAX_BETWEEN
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -76,14 +62,13 @@ SHARPNESS, THRESHOLD = 3.0, 0.005
 
 #: Sentences with their trees, or the files that have them.
 Trees = Treebank | Sequence[ConlluSentence] | TreeFiles | str | Path | Sequence[Path]
-Sentences = Treebank | Sequence[ConlluSentence] | Sequence[Sequence[str]]
 
 
 class SkippedSentences(UserWarning):
     """Sentences that are no trees were left out of training."""
 
 
-class DependencyParser(CalibratedEstimator[TreeModel]):
+class DependencyParser(TrainedParser):
     """Finds the head and the relation of every word of a sentence.
 
     Parameters
@@ -426,7 +411,7 @@ class DependencyParser(CalibratedEstimator[TreeModel]):
                 part, sources, clusters, len(labels), shape, between, part.heads, numbers
             )
 
-        _short_enough(treebank)
+        short_enough(treebank)
         between = self._between(treebank, sources) if old is None else old.between
         self._agree_on(shape, sources, clusters)
         tree = first_order(None, between)
@@ -516,7 +501,7 @@ class DependencyParser(CalibratedEstimator[TreeModel]):
     def _calibrated(self, model: TreeModel, treebank: Treebank) -> TreeModel:
         chosen = sentences_to_calibrate(treebank.lengths, len(model.labels), model.second is None)
         some = treebank.select(chosen)
-        structure = model.structure(_short_enough(some))
+        structure = model.structure(short_enough(some))
         of_relations = None
         if isinstance(structure, Tree):
             temperature = tree_temperature(structure, model.w, some.heads, self._ranks)
@@ -576,7 +561,7 @@ class DependencyParser(CalibratedEstimator[TreeModel]):
         """LAS of some weights on development data."""
         dev.check_trees()
         self._check_sources(dev, model.sources)
-        structure = model.structure(_short_enough(dev))
+        structure = model.structure(short_enough(dev))
         relations, _ = model.labels.encode_any(dev.relations, dev.sentences)
 
         def count(w: _core.Weights) -> list[int]:
@@ -585,262 +570,6 @@ class DependencyParser(CalibratedEstimator[TreeModel]):
             return [int(np.count_nonzero(right)), len(right)]
 
         return SummedScore(self._ranks, count, lambda sums: share(int(sums[0]), int(sums[1])))
-
-    @classmethod
-    def _model_from(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> TreeModel:
-        return TreeModel.from_state(facts, arrays)
-
-    @property
-    def classes_(self) -> NDArray[np.str_]:
-        """The relations."""
-        return np.array(self._trained().labels.names)
-
-    @property
-    def sources_(self) -> tuple[str, ...]:
-        """What the features look at, besides clusters."""
-        return self._trained().sources
-
-    @property
-    def projective_(self) -> bool:
-        """Whether predicted arcs never cross."""
-        return self._trained().shape.projective
-
-    @property
-    def single_root_(self) -> bool:
-        """Whether predicted trees have one word under the root."""
-        return self._trained().shape.single_root
-
-    def predict(self, X: Sentences) -> Treebank:
-        """The sentences with their predicted heads and relations; all else stays as it is.
-
-        Parameters
-        ----------
-        X : Treebank, list of sentences, or lists of words
-            With the columns that the parser was trained with.
-        """
-        treebank, model, structure = self._structure(X)
-        if self.minimum_risk is not None:
-            heads, labels = _minimum_risk(structure, model, self.minimum_risk)
-        else:
-            outputs = structure.decode_all(model.w, threads=self.threads)
-            heads, labels = structure.split(outputs)
-        return _with_arcs(treebank, model.labels, heads, labels)
-
-    def predict_k_best(self, X: Sentences, k: int = 5) -> list[list[tuple[float, ConlluSentence]]]:
-        """The k best trees of each sentence with their scores, best first; for order 1."""
-        treebank, model, tree = self._structure(X)
-        if isinstance(tree, SecondOrderTree):
-            raise InputError("the k best trees need a parser of order 1; this one has order 2")
-        names = model.labels.names
-        found = []
-        for i, sentence in enumerate(treebank):
-            n = len(sentence)
-            trees = []
-            for score, output in tree.k_best(model.w, i, k):
-                relations = [names[label] for label in output[n:]]
-                heads = output[:n].tolist()
-                trees.append((score, replace(sentence, heads=heads, relations=relations)))
-            found.append(trees)
-        return found
-
-    def predict_marginals(
-        self, X: Sentences, beta: float | None = None
-    ) -> list[NDArray[np.float32]]:
-        """The probability of each head: for each sentence [words, words + 1], column 0 the root.
-
-        They are those of p(tree) ∝ exp β·score, for order 2 as loopy belief propagation estimates
-        them, by default at the temperature of the model: fitted on development data, or that of a
-        probabilistic loss. Without either they are no probabilities, and an
-        :class:`~dualstruct.confidence.UncalibratedWarning` says so.
-        """
-        sharpness = self._beta(beta, strict=False)
-        _, model, structure = self._structure(X)
-        return [arcs[:, 1:].T for arcs in arc_marginals(structure, model.w, sharpness)]
-
-    def predict_confidence(self, X: Sentences, beta: float | None = None) -> list[TreeConfidence]:
-        """How probable the predicted trees are, their heads, and heads with relations."""
-        sharpness = self._beta(beta, strict=True)
-        treebank, model, structure = self._structure(X)
-        predicted = self.predict(treebank)
-        relations = model.labels.encode(predicted.relations, predicted.sentences)
-        of_relations = sharpness
-        if beta is None and model.relation_temperature is not None:
-            of_relations = 1 / model.relation_temperature
-        return list(
-            tree_confidence(structure, model.w, sharpness, of_relations, predicted.heads, relations)
-        )
-
-    def reliability(
-        self,
-        X: Treebank | Sequence[ConlluSentence],
-        y: None = None,
-        bins: int = 10,
-        beta: float | None = None,
-    ) -> dict[str, Reliability]:
-        """Confidence against accuracy of heads, of arcs with relations, and of whole trees."""
-        truth = as_treebank(X)
-        truth.check_trees()
-        found = self.predict_confidence(truth, beta)
-        predicted = self.predict(truth)
-        labels = self._trained().labels
-        true, ours = (
-            labels.encode_any(each.relations, each.sentences)[0] for each in (truth, predicted)
-        )
-        heads = truth.heads == predicted.heads
-        arcs = heads & (true == ours)
-        diagrams = {
-            "heads": reliability("heads", [p for each in found for p in each.heads], heads, bins)
-        }
-        if all(each.arcs is not None for each in found):
-            whole = [bool(part.all()) for part in np.split(arcs, truth.sentences[1:-1])]
-            of_arcs = [p for each in found for p in each.arcs or []]
-            of_trees = [each.probability or 0.0 for each in found]
-            diagrams["arcs"] = reliability("arcs", of_arcs, arcs, bins)
-            diagrams["trees"] = reliability("trees", of_trees, whole[: len(found)], bins)
-        return diagrams
-
-    def suspects(
-        self,
-        X: Treebank | Sequence[ConlluSentence],
-        y: None = None,
-        top: int | None = None,
-        folds: int = 2,
-        duals: str | Path | None = None,
-    ) -> list[Suspect]:
-        """The trees that fight the model, the most suspect first, and what it would have said.
-
-        Parameters
-        ----------
-        X : Treebank or list of sentences
-            Those that the model was trained on.
-        y : ignored
-        top : int, optional
-            How many to give; all by default.
-        folds : int
-            Sentences are judged by quick first-order models of the other folds, because a model
-            learns the mistakes that it has seen. 0: by this model itself, for sentences that it
-            has not seen; for order 1.
-        duals : path, optional
-            A checkpoint of the model's training: rank by the dual mass of each sentence, those
-            first that the ramp loss gave up.
-        """
-        model = self._trained()
-        treebank = as_treebank(X)
-        treebank.check_trees()
-        check_sources(treebank, model.sources)
-        labels = model.labels.extend(Labels.learn(treebank.relations))
-        numbers = labels.encode(treebank.relations, treebank.sentences)
-        roots = model.shape.single_root and not treebank.faults(single_root=True)
-        tree = make_tree(
-            _short_enough(treebank),
-            model.sources,
-            model.clusters,
-            len(labels),
-            replace(model.shape, single_root=roots),
-            model.between,
-            treebank.heads,
-            numbers,
-        )
-
-        def speaker(w: _core.Weights) -> Callable[[int], NDArray[np.int32]]:
-            return partial(tree.decode, w)
-
-        found = None if duals is None else self._duals(duals, len(tree))
-        if folds == 0 or found is not None:
-            if model.second is not None:
-                raise InputError("a parser of order 2 judges by folds: leave out folds and duals")
-            w = tree.new_weights(model.grown_weights(tree)[0])
-            verdict = judge_all(tree, treebank.lengths, speaker, w, self.threads)
-        else:
-            verdict = cross_judge(
-                tree,
-                treebank.lengths,
-                speaker,
-                C=self.C,
-                folds=folds,
-                seed=self.seed,
-                threads=self.threads,
-            )
-        scores = verdict.scores if found is None else found.scores(treebank.lengths)
-        suspects = []
-        for i in order_of(scores, top).tolist():
-            sentence, output = treebank[i], verdict.outputs[i]
-            n = len(sentence)
-            doubts = tuple(
-                Doubt(m, form, _arc_text(sentence, *given), _arc_text(sentence, *said))
-                for m, form, given, said in zip(
-                    range(1, n + 1),
-                    sentence.forms,
-                    zip(sentence.heads, sentence.relations, strict=True),
-                    zip(output[:n].tolist(), (labels.names[k] for k in output[n:]), strict=True),
-                    strict=True,
-                )
-                if given != said
-            )
-            facts = dual_facts(found, i)
-            forms = tuple(sentence.forms)
-            suspects.append(Suspect(i + 1, float(scores[i]), forms, doubts, **facts))
-        return suspects
-
-    def explain(
-        self,
-        sentence: Treebank | ConlluSentence | Sequence[str],
-        token: int | None = None,
-    ) -> Explanation:
-        """Why each word of a sentence gets its head and relation, or one word, counted from 1.
-
-        The rivals of a word's arc are the best tree in which it has another head, and the best one
-        in which it has another relation at the same head. Contributions are what the features of
-        arcs (of pairs of arcs, too, at order 2) add to the difference of the trees' scores; they
-        add up to it.
-
-        Examples
-        --------
-        >>> from dualstruct.datasets import load_english
-        >>> parser = DependencyParser(hash_bits=16, passes=3).fit(load_english("train"))
-        >>> explained = parser.explain(load_english("test")[0], token=1)[0]
-        >>> explained.form, explained.head, explained.label
-        ('A', 2, 'det')
-        >>> [rival.differs_in for rival in explained.alternatives]
-        ['relation', 'head']
-        """
-        treebank = one_sentence(sentence)
-        if len(treebank) != 1:
-            raise InputError(f"one sentence is explained at a time, not {len(treebank)}")
-        if self.minimum_risk is not None:
-            raise InputError(
-                "explanations compare the best tree with others, and minimum_risk predicts another "
-                "tree than the best: set it to None"
-            )
-        _, model, structure = self._structure(treebank)
-        second = structure if isinstance(structure, SecondOrderTree) else None
-        return explain_tree(
-            structure,
-            model.w,
-            0,
-            without=None if second is None else partial(without_arc, second, 0),
-            projective=model.shape.projective,
-            single_root=model.shape.single_root,
-            forms=[str(form) for form in treebank.forms[0]],
-            labels=model.labels.names,
-            columns=column_names(model.sources),
-            words=wanted_tokens(token, int(treebank.lengths[0])),
-        )
-
-    def _structure(self, X: Sentences) -> tuple[Treebank, TreeModel, Tree | SecondOrderTree]:
-        model = self._trained()
-        treebank = as_treebank(X)
-        check_sources(treebank, model.sources)
-        return treebank, model, model.structure(_short_enough(treebank))
-
-    def evaluate(self, X: Treebank | Sequence[ConlluSentence]) -> TreeScores:
-        """UAS, LAS and their kin of the predictions, against the trees that X has."""
-        treebank = as_treebank(X)
-        return evaluate_trees(treebank, self.predict(treebank))
-
-    def score(self, X: Treebank | Sequence[ConlluSentence], y: None = None) -> float:
-        """LAS over all words."""
-        return self.evaluate(X).las
 
 
 def _sources(X: Any, dev: Any, weights: dict[str, Any]) -> tuple[Source, Source | None]:
@@ -863,65 +592,6 @@ def _all_of(X: Any) -> Treebank:
     source = _source(X)
     treebank: Treebank = source.X if isinstance(source, Held) else source.part(Alone(), 0).X
     return treebank
-
-
-def as_treebank(X: Sentences) -> Treebank:
-    """Sentences of any kind as a treebank."""
-    if isinstance(X, Treebank):
-        return X
-    sentences = list(X)
-    if all(isinstance(sentence, ConlluSentence) for sentence in sentences):
-        return Treebank.from_sentences(sentences)  # type: ignore[arg-type]
-    if any(isinstance(sentence, ConlluSentence | str) for sentence in sentences):
-        raise InputError("a Treebank, a list of its sentences, or lists of words are wanted")
-    return Treebank.from_columns(sentences)  # type: ignore[arg-type]
-
-
-def one_sentence(sentence: Treebank | ConlluSentence | Sequence[str]) -> Treebank:
-    """A sentence of any kind as a treebank."""
-    if isinstance(sentence, Treebank):
-        return sentence
-    return as_treebank([sentence] if isinstance(sentence, ConlluSentence) else [list(sentence)])
-
-
-def _short_enough(treebank: Treebank) -> Treebank:
-    lengths = treebank.lengths
-    if lengths.size and lengths.max() > MAX_WORDS:
-        i = int(lengths.argmax())
-        raise InputError(
-            f"{treebank.where(i, 0)}: a sentence of {lengths[i]:,} words; at most {MAX_WORDS:,} "
-            "can be parsed, because memory grows with the square"
-        )
-    return treebank
-
-
-def _arc_text(sentence: ConlluSentence, head: int, relation: str) -> str:
-    return f"{relation} of " + (f"{sentence.forms[head - 1]} ({head})" if head else "the root")
-
-
-def _with_arcs(
-    treebank: Treebank, labels: Labels, heads: NDArray[np.int32], numbers: NDArray[np.int32]
-) -> Treebank:
-    return treebank.replace(heads=heads, relations=(numbers, labels.names))
-
-
-def _minimum_risk(
-    structure: Tree | SecondOrderTree, model: TreeModel, beta: float
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Trees of the most probable arcs, and the most probable relation of each of them."""
-    tree = structure if isinstance(structure, Tree) else structure.first
-    # A relation depends on its arc alone, whatever the order.
-    w = model.arc_weights()[1]
-    heads = np.zeros(int(tree.sentences[-1]), dtype=np.int32)
-    labels = np.zeros_like(heads)
-    shape = model.shape
-    for i, arcs in enumerate(arc_marginals(structure, model.w, beta)):
-        best = _core.tree_minimum_risk(arcs, shape.projective, shape.single_root)[1:]
-        here = slice(int(tree.sentences[i]), int(tree.sentences[i + 1]))
-        heads[here] = best
-        relations = tree.expectation(w, i, beta).labels[best, np.arange(1, len(best) + 1)]
-        labels[here] = relations.argmax(axis=1)
-    return heads, labels
 
 
 def interleaved(parts: Sequence[PrunedArcs]) -> PrunedArcs:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from dualstruct.errors import InputError, NotFittedError
 from dualstruct.estimators.params import Parameters
-from dualstruct.estimators.parser import DependencyParser, Sentences, as_treebank, one_sentence
+from dualstruct.estimators.parser import DependencyParser
 from dualstruct.estimators.tagger import SequenceTagger
+from dualstruct.estimators.trained_parser import Sentences, as_treebank, one_sentence
 from dualstruct.explaining import Explanation
 from dualstruct.files.arrays import read_arrays, write_arrays
 from dualstruct.files.conllu import ConlluSentence, Treebank

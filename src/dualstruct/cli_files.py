@@ -1,0 +1,127 @@
+"""What the commands read and write."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dualstruct.errors import InputError
+
+if TYPE_CHECKING:
+    from dualstruct.estimators import SequenceTagger
+    from dualstruct.files.columns import ColumnFile
+
+
+_CONLLU = (
+    "{name}: this looks like CoNLL-U; --task parse and --task tag+parse learn its trees, and "
+    "taggers take columns from a file without comments, for instance --columns 1 --label-column 3"
+)
+
+
+def read(path: str, label_column: int, columns: str | None) -> ColumnFile:
+    """A column file with labels; CoNLL-U is no such file."""
+    from dualstruct.files.columns import read_columns
+
+    chosen = column_numbers(columns)
+    try:
+        data = read_columns(path, label_column=label_column, columns=chosen)
+    except InputError as error:
+        if ".conllu" in path:
+            raise InputError(_CONLLU.format(name=Path(path).name)) from error
+        raise
+    if chosen is None and data.tokens.n_columns == 9 and data.tokens[0][0][0] == "1":
+        raise InputError(_CONLLU.format(name=data.name))
+    return data
+
+
+def column_numbers(columns: str | None) -> list[int] | None:
+    """0,2 as numbers."""
+    if columns is None:
+        return None
+    try:
+        return [int(part) for part in columns.split(",")]
+    except ValueError:
+        raise InputError(f"--columns is {columns!r}; numbers such as 0,2 are wanted") from None
+
+
+def read_unlabelled(file: str, tagger: SequenceTagger) -> Any:
+    """The tokens of a column file that may have a label column after the model's columns."""
+    from dualstruct.files.columns import read_columns
+
+    return without_label(read_columns(file, label_column=None), tagger)
+
+
+def unlabelled_blocks(file: str, tagger: SequenceTagger) -> Iterator[Any]:
+    """The same by blocks of sentences: what was read is labelled before the rest is read."""
+    from dualstruct.files.blocks import read_blocks
+
+    for block in read_blocks(file, label_column=None, block_bytes=1 << 20):
+        yield without_label(block, tagger)
+
+
+def without_label(data: ColumnFile, tagger: SequenceTagger) -> Any:
+    wanted = tagger.n_columns_ or 1
+    if data.tokens.n_columns not in (wanted, wanted + 1):
+        raise InputError(
+            f"{data.name}: the number of columns is {data.tokens.n_columns}; the model takes "
+            f"{wanted}, with or without a label after them"
+        )
+    return data.tokens.columns(range(wanted))
+
+
+def read_lines(file: str) -> list[list[str]]:
+    from dualstruct.files.opening import read_text
+
+    return [line.split() for line in read_text(file).splitlines() if line.strip()]
+
+
+@contextlib.contextmanager
+def located(data: ColumnFile) -> Iterator[None]:
+    """Says where in the file an unseen label stands."""
+    from dualstruct.estimators.labels import UnseenLabelError, UnseenLabelWarning
+
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    except UnseenLabelError as error:
+        found = error.found
+        where = data.where(found.sentence, found.token)
+        raise InputError(f"{where}: the label {found.label!r} was never seen in training") from None
+    for warning in caught:
+        message = str(warning.message)
+        if isinstance(warning.message, UnseenLabelWarning):
+            found = warning.message.found
+            where = data.where(found.sentence, found.token)
+            message = (
+                f"{where}: the label {found.label!r} was never seen in training; "
+                "such tokens count as mistakes"
+            )
+        print(f"dualstruct: {message}", file=sys.stderr)
+
+
+def check_outputs(written: list[Path | None], read: list[Any]) -> None:
+    """A model that cannot be written, or would destroy data, must not cost a training run."""
+    from dualstruct.files.arrays import check_target
+
+    inputs = {Path(source).resolve() for source in read if source is not None}
+    for path in written:
+        if path is None:
+            continue
+        check_target(path)
+        if path.resolve() in inputs and not path.suffix == ".dstruct":
+            raise InputError(f"{path} is read by this command and cannot be written by it as well")
+
+
+def print_json(value: Any) -> None:
+    write([json.dumps(value, ensure_ascii=False)])
+
+
+def write(lines: list[str]) -> None:
+    sys.stdout.write("\n".join(lines) + "\n" if lines else "")
+    sys.stdout.flush()

@@ -1,0 +1,452 @@
+"""What a trained tagger does: predicts, explains, is judged, finds suspects, is edited by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.confidence import Entity, Reading, SentenceConfidence
+from dualstruct.confidence.chains import Spans, entity_probabilities
+from dualstruct.distributed.data import Part
+from dualstruct.distributed.merging import gather
+from dualstruct.errors import InputError
+from dualstruct.estimators.calibrated import CalibratedEstimator
+from dualstruct.estimators.chain_model import ChainModel, Codec
+from dualstruct.estimators.labels import Labels, UnseenLabel, UnseenLabelWarning
+from dualstruct.estimators.params import as_list
+from dualstruct.estimators.partial import has_unknown
+from dualstruct.estimators.weights import WeightTable
+from dualstruct.explaining import Explanation
+from dualstruct.explaining.chains import END, START, explain_chain
+from dualstruct.explaining.sentences import forms_of, wanted_tokens
+from dualstruct.files.spans import are_span_labels, spans
+from dualstruct.metrics import Reliability, Scores, evaluate_ids, reliability
+from dualstruct.structures import Chain
+from dualstruct.suspecting import Doubt, Suspect
+from dualstruct.suspecting.ranking import cross_judge, dual_facts, judge_all, order_of
+
+
+class TrainedTagger(CalibratedEstimator[ChainModel]):
+    """The part of :class:`SequenceTagger` that needs a model."""
+
+    C: float
+    seed: int
+    unknown_label: str | bool | None
+    unseen_labels: str
+
+    @classmethod
+    def _model_from(cls, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ChainModel:
+        return ChainModel.from_state(facts, arrays)
+
+    @property
+    def classes_(self) -> NDArray[np.str_]:
+        """The labels, in the scheme that the model learns in."""
+        return np.array(self._trained().labels.names)
+
+    @property
+    def n_features_(self) -> int:
+        """How many features the model has weights for."""
+        return self._trained().extractor.dimension
+
+    @property
+    def n_columns_(self) -> int | None:
+        """How many columns the tokens have; None for attributes and matrices."""
+        return self._trained().n_columns
+
+    @property
+    def weights_(self) -> WeightTable:
+        """The weights by feature and label, and by pairs of labels."""
+        model = self._trained()
+        return WeightTable(
+            model.emission(),
+            model.transition(),
+            model.labels.names,
+            model.extractor,
+            model.pair_weights(),
+        )
+
+    def predict(
+        self,
+        X: Sequence[Any],
+        allowed: Sequence[Sequence[Sequence[str] | None] | None] | None = None,
+    ) -> list[list[str]]:
+        """The best labels of each sentence.
+
+        Parameters
+        ----------
+        X : sentences
+        allowed : optional
+            For each sentence None, or for each token None or the labels it may have.
+        """
+        model = self._trained()
+        chain = model.chain(as_list(X), allowed)
+        best = chain.decode_all(model.w, threads=self.threads)
+        return model.codec.to_outer(model.labels.decode(best, chain.sentences))
+
+    def predict_iter(self, X: Iterable[Any], block: int = 1000) -> Iterator[list[str]]:
+        """The best labels of each sentence of an iterator, as it goes: memory stays bounded.
+
+        Parameters
+        ----------
+        X : iterable of sentences
+        block : int
+            How many sentences are taken at a time.
+
+        Examples
+        --------
+        >>> from dualstruct import SequenceTagger
+        >>> tagger = SequenceTagger(features="pos").fit([["a", "dog"]], [["DET", "NOUN"]])
+        >>> endless = iter(lambda: ["a", "dog"], None)
+        >>> next(tagger.predict_iter(endless))
+        ['DET', 'NOUN']
+        """
+        if block < 1:
+            raise InputError(f"block is {block}; it must be at least 1")
+        waiting = iter(X)
+        while sentences := list(islice(waiting, block)):
+            yield from self.predict(sentences)
+
+    def predict_marginals(
+        self, X: Sequence[Any], beta: float | None = None
+    ) -> list[NDArray[np.float32]]:
+        """The probability of each label (in the order of ``classes_``) at each token.
+
+        They are those of p(y) ∝ exp β·score, by default at the temperature of the model: fitted on
+        development data, or that of a probabilistic loss. Without either they are no
+        probabilities, and an :class:`~dualstruct.confidence.UncalibratedWarning` says so.
+        """
+        model = self._trained()
+        sharpness = self._beta(beta, strict=False)
+        chain = model.chain(as_list(X))
+        marginals = chain.marginals_all(model.w, sharpness, threads=self.threads)
+        return np.split(marginals, chain.sentences[1:-1])[: len(chain)]
+
+    def class_indices(self, labels: Sequence[str]) -> list[int]:
+        """Where in ``classes_``, and so in the marginals, a sentence's labels are."""
+        model = self._trained()
+        return [model.labels.number(name) for name in model.codec.to_inner([labels])[0]]
+
+    def predict_k_best(self, X: Sequence[Any], k: int = 5) -> list[list[tuple[float, list[str]]]]:
+        """The k best labellings of each sentence with their scores, best first."""
+        model = self._trained()
+        chain = model.chain(as_list(X))
+        names = model.labels.names
+        found = [chain.k_best(model.w, i, k) for i in range(len(chain))]
+        return [
+            [(score, model.codec.to_outer([[names[j] for j in y]])[0]) for score, y in outputs]
+            for outputs in found
+        ]
+
+    def predict_confidence(
+        self, X: Sequence[Any], k: int = 1, beta: float | None = None
+    ) -> list[SentenceConfidence]:
+        """How probable the predicted labels are: of each token, entity and sentence.
+
+        Parameters
+        ----------
+        X : sentences
+        k : int
+            How many of the best labellings to give, with scores and probabilities.
+        beta : float, optional
+            Take p ∝ exp β·score instead of the model's own temperature.
+
+        Examples
+        --------
+        >>> from dualstruct import SequenceTagger
+        >>> X = [["Ada", "lives", "in", "Turin"], ["Bo", "left", "Rome"]]
+        >>> y = [["B-PER", "O", "O", "B-LOC"], ["B-PER", "O", "B-LOC"]]
+        >>> tagger = SequenceTagger(features="ner", loss="crf", C=1.0).fit(X, y)
+        >>> [found] = tagger.predict_confidence([["Bo", "lives", "in", "Rome"]])
+        >>> [(entity.type, entity.start, entity.end) for entity in found.entities]
+        [('PER', 0, 1), ('LOC', 3, 4)]
+        >>> found.probability <= found.entities[1].probability <= 1
+        True
+        """
+        model = self._trained()
+        sharpness = self._beta(beta, strict=True)
+        chain = model.chain(as_list(X))
+        names = model.labels.names
+        marked = Spans(names) if are_span_labels(names) else None
+        found = []
+        for i in range(len(chain)):
+            expected = chain.expectation(model.w, i, sharpness)
+            best = [(score, y.tolist()) for score, y in chain.k_best(model.w, i, k)]
+            inner = [[names[j] for j in y] for _, y in best]
+            outer = model.codec.to_outer(inner)
+            readings = [
+                Reading(score, _probability(score, expected.log_partition, sharpness), labels)
+                for (score, _), labels in zip(best, outer, strict=True)
+            ]
+            tokens = expected.labels[np.arange(len(inner[0])), best[0][1]].astype(float).tolist()
+            entities = [] if marked is None else entity_probabilities(marked, expected, inner[0])
+            found.append(
+                SentenceConfidence(
+                    outer[0],
+                    readings[0].probability,
+                    tokens,
+                    [Entity(*each) for each in entities],
+                    readings,
+                )
+            )
+        return found
+
+    def reliability(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Sequence[str]],
+        bins: int = 10,
+        beta: float | None = None,
+    ) -> dict[str, Reliability]:
+        """Confidence against accuracy of tokens, entities and whole sentences."""
+        model = self._trained()
+        X, y = as_list(X), as_list(y)
+        truth = model.codec.to_inner(y)
+        chain = model.chain(X)
+        numbers, _ = model.labels.encode_any(truth, chain.sentences)
+        found = self.predict_confidence(X, beta=beta)
+        predicted = chain.decode_all(model.w, threads=self.threads)
+        right = predicted == numbers
+        of_sentence = [bool(part.all()) for part in np.split(right, chain.sentences[1:-1])]
+        diagrams = {
+            "tokens": reliability(
+                "tokens", [p for each in found for p in each.marginals], right, bins
+            )
+        }
+        if are_span_labels(model.labels.names):
+            probabilities, correct = [], []
+            for each, labels in zip(found, truth, strict=True):
+                true = set(spans(labels))
+                for entity in each.entities:
+                    probabilities.append(entity.probability)
+                    correct.append((entity.type, entity.start, entity.end) in true)
+            diagrams["entities"] = reliability("entities", probabilities, correct, bins)
+        diagrams["sentences"] = reliability(
+            "sentences", [each.probability for each in found], of_sentence[: len(found)], bins
+        )
+        return diagrams
+
+    def explain(self, sentence: Any, token: int | None = None) -> Explanation:
+        """Why each token of a sentence gets its label, or one token, counted from 1.
+
+        The runner-up is the best whole labelling with another label at the token. Contributions
+        are what features and transitions add to the difference of the two scores; they add up to
+        it. Labels are those that the model learned in (``scheme``).
+
+        Examples
+        --------
+        >>> from dualstruct import SequenceTagger
+        >>> X = [["Ada", "lives", "in", "Turin"], ["Bo", "left", "Rome"]]
+        >>> y = [["B-PER", "O", "O", "B-LOC"], ["B-PER", "O", "B-LOC"]]
+        >>> tagger = SequenceTagger(features="word[0]\\nword[-1]", C=1.0).fit(X, y)
+        >>> turin = tagger.explain(["Bo", "lives", "in", "Turin"])[3]
+        >>> turin.label, turin.runner_up.label
+        ('B-LOC', 'B-PER')
+        >>> "word[0]=Turin" in [each.name for each in turin.contributions]
+        True
+        >>> abs(sum(each.amount for each in turin.contributions) - turin.difference) < 1e-9
+        True
+        """
+        model = self._trained()
+        chain = model.chain([sentence])
+        count = chain.tokens(0)
+        extractor = model.extractor
+        names = extractor.names_in([sentence])
+        pairs, pair_names = chain.rows.pairs, []
+        if extractor.pairs is not None and pairs is not None:
+            found = extractor.pairs.names_in([sentence])
+            pair_names = [found[a:b] for a, b in pairwise(pairs.offsets.tolist())]
+        best = chain.decode_all(model.w)
+        return explain_chain(
+            chain,
+            model.w,
+            0,
+            forms=forms_of(sentence, count),
+            labels=model.labels.names,
+            feature_names=[names[a:b] for a, b in pairwise(chain.rows.offsets.tolist())],
+            pair_names=pair_names,
+            tokens=wanted_tokens(token, count),
+            predicted=model.codec.to_outer(model.labels.decode(best, chain.sentences))[0],
+        )
+
+    def suspects(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Sequence[str]],
+        top: int | None = None,
+        folds: int = 2,
+        duals: str | Path | None = None,
+    ) -> list[Suspect]:
+        """The sentences that fight the model, the most suspect first, and what it would have said.
+
+        Parameters
+        ----------
+        X, y : sentences and their labels
+            Those that the model was trained on.
+        top : int, optional
+            How many to give; all by default.
+        folds : int
+            Sentences are judged by quick models of the other folds, because a model learns the
+            mistakes that it has seen. 0: by this model itself, for sentences that it has not seen.
+        duals : path, optional
+            A checkpoint of the model's training: rank by the dual mass of each sentence, those
+            first that the ramp loss gave up.
+
+        Examples
+        --------
+        >>> from dualstruct import SequenceTagger
+        >>> X = [["a", "dog"], ["the", "cat"], ["a", "cat"], ["the", "dog"]] * 5
+        >>> y = [["DET", "NOUN"]] * 19 + [["NOUN", "DET"]]
+        >>> tagger = SequenceTagger(features="word[0]\\n").fit(X, y)
+        >>> tagger.suspects(X, y, top=1)[0].sentence
+        20
+        """
+        model = self._trained()
+        X, y = as_list(X), as_list(y)
+        if has_unknown(y, self.unknown_label):
+            raise InputError(
+                "suspects are found among sentences whose labels are all known: leave out those "
+                f"with {self.unknown_label!r}"
+            )
+        given = model.codec.to_inner(y)
+        labels = model.labels.extend(Labels.learn(given))
+        rows = model.extractor.transform(X)
+        truth = labels.encode(given, rows.sentences)
+        # Without constraints: what is wrong may also be what cannot be.
+        chain = Chain(rows, len(labels), truth)
+        allowed = model.transitions if len(labels) == len(model.labels) else None
+        valid = chain if allowed is None else Chain(rows, len(labels), transitions=allowed)
+
+        def speaker(w: _core.Weights) -> Callable[[int], NDArray[np.int32]]:
+            pairs = chain.pair_weights(w) if chain.pair_dimension else None
+            packed = valid.pack(chain.emission_weights(w), chain.transition_weights(w), pairs)
+            return lambda i: valid.decode(packed, i)
+
+        found = None if duals is None else self._duals(duals, len(chain))
+        sizes = np.diff(chain.sentences)
+        if folds == 0 or found is not None:
+            grown = chain.pack(*model.grown_weights(rows, labels))
+            verdict = judge_all(chain, sizes, speaker, grown, self.threads)
+        else:
+            verdict = cross_judge(
+                chain, sizes, speaker, C=self.C, folds=folds, seed=self.seed, threads=self.threads
+            )
+        scores = verdict.scores if found is None else found.scores(sizes)
+        names = labels.names
+        suspects = []
+        for i in order_of(scores, top).tolist():
+            said = [names[k] for k in verdict.outputs[i]]
+            if allowed is not None:
+                said = model.codec.to_outer([said])[0]
+            told, forms = list(y[i]), forms_of(list(X[i]), int(sizes[i]))
+            doubts = tuple(
+                Doubt(t, form, a, b)
+                for t, (form, a, b) in enumerate(zip(forms, told, said, strict=True), 1)
+                if a != b
+            )
+            facts = dual_facts(found, i)
+            suspects.append(Suspect(i + 1, float(scores[i]), tuple(forms), doubts, **facts))
+        return suspects
+
+    def set_weight(self, feature: str, label: str, weight: float) -> None:
+        """Change the weight of a feature, by its name, for a label; ``save`` keeps it.
+
+        Examples
+        --------
+        >>> from dualstruct import SequenceTagger
+        >>> tagger = SequenceTagger(features="pos").fit([["a", "dog"]], [["DET", "NOUN"]])
+        >>> tagger.set_weight("word[0]=dog", "DET", 9.0)
+        >>> tagger.predict([["dog"]])
+        [['DET']]
+        """
+        model = self._trained()
+        at = model.extractor.find(feature)
+        if at is None:
+            raise InputError(f"the model has no feature {feature!r}: training never saw it")
+        emission = np.array(model.emission())
+        emission[at, model.labels.number(label)] = _finite(weight)
+        self._model = model.with_weights(emission, model.transition(), model.pair_weights())
+
+    def set_transition(self, before: str, after: str, weight: float) -> None:
+        """Change the weight of one label after another one; <s> and </s> are the outside."""
+        model = self._trained()
+        outside = len(model.labels)
+        row = outside if before == START else model.labels.number(before)
+        column = outside if after == END else model.labels.number(after)
+        if row == column == outside:
+            raise InputError("there is no transition from <s> to </s>")
+        transition = model.transition()
+        transition[row, column] = _finite(weight)
+        self._model = model.with_weights(model.emission(), transition, model.pair_weights())
+
+    def set_pair_weight(self, feature: str, before: str, after: str, weight: float) -> None:
+        """Change the weight of a pair feature (a ``B`` line), by its name, for a step."""
+        model = self._trained()
+        at = None if model.extractor.pairs is None else model.extractor.pairs.find(feature)
+        if at is None:
+            raise InputError(f"the model has no pair feature {feature!r}: training never saw it")
+        pairs = np.array(model.pair_weights())
+        pairs[at, model.labels.number(before), model.labels.number(after)] = _finite(weight)
+        self._model = model.with_weights(model.emission(), model.transition(), pairs)
+
+    def evaluate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Scores:
+        """Accuracy, and precision, recall and F1 of the spans, over all and by type."""
+        model = self._trained()
+        chain = model.chain(as_list(X))
+        truth, names = self._true_labels(model.codec, as_list(y), chain)
+        predicted = chain.decode_all(model.w, threads=self.threads)
+        return evaluate_ids(truth, predicted, chain.sentences, names)
+
+    def score(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
+        """F1 for BIO-like labels, accuracy for others."""
+        return self.evaluate(X, y).score
+
+    def _true_labels(
+        self, codec: Codec, y: Sequence[Sequence[str]], chain: Chain
+    ) -> tuple[NDArray[np.int32], list[str]]:
+        labels = codec.labels
+        truth, names = labels.encode_any(codec.to_inner(y), chain.sentences)
+        if has_unknown(y, self.unknown_label):
+            mark = names.index(str(self.unknown_label))
+            truth[truth == mark] = -1
+            truth[truth > mark] -= 1
+            names.pop(mark)
+        if self.unseen_labels == "count":
+            return truth, names
+        found = None
+        if len(names) > len(labels):
+            found = UnseenLabel.first(truth, names, len(labels), chain.sentences)
+        if self._dev_part is not None:
+            found = self._first_unseen(self._dev_part, found)
+        if found is not None:
+            if self.unseen_labels == "error":
+                raise found.error()
+            self._warn(UnseenLabelWarning(found))
+        return truth, names
+
+    def _first_unseen(self, part: Part, found: UnseenLabel | None) -> UnseenLabel | None:
+        """What any worker has found, told as everybody counts sentences."""
+        told = None
+        if found is not None:
+            number = int(part.numbers[found.sentence])
+            where = part.where(found.sentence, found.token)
+            told = [found.label, number, found.token, where]
+        everybody = [each for each in gather(self._ranks, told) if each is not None]
+        if not everybody:
+            return None
+        return UnseenLabel(*min(everybody, key=lambda each: each[1]))
+
+
+def _probability(score: float, log_partition: float, beta: float) -> float:
+    return float(np.exp(min(beta * (score - log_partition), 0.0)))
+
+
+def _finite(weight: float) -> float:
+    if not np.isfinite(weight):
+        raise InputError(f"a weight is a finite number, not {weight}")
+    return weight
