@@ -85,8 +85,8 @@ public:
     }
 
     static constexpr int most_halvings = 12;
-    static constexpr double rounding = 1e-7;  // of float32 sums, for values and θ: a change of D by less is none
-    static constexpr double largest_score = 100;  // of a part, without entropy: see keep_within
+    static constexpr double rounding = 1e-7;  // of float32 sums: a change of D by less is none
+    static constexpr double largest_score = 1000;  // of a part, without entropy: see keep_within
     static constexpr double growth = 1.1;  // of a step size that did well (the paper: 1.05)
 
 private:
@@ -139,9 +139,14 @@ private:
         marginals.resize(scores.size());
         const double log_sum = structure_.part_marginals(i, scores, marginals, scratch);
         const double cost = structure_.expected_part_cost(i, marginals);
-        const double score = inner(scores, marginals);
+        double score = 0, size = 0;
+        for (std::size_t k = 0; k < scores.size(); ++k) {
+            const double part = double{scores[k]} * marginals[k];
+            score += part;
+            size += std::abs(part);
+        }
         return {inverse_beta_ * (log_sum - score) + gamma_ * cost, cost,
-                inverse_beta_ * (std::abs(log_sum) + std::abs(score)) + gamma_ * cost};
+                inverse_beta_ * std::abs(log_sum) + std::max(inverse_beta_, 1.0) * size + gamma_ * cost};
     }
 
     void update(std::int64_t i, Scratch& scratch) {
@@ -160,7 +165,10 @@ private:
             const double eta = std::min(step, largest_step);
             const auto kept = static_cast<float>(1 - eta * inverse_beta_), moved = static_cast<float>(eta);
             for (std::size_t k = 0; k < old.size(); ++k) trial_[k] = kept * old[k] + moved * gains_[k];
-            if (inverse_beta_ == 0) keep_within(trial_, largest_score);
+            if (inverse_beta_ == 0) {
+                structure_.center_parts(i, marginals_, trial_);
+                keep_within(trial_, largest_score);
+            }
             const Measure after = measure(i, trial_, trial_marginals_, scratch);
             // E_new δ − E_old δ = E_old φ − E_new φ.
             for (std::size_t k = 0; k < old.size(); ++k) change_[k] = marginals_[k] - trial_marginals_[k];
@@ -170,7 +178,7 @@ private:
             const double of_cost = gamma_ * (before.cost - after.cost);
             const double norm_change = C * (inner(change_, gains_) + inner(change_, after_gains_) - 2 * of_cost);
             const double gain = C * (after.value - before.value) - 0.5 * norm_change;
-            const double noise = rounding * C * (1 + before.size + after.size + largest_of(trial_));
+            const double noise = rounding * C * (1 + before.size + after.size);
             if (gain >= -noise) {
                 // D(p + t(p' − p)) ≈ D(p) + slope·t − (slope − gain)·t² is largest at t = slope / 2(slope − gain),
                 // and the gradient at p is that of θ: w·φ + γΔ − θ/β.

@@ -3,7 +3,7 @@
     python tests/loopback.py python -m pytest tests
 
 So a test that reaches for another machine fails, and nobody reaches the servers that tests start.
-Linux namespaces do it, without privileges; elsewhere the command runs as it is.
+Linux namespaces do it, without privileges; on other Unix systems the command runs as it is.
 """
 
 from __future__ import annotations

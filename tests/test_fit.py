@@ -13,7 +13,7 @@ import pytest
 
 from dualstruct import Chain, InputError, Problem, Stopping, fit
 from dualstruct.datasets import make_chains
-from dualstruct.solvers import CPD, DCD, Averaged, DCDLight, DualSolver
+from dualstruct.solvers import CPD, DCD, Averaged, CuttingPlane, DCDLight, DualSolver
 
 DATA = make_chains(sentences=120, tokens=8, labels=4, features=60, noise=0.6, seed=1)
 
@@ -43,7 +43,7 @@ def test_certificates_are_made_when_they_may_end_training(monkeypatch):
     result = fit(problem(), DCD(), Stopping(gap=1e-3, passes=500))
     assert result.gap == result.trace[-1].gap <= 1e-3
     assert len(made) < 0.6 * sum(point.gap <= 2e-3 for point in watched.trace)
-    assert result.passes <= watched.passes + 1
+    assert result.passes <= watched.passes + 3
 
 
 def test_passes_and_seconds_stop_training():
@@ -184,6 +184,17 @@ def test_cuts_that_no_output_could_make_are_refused():
     arrays["cut_words"][4] = 2**32 - 1  # the count of words
     with pytest.raises(InputError, match="does not fit this problem"):
         solver.start(problem(), 0).restore(facts, arrays)
+
+
+@pytest.mark.parametrize("solver", [DCD(), Averaged(DCD()), CuttingPlane()])
+def test_a_run_that_a_gap_has_ended_gives_the_same_model_again(solver, tmp_path):
+    stopping, file = Stopping(gap=0.05, passes=300), tmp_path / "run.checkpoint"
+    first = fit(problem(), solver, stopping, checkpoint=file)
+    again = fit(problem(), solver, stopping, checkpoint=file, resume=True)
+    assert first.stopped_by == again.stopped_by == "gap"
+    assert first.w.array.tobytes() == again.w.array.tobytes()
+    assert first.primal == again.primal
+    assert first.gap == pytest.approx(again.gap, rel=1e-9)
 
 
 def test_certificates_do_not_change_the_model():

@@ -566,6 +566,17 @@ def test_exponentiated_gradient_agrees_with_lbfgs(naive, loss, C):
     assert certificate.primal == pytest.approx(lbfgs, rel=1e-3, abs=1e-3)
 
 
+@pytest.mark.parametrize("C", [0.1, 1.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_exponentiated_gradient_comes_close_to_the_optimum_of_the_hinge(seed, C):
+    naive = random_chain(np.random.default_rng(seed), sentences=20, tokens=5, labels=4, features=6)
+    problem = Problem(naive.fast(), "hinge", C)
+    result = fit(problem, ExponentiatedGradient(), Stopping(gap=1e-3, passes=1000))
+    assert result.stopped_by == "gap"
+    duals = [point.dual for point in result.trace]
+    assert min(np.diff(duals)) > -1e-4 * result.dual
+
+
 def test_exponentiated_gradient_closes_the_gap_of_the_hinge():
     naive = random_chain(np.random.default_rng(9), sentences=5, tokens=3)
     problem = Problem(naive.fast(), "hinge", C=0.5)

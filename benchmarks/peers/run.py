@@ -2,10 +2,10 @@
 
     python benchmarks/peers/run.py [--corpora NAME …] [--solvers NAME …] [--page FILE] [--collect]
 
-Each tool on each corpus is a run of benchopt of its own, with a limit of CPU time; what others were
-run on before comes from its cache. Times are CPU seconds of one thread. `prepare` is what a tool does with
-ready tokens (ours: makes the attributes) or ready attributes (the others) before it learns; reading
-files, and making the others' attributes, costs nothing here.
+Each tool on each corpus is a run of benchopt of its own, with a limit of CPU time. What the others
+did before comes from its cache. Times are CPU seconds of one thread. `prepare` is what a tool does
+with ready tokens (ours: makes the attributes) or ready attributes (the others) before it learns;
+reading files, and making the others' attributes, costs nothing here.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def run(corpus: str, tool: str, results: Path, limit: int) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     kind = "tagging" if corpus in TAGGING else "parsing"
     command = [sys.executable, "-m", "benchopt", "run", str(HERE), "-d", f"{kind}[corpus={corpus}]"]
-    command += ["-s", tool, "--no-plot", "--no-html", "--output", str(target)]
-    if tool.startswith("dualstruct"):  # which may have changed
-        command += ["-f", tool]
+    # Ours may have changed since it was run.
+    command += ["-f" if tool.startswith("dualstruct") else "-s", tool]
+    command += ["--no-plot", "--no-html", "--output", str(target)]
     done = subprocess.run(
         command,
         env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},

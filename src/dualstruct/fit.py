@@ -452,8 +452,10 @@ class _Run:
         if now.dual - then.dual > 1e-9 * max(1.0, abs(now.dual)):
             return False
         # Near the optimum the dual changes less than rounding while the gap still falls.
-        recent = [point.gap_estimate for point in self.trace[-STALLED_PASSES:]]
-        gaps = [gap for gap in recent if gap is not None]
+        recent = self.trace[-STALLED_PASSES:]
+        gaps = [point.gap_estimate for point in recent if point.gap_estimate is not None]
+        if np.isnan(gaps).any():  # of a solver that meets no losses, and is certified all the time
+            gaps = [point.gap for point in recent if point.gap is not None]
         half = len(gaps) // 2
         return not half or min(gaps[half:]) >= 0.95 * min(gaps[:half])
 
@@ -461,8 +463,9 @@ class _Run:
         w = self.iterate.answer()
         certificate = Certificate(float("nan"), None, None)
         try:
-            if self._certified is not None and self.best_w is None:
-                w, certificate = self._certified
+            settled = self._certified if self.iterate.settles_as_rebuilt else None
+            if settled is not None and self.best_w is None:
+                w, certificate = settled
             else:
                 self.iterate.rebuild()  # nothing goes on from here: no second set of weights
                 w, dual = self.iterate.answer(), self._dual()
@@ -551,7 +554,8 @@ class _Run:
             )
 
     def _check_same_weights(self, communicator: Communicator) -> None:
-        own = np.frombuffer(bytes.fromhex(digest_of([self.iterate.w.array])), dtype=np.int64)
+        weights = [self.iterate.w.array, self.iterate.answer().array]
+        own = np.frombuffer(bytes.fromhex(digest_of(weights)), dtype=np.int64)
         if (communicator.broadcast(own) != own).any():
             raise InputError(
                 f"the checkpoints do not belong together: worker {communicator.rank} has other "

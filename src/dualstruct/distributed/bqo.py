@@ -151,9 +151,13 @@ class BQOIterate(DualPartIterate):
         dual = self.problem.dual(self.local.duals, exact, self.theta)
         return (exact if self.mean is None else self.mean), dual
 
+    @property
+    def settles_as_rebuilt(self) -> bool:
+        return True
+
 
 class BQO(DualStrategy):
-    """Algorithm 1 of Lee et al.
+    """Algorithm 1 of Lee et al. The answer is a mean of w over about a pass of rounds.
 
     Parameters
     ----------

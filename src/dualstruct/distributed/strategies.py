@@ -34,7 +34,7 @@ def find_strategy(
         What works best on one machine, where it is known.
     averaged : bool
         Whether the models of a simple average are averages of their own steps. Mixing averages
-        as the perceptron and MIRA do; BQO and ADMM have no average.
+        as the perceptron and MIRA do, BQO over its last rounds, ADMM not at all.
 
     Examples
     --------

@@ -74,6 +74,11 @@ class Iterate:
         """The weights to predict with and the dual, without rounding errors; changes nothing."""
         return self.answer(), self.dual()
 
+    @property
+    def settles_as_rebuilt(self) -> bool:
+        """Whether :meth:`settled` gives the weights that :meth:`answer` has after a rebuild."""
+        return False
+
     def drift(self) -> float:
         """How far w is from what the duals give, of all machines, relative to its length; 0
         without duals."""
@@ -179,6 +184,10 @@ class DualIterate(Iterate):
         self.duals.write(exact, self.problem.threads)
         dual = self.problem.dual(self.duals, exact)
         return (exact if self.average is None else self.answer()), dual
+
+    @property
+    def settles_as_rebuilt(self) -> bool:
+        return self.average is None
 
     def drift(self) -> float:
         exact = self.problem.structure.new_weights()

@@ -9,6 +9,9 @@ that only scores of parts are held. In random order, an example at a time:
 
     θ_i ← (1 − η/β) θ_i + η (w·φ_i + γΔ_i)
 
+Without entropy (the hinge), θ_i is kept within bounds, and a constant is taken out of the scores of
+each token's labels, which p_i does not see.
+
 η is the example's own: halved until the dual does not fall; then 10 % larger for the next time, or
 smaller if it went beyond the dual's maximum. Every p is feasible and w follows it, so the dual is
 exact and the gap certified.
@@ -79,6 +82,10 @@ class ExponentiatedGradientIterate(Iterate):
         exact = self.problem.structure.new_weights()
         dual = self.duals.write(exact)
         return (exact if self.average is None else self.answer()), dual
+
+    @property
+    def settles_as_rebuilt(self) -> bool:
+        return self.average is None
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         facts, arrays = super().state()
