@@ -3,7 +3,7 @@
     python benchmarks/peers/run.py [--corpora NAME …] [--solvers NAME …] [--page FILE] [--collect]
 
 Each tool on each corpus is a run of benchopt of its own, with a limit of CPU time. What the others
-did before comes from its cache. Times are CPU seconds of one thread. `prepare` is what a tool does
+did before comes from its cache, unless --anew. Times are CPU seconds of one thread. `prepare` is what a tool does
 with ready tokens (ours: makes the attributes) or ready attributes (the others) before it learns;
 reading files, and making the others' attributes, costs nothing here.
 """
@@ -49,7 +49,7 @@ def tools_for(corpus: str) -> list[str]:
     return TAGGERS if corpus in TAGGING else PARSERS
 
 
-def run(corpus: str, tool: str, results: Path, limit: int) -> None:
+def run(corpus: str, tool: str, results: Path, limit: int, anew: bool) -> None:
     """Leaves what came out in ``results``; a note of the limit if it was not enough."""
     target = file_of(results, corpus, tool)
     note = target.with_suffix(".limit")
@@ -59,7 +59,7 @@ def run(corpus: str, tool: str, results: Path, limit: int) -> None:
     kind = "tagging" if corpus in TAGGING else "parsing"
     command = [sys.executable, "-m", "benchopt", "run", str(HERE), "-d", f"{kind}[corpus={corpus}]"]
     # Ours may have changed since it was run.
-    command += ["-f" if tool.startswith("dualstruct") else "-s", tool]
+    command += ["-f" if anew or tool.startswith("dualstruct") else "-s", tool]
     command += ["--no-plot", "--no-html", "--output", str(target)]
     done = subprocess.run(
         command,
@@ -234,6 +234,7 @@ def main() -> None:
     parser.add_argument(
         "--limit", type=int, default=1800, help="CPU seconds that a tool may take on a corpus"
     )
+    parser.add_argument("--anew", action="store_true", help="run the others again, too")
     parser.add_argument("--results", type=Path, default=HERE / "outputs")
     parser.add_argument("--page", type=Path, help="write the page here, the picture in images/")
     parser.add_argument(
@@ -246,7 +247,7 @@ def main() -> None:
     for corpus in options.corpora:
         if not options.collect:
             for tool in options.solvers or tools_for(corpus):
-                run(corpus, tool, options.results, options.limit)
+                run(corpus, tool, options.results, options.limit, options.anew)
         table = table_of(corpus, options.results)
         if not table.empty:
             tables[corpus] = table
