@@ -18,6 +18,8 @@ LOSSES, CS = ("squared_hinge", "hinge", "crf"), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 PASSES = (5, 10, 15)
 #: What "certified" chooses from, besides the first four C, and how close to the optimum it comes.
 CERTIFIED, GAP = ("squared_hinge", "hinge"), 0.01
+#: What needs no choice.
+FIXED: dict[str, dict[str, Any]] = {"quick": {"passes": 5}, "crf": {"loss": "crf"}}
 #: Each setting is judged on so many tokens or more: development data with several seeds, or several
 #: tenths of the training data held out in turn, ten at most. A few thousand tokens, or one seed, do
 #: not tell settings apart.
@@ -27,7 +29,7 @@ JUDGED_TOKENS = 25_000
 class Solver(BaseSolver):
     name = "dualstruct"
     requirements = ["pip::dualstruct"]
-    parameters = {"settings": ["default", "chosen", "certified", "crf", "second-order"]}
+    parameters = {"settings": ["default", "quick", "chosen", "certified", "crf", "second-order"]}
     test_config = {"settings": "chosen"}
 
     def skip(self, problem: Tagging | Parsing) -> tuple[bool, str | None]:
@@ -49,7 +51,7 @@ class Solver(BaseSolver):
             self.predicted = self.tag(self.problem)
 
     def tag(self, problem: Tagging) -> list[list[str]]:
-        options: dict[str, Any] = {"loss": "crf"} if self.settings == "crf" else {}
+        options: dict[str, Any] = FIXED.get(self.settings, {})
         if self.settings in ("chosen", "certified"):
             options = chosen(problem) if self.settings == "chosen" else certified(problem)
             self.choice = ", ".join(f"{name} {value}" for name, value in options.items())
