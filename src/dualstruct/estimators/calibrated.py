@@ -6,16 +6,23 @@ import warnings
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dualstruct.confidence.temperature import UncalibratedWarning, uncalibrated
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator, Model
+from dualstruct.estimators.labels import Labels
 from dualstruct.losses import SoftmaxMargin, find_loss
 from dualstruct.structures.base import check_beta
 from dualstruct.suspecting.ranking import Duals, read_duals
 
 
 class CalibratedModel(Model, Protocol):
-    """A model that may have a temperature of its own."""
+    """A model of labels that may have a temperature of its own."""
+
+    @property
+    def labels(self) -> Labels: ...
 
     @property
     def temperature(self) -> float | None: ...
@@ -25,7 +32,12 @@ CalibratedT = TypeVar("CalibratedT", bound=CalibratedModel)
 
 
 class CalibratedEstimator(Estimator[CalibratedT]):
-    """Knows at which temperature scores are probabilities."""
+    """Knows its labels, and at which temperature scores are probabilities."""
+
+    @property
+    def classes_(self) -> NDArray[np.str_]:
+        """The labels, in the scheme that the model learns in, or the relations of trees."""
+        return np.array(self._trained().labels.names)
 
     @property
     def temperature_(self) -> float | None:

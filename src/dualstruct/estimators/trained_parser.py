@@ -44,11 +44,6 @@ class TrainedParser(CalibratedEstimator[TreeModel]):
         return TreeModel.from_state(facts, arrays)
 
     @property
-    def classes_(self) -> NDArray[np.str_]:
-        """The relations."""
-        return np.array(self._trained().labels.names)
-
-    @property
     def sources_(self) -> tuple[str, ...]:
         """What the features look at, besides clusters."""
         return self._trained().sources

@@ -45,11 +45,6 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
         return ChainModel.from_state(facts, arrays)
 
     @property
-    def classes_(self) -> NDArray[np.str_]:
-        """The labels, in the scheme that the model learns in."""
-        return np.array(self._trained().labels.names)
-
-    @property
     def n_features_(self) -> int:
         """How many features the model has weights for."""
         return self._trained().extractor.dimension
