@@ -12,7 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dualstruct.compat.pycrfsuite as ours
+from dualstruct.compat.conversion import tagger_from_crfsuite
+from dualstruct.compat.log import LabelScore, TrainLogParser
 from dualstruct.errors import InputError
+from dualstruct.files.crfsuite import parse_crfsuite
 
 theirs = pytest.importorskip("pycrfsuite")
 
@@ -314,12 +317,74 @@ def test_a_trainers_errors_are_theirs(call, message):
         (lambda t: t.append([["a"]], [3]), "a label is a int, not a str"),
         (lambda t: t.append([[3]], ["x"]), "an attribute's name is a int"),
         (lambda t: t.append([[b"\xe9"]], ["x"]), "is not UTF-8 text"),
-        (lambda t: t.train("nowhere"), "append some first"),
     ],
 )
 def test_bad_input_is_named(call, message):
     with pytest.raises(InputError, match=message):
         call(ours.Trainer(verbose=False))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("appended", ["nothing", "an empty sequence", "what is held out"])
+def test_training_on_nothing_writes_the_file_that_theirs_does(tmp_path, algorithm, appended):
+    for library in (ours, theirs):
+        trainer = library.Trainer(algorithm, verbose=False)
+        if appended == "an empty sequence":
+            trainer.append([], [])
+        if appended == "what is held out":
+            trainer.append([{"a": 1}], ["X"], 1)
+        path, holdout = tmp_path / library.__name__, 1 if appended == "what is held out" else -1
+        if library is ours:
+            with pytest.warns(UserWarning, match="append some first"):
+                trainer.train(str(path), holdout)
+        else:
+            trainer.train(str(path), holdout)
+        assert trainer.logparser.events[-1][0] == "end"
+    data = (tmp_path / theirs.__name__).read_bytes()
+    assert (tmp_path / ours.__name__).read_bytes() == data
+    tagger = ours.Tagger()
+    tagger.open_inmemory(data)
+    if appended == "what is held out":
+        assert tagger.tag([{"a": 1}]) == ["X"]
+    else:
+        assert (tagger.labels(), tagger.info().attributes) == ([], {})
+        with pytest.raises(InputError, match="trained on nothing"):  # theirs ends the process
+            tagger.tag([{"a": 1}])
+        with pytest.raises(InputError, match="trained on nothing"):
+            tagger_from_crfsuite(parse_crfsuite(data))
+
+
+def test_a_subclass_need_not_call_the_constructor(tmp_path):
+    X, Y = made_up(seed=11)
+    for library in (ours, theirs):
+
+        class Listener(library.Trainer):
+            def __init__(self, messages):
+                self.messages = messages
+
+            def message(self, message):
+                self.messages.append(message)
+
+        trainer = Listener([])
+        assert (trainer.get("c2"), trainer.verbose) == (1.0, None)
+        trainer.select("ap")
+        for x, y in zip(X, Y, strict=True):
+            trainer.append(x, y)
+        trainer.train(str(tmp_path / "model"))
+        assert "type: CRF1d\n" in trainer.messages
+        assert (tmp_path / "model").stat().st_size > 4236
+
+
+def test_modules_have_the_names_that_clients_import():
+    from dualstruct.compat.pycrfsuite import _logparser, _pycrfsuite
+
+    assert _logparser.TrainLogParser is TrainLogParser
+    assert _logparser.LabelScore._fields == LabelScore._fields == (
+        "match", "model", "ref", "precision", "recall", "f1"
+    )  # fmt: skip
+    classes = {name for name in dir(theirs) if name[0].isupper()}
+    assert classes <= set(ours.__all__)
+    assert _pycrfsuite.Tagger is ours.Tagger
 
 
 def test_an_append_that_failed_leaves_no_trace(tmp_path):

@@ -218,7 +218,6 @@ def test_names_that_are_not_utf8_survive(tmp_path):
 @pytest.mark.parametrize(
     ("labels", "attributes", "message"),
     [
-        ([], ["x"], "at least one label"),
         (["a\0b"], ["x"], "label 'a.x00b' has a NUL"),
         (["a", "a"], ["x"], "two labels have the same name"),
         (["a"], ["x", "x"], "two attributes have the same name"),

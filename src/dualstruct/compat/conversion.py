@@ -43,6 +43,8 @@ def tagger_from_crfsuite(model: CRFsuiteModel) -> SequenceTagger:
     [['VERB']]
     """
     K, A = len(model.labels), len(model.attributes)
+    if not K:
+        raise InputError("the model has no labels: it was trained on nothing")
     if 4 * K * A > MOST_BYTES:
         raise InputError(
             f"{A:,} attributes and {K:,} labels need a matrix of {4 * K * A / 2**30:.0f} GB"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -186,7 +187,7 @@ def train(
     training = data.select(lambda group: group != holdout)
     held_out = data.select(lambda group: group == holdout) if holdout >= 0 else None
     if not any(len(y) for y in training.labels):
-        raise InputError("there are no sequences to train on: append some first")
+        return _trained_on_nothing(labels, say)
     if held_out is not None:
         say(f"Holdout group: {holdout + 1}\n")
         say("\n")
@@ -232,6 +233,26 @@ def train(
     for part in ("labels", "attributes", *(f"feature references for {w}" for w in REFERENCES)):
         say(f"Writing {part}\n")
     return model
+
+
+def _trained_on_nothing(labels: list[str], say: Say) -> CRFsuiteModel:
+    """A model without weights, which is what CRFsuite writes then."""
+    warnings.warn(
+        "there are no sequences to train on, so that the model has no weights: append some first",
+        stacklevel=5,
+    )
+    for line in (
+        "Feature generation\n",
+        "Number of features: 0\n",
+        "Seconds required: 0.000\n",
+        "Training terminated with error: there are no sequences\n",
+        "Total seconds required for training: 0.000\n",
+        "\n",
+        "Storing the model\n",
+    ):
+        say(line)
+    numbers, weights = np.zeros(0, np.int32), np.zeros(0)
+    return CRFsuiteModel(labels, [], numbers, numbers, weights, numbers, numbers, weights)
 
 
 class _FeatureLBFGS(LBFGS):

@@ -111,8 +111,6 @@ class CRFsuiteModel:
 
     def to_bytes(self) -> bytes:
         """The file that CRFsuite would have written."""
-        if not self.labels:
-            raise InputError("a CRFsuite model needs at least one label")
         # CRFsuite numbers features by their source, those of attributes first.
         state = np.argsort(self.state_attributes, kind="stable")
         moves = np.argsort(self.transition_sources, kind="stable")
@@ -208,8 +206,8 @@ class _Reader:
             raise InputError(f"{self.name} is a CRFsuite model of an unknown kind or version")
         if size != len(self.data):
             raise self.damaged(f"it should have {size} bytes and has {len(self.data)}")
-        if not 1 <= n_labels <= MAX_LABELS:
-            raise self.damaged(f"{n_labels} labels; 1 to {MAX_LABELS} are possible")
+        if n_labels > MAX_LABELS:
+            raise self.damaged(f"{n_labels} labels; at most {MAX_LABELS} are possible")
         features = self.features(places[0])
         labels = self.names(places[1], n_labels, "label")
         attributes = self.names(places[2], n_attributes, "attribute")

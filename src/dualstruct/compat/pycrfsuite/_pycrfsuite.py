@@ -1,13 +1,4 @@
-"""python-crfsuite's interface over dualstruct: change the import and nothing else.
-
-    import dualstruct.compat.pycrfsuite as pycrfsuite
-
-Models are CRFsuite's own files: what CRFsuite trained is tagged the same here, and what is trained
-here opens in CRFsuite. What is different: decoding and training do not hold the GIL, damaged files
-and wrong input are ValueErrors whose sentence says what is wrong, and weights in
-:meth:`Tagger.info` have all their digits. ``linesearch`` and ``max_linesearch`` are accepted and
-change nothing, and sequences are shuffled the same way in every run.
-"""
+"""The classes of python-crfsuite; the package says what is different."""
 
 from __future__ import annotations
 
@@ -17,26 +8,32 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.compat.dump import ParsedDump, describe, write_dump
 from dualstruct.compat.items import ItemSequence, rows_of
 from dualstruct.compat.log import TrainLogParser
 from dualstruct.compat.training import Sequences, train
 from dualstruct.errors import DualstructError, InputError
-from dualstruct.files.crfsuite import HEADER, CRFsuiteModel, parse_crfsuite
+from dualstruct.files.crfsuite import HEADER, parse_crfsuite
 from dualstruct.files.writing import replace_file
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = [
     "CRFSUITE_VERSION",
     "BaseTrainer",
     "CRFSuiteError",
     "ItemSequence",
+    "ParsedDump",
     "Tagger",
     "Trainer",
+    "UnknownLabelError",
 ]
 
 #: The version of CRFsuite whose files and parameters these are.
@@ -51,17 +48,6 @@ class UnknownLabelError(InputError, RuntimeError):
     """A label that the model does not have; a RuntimeError in python-crfsuite."""
 
 
-@dataclass(frozen=True)
-class ParsedDump:
-    """What :meth:`Tagger.info` tells of a model."""
-
-    header: dict[str, str]
-    labels: dict[str, str]  #: numbers, as text, by name
-    attributes: dict[str, str]
-    transitions: dict[tuple[str, str], float]  #: weights by (label, next label)
-    state_features: dict[tuple[str, str], float]  #: weights by (attribute, label)
-
-
 class _Opened:
     """A model and the sequence that it was last asked about."""
 
@@ -74,6 +60,8 @@ class _Opened:
         self.sums: tuple[float, NDArray[np.float64]] | None = None
 
     def emissions_of(self, xseq: Any) -> NDArray[np.float64]:
+        if not self.numbers:
+            raise InputError("the model has no labels: it was trained on nothing")
         return self.model.chain.emissions(*rows_of(self.model.features, xseq, learn=False))
 
     def number(self, label: Any) -> int:
@@ -179,66 +167,20 @@ class Tagger:
         """Write the model as text, to standard output if no file is named."""
         opened = self._opened_for_reading()
         if filename is None:
-            _write_dump(opened, sys.stdout)
+            write_dump(opened.model, opened.header, sys.stdout)
         else:
             with open(filename, "w", encoding="utf-8", errors="surrogateescape") as file:
-                _write_dump(opened, file)
+                write_dump(opened.model, opened.header, file)
 
     def info(self) -> ParsedDump:
         """Labels, attributes and weights of the model."""
         opened = self._opened_for_reading()
-        model = opened.model
-        return ParsedDump(
-            header=_header_facts(opened.header),
-            labels={name: str(k) for k, name in enumerate(model.labels)},
-            attributes={name: str(k) for k, name in enumerate(model.attributes)},
-            transitions={(a, b): weight for a, b, weight in _transitions(model)},
-            state_features={(a, b): weight for a, b, weight in _state_features(model)},
-        )
+        return describe(opened.model, opened.header)
 
     def _opened_for_reading(self) -> _Opened:
         if self._opened is None:
             raise RuntimeError("Tagger is closed")
         return self._opened
-
-
-def _transitions(model: CRFsuiteModel) -> list[tuple[str, str, float]]:
-    names = model.labels
-    columns = (model.transition_sources, model.transition_targets, model.transition_weights)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return [(names[a], names[b], weight) for a, b, weight in rows]
-
-
-def _state_features(model: CRFsuiteModel) -> list[tuple[str, str, float]]:
-    columns = (model.state_attributes, model.state_labels, model.state_weights)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return [(model.attributes[a], model.labels[k], weight) for a, k, weight in rows]
-
-
-def _header_facts(header: tuple[Any, ...]) -> dict[str, str]:
-    magic, size, kind, *numbers = header
-    names = ("version", "num_features", "num_labels", "num_attrs")
-    places = ("off_features", "off_labels", "off_attrs", "off_labelrefs", "off_attrrefs")
-    return {
-        "magic": magic.decode(),
-        "size": str(size),
-        "type": kind.decode(),
-        **{name: str(number) for name, number in zip(names, numbers[:4], strict=True)},
-        **{name: f"0x{place:X}" for name, place in zip(places, numbers[4:], strict=True)},
-    }
-
-
-def _write_dump(opened: _Opened, file: IO[str]) -> None:
-    model = opened.model
-    tables = [
-        ("FILEHEADER", [f"  {k}: {v}" for k, v in _header_facts(opened.header).items()]),
-        ("LABELS", [f"  {k:5}: {name}" for k, name in enumerate(model.labels)]),
-        ("ATTRIBUTES", [f"  {k:5}: {name}" for k, name in enumerate(model.attributes)]),
-        ("TRANSITIONS", [f"  (1) {a} --> {b}: {w:f}" for a, b, w in _transitions(model)]),
-        ("STATE_FEATURES", [f"  (0) {a} --> {b}: {w:f}" for a, b, w in _state_features(model)]),
-    ]
-    for title, lines in tables:
-        file.write("\n".join([f"{title} = {{", *lines, "}", "", ""]))
 
 
 @dataclass(frozen=True)
@@ -330,6 +272,16 @@ class BaseTrainer:
         Print the log of training.
     """
 
+    verbose: bool | None = None
+
+    # Subclasses need not call __init__: in python-crfsuite a trainer is whole without it.
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """A trainer with the defaults of lbfgs and no sequences."""
+        trainer = super().__new__(cls)
+        BaseTrainer.clear(trainer)
+        BaseTrainer.select(trainer, "lbfgs")
+        return trainer
+
     def __init__(
         self,
         algorithm: str | None = None,
@@ -337,8 +289,8 @@ class BaseTrainer:
         verbose: bool = True,
     ) -> None:
         self.verbose = verbose
-        self.clear()
-        self.select("lbfgs" if algorithm is None else algorithm)
+        if algorithm is not None:
+            self.select(algorithm)
         if params is not None:
             self.set_params(params)
 
@@ -372,6 +324,9 @@ class BaseTrainer:
 
     def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
         """Train on what was appended and write the model.
+
+        Where nothing was appended the model has no weights, as in python-crfsuite, and a
+        UserWarning says so.
 
         Parameters
         ----------
