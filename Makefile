@@ -9,7 +9,7 @@ BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTR
 CORES := --numprocesses auto --dist loadfile
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test lint format docs sanitize wheel-test clean experiments-quick \
+.PHONY: demo test fuzz lint format docs sanitize wheel-test clean experiments-quick \
 	bench bench-chunking bench-confidence bench-defaults bench-distributed bench-growth bench-parsing bench-solvers bench-suspects
 
 demo: .venv/installed
@@ -17,6 +17,11 @@ demo: .venv/installed
 
 test: .venv/installed-test
 	$(BIN)/python tests/loopback.py $(BIN)/python -m pytest $(CORES) tests --pyargs dualstruct
+
+# Random cases for the tests of hypothesis, until the time is over: `make test` always tries the same.
+FUZZ_SECONDS ?= 300
+fuzz: .venv/installed-test
+	$(BIN)/python tests/loopback.py $(BIN)/python tests/fuzz.py --seconds $(FUZZ_SECONDS)
 
 lint: .venv/installed-lint
 	$(BIN)/ruff check .

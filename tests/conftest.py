@@ -1,13 +1,34 @@
-"""What all tests share."""
+"""What all tests share.
+
+Hypothesis: `make test` tries the same cases on every machine, however slow; `make fuzz` (fuzz.py)
+looks for new ones.
+"""
 
 import json
 import signal
 import sys
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from dualstruct import cli
 from engines_here import job, run
+
+settings.register_profile(
+    "fixed",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no reason to fail
+)
+settings.register_profile(
+    "fuzz",
+    parent=settings.get_profile("fixed"),
+    derandomize=False,
+    max_examples=1000,
+    print_blob=True,
+)
+settings.load_profile("fixed")
 
 # A run in the background starts with Ctrl-C ignored; the tests that send it need it heard. Child
 # processes get the default back.

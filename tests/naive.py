@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
-from scipy.optimize import minimize, nnls
 from scipy.special import logsumexp
 
+import naive_optima
 from dualstruct.features import FeatureRows
 from dualstruct.structures import Chain
 
@@ -140,36 +140,24 @@ class NaiveChain:
 
     def primal(self, w: np.ndarray, C: float) -> float:
         """½‖w‖² + C Σ_i weight_i (max_y H_i(y; w))²."""
-        total = 0.5 * w @ w
-        for i in range(len(self.X)):
-            worst = max(self.loss(i, y) - w @ self.delta(i, y) for y in self.outputs(i))
-            total += C * self.weight(i) * worst**2
-        return float(total)
+        worst = np.array([H.max() for H in naive_optima.violations(self.examples(), w)])
+        return float(0.5 * w @ w + self.weights_of_losses(C) @ worst**2)
+
+    def examples(self) -> list[naive_optima.Example]:
+        """δ_i(y) and Δ_i(y) of all outputs of each sentence."""
+        return [
+            (
+                np.array([self.delta(i, y) for y in self.outputs(i)]),
+                np.array([self.loss(i, y) for y in self.outputs(i)]),
+            )
+            for i in range(len(self.X))
+        ]
+
+    def weights_of_losses(self, C: float) -> np.ndarray:
+        return C * np.array([self.weight(i) for i in range(len(self.X))])
 
     def solve_squared_hinge(self, C: float) -> np.ndarray:
-        """The exact minimiser, by a solver that knows nothing of coordinate descent.
-
-        min ½‖w‖² + C Σ ξ_i² with w·δ_i(y) + ξ_i ≥ Δ_i(y) is the shortest vector
-        u = (w, √(2C) ξ) with Gu ≥ h; Lawson and Hanson solve it by one call of
-        non-negative least squares (Solving Least Squares Problems, chapter 23).
-        """
-        rows, right = [], []
-        for i in range(len(self.X)):
-            for y in self.outputs(i):
-                if y != self.truth[i] and self.weight(i) > 0:
-                    slack = np.zeros(len(self.X))
-                    slack[i] = 1 / np.sqrt(2 * C * self.weight(i))
-                    rows.append(np.concatenate([self.delta(i, y), slack]))
-                    right.append(self.loss(i, y))
-        if not rows:
-            return np.zeros(self.dimension)
-        G, h = np.array(rows), np.array(right)
-        E = np.vstack([G.T, h])
-        f = np.zeros(len(E))
-        f[-1] = 1
-        u, _ = nnls(E, f, maxiter=100 * E.shape[1])
-        residual = E @ u - f
-        return (-residual[:-1] / residual[-1])[: self.dimension]
+        return naive_optima.solve_squared_hinge(self.examples(), self.weights_of_losses(C))[1]
 
 
 def sparse_rows(X: list[np.ndarray]) -> FeatureRows:
@@ -355,25 +343,5 @@ class NaiveDCD:
 def solve_hinge(
     chain: NaiveChain, C: float, center: np.ndarray | None = None
 ) -> tuple[float, np.ndarray]:
-    """min ½‖w − c‖² + C Σ_i weight_i max_y H_i(y; w) by a general solver over (w, ξ)."""
-    C_of = C * np.array([chain.weight(i) for i in range(len(chain.X))])
-    n, d = len(chain.X), chain.dimension
-    c = np.zeros(d) if center is None else center
-    rows, right = [], []
-    for i in range(n):
-        for y in chain.outputs(i):
-            slack = np.zeros(n)
-            slack[i] = 1
-            rows.append(np.concatenate([chain.delta(i, y), slack]))
-            right.append(chain.loss(i, y))
-    G, h = np.array(rows), np.array(right)
-    start = np.concatenate([c, np.full(n, max(h.max(), 0) + abs(G[:, :d] @ c).max())])
-    found = minimize(
-        lambda u: 0.5 * (u[:d] - c) @ (u[:d] - c) + C_of @ u[d:],
-        start,
-        jac=lambda u: np.concatenate([u[:d] - c, C_of]),
-        constraints={"type": "ineq", "fun": lambda u: G @ u - h, "jac": lambda u: G},
-        method="SLSQP",
-        options={"ftol": 1e-13, "maxiter": 1000},
-    )
-    return float(found.fun), found.x[:d]
+    """min ½‖w − c‖² + C Σ_i weight_i max_y H_i(y; w), proven."""
+    return naive_optima.solve_hinge(chain.examples(), chain.weights_of_losses(C), center)

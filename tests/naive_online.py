@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from naive import NaiveChain, NaiveRandom
+from naive_optima import solve_simplex_qp, solve_softmax_margin
 
 
 class NaiveOnline:
@@ -118,35 +117,6 @@ def smooth_loss(
     return log_sum / beta, -np.exp(scores - log_sum) @ deltas
 
 
-def solve_simplex_qp(G: np.ndarray, H: np.ndarray, C: float) -> np.ndarray:
-    """max_α≥0 H·α − ½α'Gα with Σα ≤ C: try every set of positive α, with Σα = C and without."""
-    best, best_value = np.zeros(len(H)), 0.0
-    for size in range(1, len(H) + 1):
-        for support in map(list, itertools.combinations(range(len(H)), size)):
-            block = G[np.ix_(support, support)]
-            ones = np.ones((size, 1))
-            border = np.block([[block, ones], [ones.T, np.zeros((1, 1))]])
-            inside = np.linalg.lstsq(block, H[support], rcond=None)[0]
-            tight = np.linalg.lstsq(border, np.append(H[support], C), rcond=None)[0][:size]
-            for found in (inside, tight):
-                alpha = np.zeros(len(H))
-                alpha[support] = found
-                value = H @ alpha - 0.5 * alpha @ G @ alpha
-                feasible = alpha.min() >= -1e-12 and alpha.sum() <= C * (1 + 1e-9)
-                if feasible and value > best_value:
-                    best, best_value = alpha, value
-    return best
-
-
 def solve_smooth(chain: NaiveChain, C: float, beta: float, gamma: float) -> float:
     """min_w ½‖w‖² + C Σ_i weight_i (1/β) log Σ_y exp β(γΔ_i − w·δ_i)."""
-
-    def objective(w: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = 0.5 * w @ w, w.copy()
-        for i in range(len(chain.X)):
-            loss, slope = smooth_loss(chain, w, i, beta, gamma)
-            C_of = C * chain.weight(i)
-            value, gradient = value + C_of * loss, gradient + C_of * slope
-        return value, gradient
-
-    return float(minimize(objective, np.zeros(chain.dimension), jac=True, method="L-BFGS-B").fun)
+    return solve_softmax_margin(chain.examples(), chain.weights_of_losses(C), beta, gamma)[0]

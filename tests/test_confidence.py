@@ -60,7 +60,7 @@ def every_labelling(chain, w, i, beta, n_labels):
     return outputs, p / p.sum()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from(SCHEMES), st.floats(0.3, 3.0))
 def test_entities_have_the_probability_of_all_labellings_with_them(seed, names, beta):
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualstruct.errors import InputError
@@ -134,9 +134,9 @@ def models(draw):
 
 
 @given(models(), st.data())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_models_written_here_open_in_crfsuite_and_tag_identically(tmp_path, model, data):
-    path = tmp_path / "ours"
+@settings(max_examples=60)
+def test_models_written_here_open_in_crfsuite_and_tag_identically(tmp_path_factory, model, data):
+    path = tmp_path_factory.getbasetemp() / "ours"
     write_crfsuite(path, model)
     assert is_crfsuite(path)
     tagger = pycrfsuite.Tagger()

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualstruct import SequenceTagger
@@ -24,10 +24,6 @@ Y = [["B-PER", "O", "O", "B-LOC"], ["B-PER", "O", "B-LOC"]]
 FORMAT = "dualstruct tagger"
 UNIT = 1 if sys.platform == "darwin" else 1024  # of what the system says about memory
 ODD = [None, True, -1, 0, 7, 2**31, 2**62, 1e300, "", "x", "7", [], [1], {}, {"a": None}, [[0]]]
-
-fuzzed = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 
 
 @pytest.fixture(scope="module", params=["templates", "hashed", "attributes"])
@@ -58,7 +54,6 @@ def loaded_or_refused(path) -> None:
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * UNIT < 300e6
 
 
-@fuzzed
 @given(data=st.data())
 def test_bytes_that_changed_or_went_missing(healthy, data):
     damaged = healthy.with_name("damaged.dstruct")
@@ -93,7 +88,7 @@ def crfsuite_file() -> bytes:
     return crfsuite_from_tagger(tagger).to_bytes()
 
 
-@settings(fuzzed, max_examples=300)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_crfsuite_files_with_other_bytes(crfsuite_file, data):
     content = mutated(crfsuite_file, data)
@@ -131,7 +126,6 @@ def places_in(value, path=()):
         yield from places_in(part, (*path, key))
 
 
-@fuzzed
 @given(data=st.data())
 def test_facts_that_are_not_what_they_should_be(healthy, data):
     facts, arrays = read_arrays(healthy, FORMAT)
@@ -150,7 +144,6 @@ def test_facts_that_are_not_what_they_should_be(healthy, data):
     loaded_or_refused(damaged)
 
 
-@fuzzed
 @given(data=st.data())
 def test_arrays_that_are_not_what_they_should_be(healthy, data):
     facts, arrays = read_arrays(healthy, FORMAT)

@@ -128,7 +128,6 @@ def test_ranks_with_other_labels_or_templates_are_told_so():
         run_local(2, lambda ranks: ranks.allreduce(np.zeros(3 + ranks.rank)))
 
 
-@settings(deadline=None)
 @given(examples=st.integers(1, 50), workers=st.integers(1, 50), seed=st.integers(0, 3))
 def test_a_partition_gives_every_example_to_one_rank(examples, workers, seed):
     if examples < workers:
@@ -164,7 +163,7 @@ def test_the_primal_of_all_ranks_is_that_of_one_machine(loss):
     assert found == pytest.approx([expected] * 3, rel=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**31), share=st.floats(0, 1), loss=st.sampled_from(LOSSES))
 def test_duals_go_along_a_line_and_dropped_cuts_come_back(seed, share, loss):
     rng = np.random.default_rng(seed)
@@ -271,7 +270,7 @@ def test_rounds_without_inference_save_passes(loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("kind", CASES)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(seed=st.integers(0, 2**31))
 def test_bqo_reaches_the_optimum_of_every_structure(kind, loss, seed):
     structure = CASES[kind](np.random.default_rng(seed)).structure
@@ -285,7 +284,7 @@ def test_bqo_reaches_the_optimum_of_every_structure(kind, loss, seed):
 
 @pytest.mark.parametrize("kind", ["chain", "projective tree"])
 @pytest.mark.parametrize("loss", LOSSES)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 2**31), workers=st.integers(1, 3), theta=st.sampled_from([None, 1.0]))
 def test_bqo_never_loses_and_all_ranks_agree_on_w_and_alpha(kind, loss, seed, workers, theta):
     structure = CASES[kind](np.random.default_rng(seed)).structure

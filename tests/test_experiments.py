@@ -7,13 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from dualstruct.experiments.curves import Point, Run, choose, lead, learn, seconds_to
-from dualstruct.experiments.lee_2015 import simulate
-from dualstruct.experiments.mancev_2015 import with_outliers
-from dualstruct.experiments.options import Options
-from dualstruct.experiments.repeats import merged_relation
-from dualstruct.experiments.report import Relation, Report
-from dualstruct.experiments.tasks import drawn, load_task
 from typer.testing import CliRunner
 
 from dualstruct import experiments
@@ -21,6 +14,13 @@ from dualstruct.cli import app
 from dualstruct.datasets import make_chains
 from dualstruct.distributed import SimpleAverage
 from dualstruct.errors import InputError
+from dualstruct.experiments.curves import Point, Run, choose, lead, learn, seconds_to
+from dualstruct.experiments.lee_2015 import simulate
+from dualstruct.experiments.mancev_2015 import with_outliers
+from dualstruct.experiments.options import Options
+from dualstruct.experiments.repeats import merged_relation
+from dualstruct.experiments.report import Relation, Report
+from dualstruct.experiments.tasks import drawn, load_task
 from dualstruct.solvers import DCD, SDM
 
 TINY = Options(quick=True, sentences=60)

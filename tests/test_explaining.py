@@ -50,7 +50,7 @@ def total(alternative):
     return sum(each.amount for each in alternative.contributions)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 10**6), st.booleans(), st.booleans(), st.sampled_from([0, 2]))
 def test_runner_up_is_the_best_labelling_with_another_label(seed, constrained, real, pairs):
     rng = np.random.default_rng(seed)

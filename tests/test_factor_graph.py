@@ -52,7 +52,7 @@ def k_gram_viterbi(emission, runs, k):
     return max(best.values())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(seeds, st.integers(1, 4), st.integers(1, 3), st.integers(1, 7), st.booleans())
 def test_k_gram_chains_equal_a_direct_viterbi_of_higher_order(seed, k, labels, length, observed):
     rng = np.random.default_rng(seed)

@@ -22,7 +22,7 @@ X = [list(TREES[i].forms) for i in range(120)]
 Y = [list(TREES[i].upos) for i in range(120)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.lists(st.sampled_from(["a b", "c d", "e\tf"]), min_size=1, max_size=4), min_size=1),
     st.sampled_from(["\n", "\r\n"]),

@@ -20,7 +20,8 @@ from dualstruct.losses import Ramp, SoftmaxMargin, find_loss
 from dualstruct.progress import ProgressLine
 from dualstruct.solvers import DCA, DCD, MIRA, SGD, Averaged, Pegasos, Perceptron
 from naive import NaiveChain, random_chain, solve_hinge
-from naive_online import NaiveOnline, solve_simplex_qp, solve_smooth
+from naive_online import NaiveOnline, solve_smooth
+from naive_optima import solve_simplex_qp
 
 C = 0.7
 DATA = make_chains(sentences=120, tokens=8, labels=4, features=60, noise=0.6, seed=1)
@@ -92,7 +93,7 @@ def compare(
 seeds = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seeds)
 def test_a_perceptron_pass_is_that_of_collins(seed):
     naive = untied(seed)
@@ -101,7 +102,7 @@ def test_a_perceptron_pass_is_that_of_collins(seed):
     compare(naive, Perceptron(), "perceptron", slow, slow.perceptron, center=w)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seeds, st.sampled_from([0.02, 0.7, 100.0]))
 def test_a_mira_pass_is_that_of_crammer(seed, C):
     naive = untied(seed)
@@ -109,7 +110,7 @@ def test_a_mira_pass_is_that_of_crammer(seed, C):
     compare(naive, MIRA(), "hinge", slow, slow.mira)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seeds, st.sampled_from([2, 4]), st.sampled_from([0.1, 2.0]))
 def test_a_k_best_mira_pass_solves_the_small_problem_of_each_example(seed, k, C):
     naive = untied(seed)
@@ -123,7 +124,7 @@ def test_a_k_best_mira_pass_solves_the_small_problem_of_each_example(seed, k, C)
     compare(naive, MIRA(k=k), "hinge", slow, meet, center=w, passes=1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seeds, st.sampled_from([(1.0, 0.0), (1.0, 1.0), (3.0, 0.5)]))
 def test_a_dca_pass_is_algorithm_2_of_martins(seed, shape):
     naive = untied(seed)
@@ -131,7 +132,7 @@ def test_a_dca_pass_is_algorithm_2_of_martins(seed, shape):
     compare(naive, DCA(), SoftmaxMargin(*shape), slow, lambda met: slow.dca(met, *shape))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seeds,
     st.sampled_from(["bottou", "lecun"]),
@@ -157,7 +158,7 @@ def test_an_sgd_pass_is_gradient_descent(seed, schedule, loss, setting):
     compare(naive, solver, loss, slow, lambda met: slow.sgd(met, eta, kind, shape))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seeds,
     st.sampled_from([1, 2, 5, 9]),
@@ -211,7 +212,7 @@ def test_a_projection_that_shrinks_w_again_and_again_leaves_the_average_exact():
     assert np.linalg.norm(whole.answer().array) <= radius * (1 + 1e-5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seeds, st.sampled_from([1, 3]))
 def test_dca_on_the_hinge_takes_the_very_steps_of_mira(seed, k):
     chain = random_chain(np.random.default_rng(seed), sentences=8, tokens=4).fast()
@@ -240,7 +241,7 @@ def test_dca_tends_to_mira_as_beta_grows():
     assert distances[2] < 1e-3 * np.linalg.norm(target.w.array)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(seeds, st.integers(1, 6), st.integers(1, 8), st.sampled_from([0.01, 0.5, 20.0]))
 @example(36330, 6, 1, 20.0)  # rows that pull against each other
 @example(34238, 6, 2, 20.0)

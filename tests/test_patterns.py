@@ -83,7 +83,7 @@ def expected_names(dialect, lines, letter, sentence, at):
     return names
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(regexes, st.text("aexé-.9AZ ", max_size=8) | st.sampled_from(WORDS))
 def test_regular_expressions_find_what_the_slow_matcher_finds(regex, word):
     extractor = make_extractor(f'U:%m[0,0,"{regex}"]\nU:t%t[0,0,"{regex}"]', dialect="wapiti")
@@ -94,7 +94,7 @@ def test_regular_expressions_find_what_the_slow_matcher_finds(regex, word):
     assert extractor.names(rows.ids) == list(dict.fromkeys([matched, tested]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(files(), sentences)
 def test_patterns_make_the_features_that_the_slow_version_makes(file, X):
     dialect, lines = file

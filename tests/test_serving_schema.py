@@ -72,13 +72,7 @@ def test_the_server_keeps_to_its_description(model, path, mode):
     operation = schema_of(model)[path][PATHS[path]]
 
     @given(case=operation.as_strategy(generation_mode=mode))
-    @settings(
-        max_examples=8,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=8, suppress_health_check=list(HealthCheck))
     def keeps(case):
         response = case.call()
         if response.status_code == 413:

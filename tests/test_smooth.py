@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from dualstruct import SequenceTagger, _core
@@ -24,6 +23,7 @@ from dualstruct.problem import Problem
 from dualstruct.solvers import LBFGS, ExponentiatedGradient, find_solver
 from dualstruct.structures import Chain
 from naive import NaiveChain, random_chain
+from naive_optima import minimum
 
 chains = st.builds(
     lambda seed, **shape: random_chain(np.random.default_rng(seed), **shape),
@@ -49,11 +49,7 @@ class NaiveSmooth:
 
     def __init__(self, naive: NaiveChain, loss: SoftmaxMargin, C: float) -> None:
         self.beta, self.gamma, self.C = loss.beta, loss.gamma, C
-        self.examples = []
-        for i in range(len(naive.X)):
-            outputs = naive.outputs(i)
-            deltas = np.array([naive.delta(i, y) for y in outputs])
-            self.examples.append((deltas, np.array([naive.loss(i, y) for y in outputs])))
+        self.examples = naive.examples()
 
     def losses(self, w: np.ndarray) -> np.ndarray:
         return np.array(
@@ -72,9 +68,7 @@ class NaiveSmooth:
 
     def optimum(self) -> float:
         start = np.zeros(self.examples[0][0].shape[1])
-        options = {"maxiter": 10000, "ftol": 1e-14, "gtol": 1e-9}
-        found = minimize(self.primal, start, jac=self.gradient, method="L-BFGS-B", options=options)
-        return float(found.fun)
+        return minimum(lambda w: (self.primal(w), self.gradient(w)), start)[0]
 
 
 def random_weights(naive: NaiveChain, chain: Chain, seed: int) -> tuple[np.ndarray, _core.Weights]:
@@ -83,7 +77,7 @@ def random_weights(naive: NaiveChain, chain: Chain, seed: int) -> tuple[np.ndarr
     return w, chain.pack(*naive.split(w))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(chains, losses, st.integers(0, 99), st.integers(1, 3))
 def test_gradient_pass_equals_enumeration_and_differences(naive, loss, seed, threads):
     chain = naive.fast()
@@ -100,7 +94,7 @@ def test_gradient_pass_equals_enumeration_and_differences(naive, loss, seed, thr
     assert direction @ judge.gradient(w) == pytest.approx(slope, rel=1e-4, abs=1e-4)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(chains, st.booleans())
 def test_hinge_gradients_equal_enumeration(naive, squared):
     chain = naive.fast()
@@ -117,7 +111,7 @@ def test_hinge_gradients_equal_enumeration(naive, squared):
     np.testing.assert_allclose(flat(naive, chain, descent), g, rtol=1e-4, atol=2e-3)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(chains, st.sampled_from([30.0, 300.0]), st.integers(0, 99))
 def test_scores_too_far_apart_for_products_go_through_logarithms(naive, spread, seed):
     chain = naive.fast()
@@ -205,7 +199,7 @@ def train(problem: Problem, solver, passes: int = 500):
     return iterate
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(chains, losses, st.sampled_from([0.1, 1.0, 10.0]))
 def test_lbfgs_reaches_the_optimum_and_certifies_it(naive, loss, C):
     chain = naive.fast()
@@ -220,7 +214,7 @@ def test_lbfgs_reaches_the_optimum_and_certifies_it(naive, loss, C):
     assert np.linalg.norm(judge.gradient(flat(naive, chain, iterate.w))) < 1e-2 * max(1, C)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(chains, losses, st.integers(0, 99))
 def test_dual_of_any_weights_bounds_the_optimum(naive, loss, seed):
     chain = naive.fast()
@@ -525,7 +519,7 @@ def distributions(naive: NaiveChain, chain: Chain, theta: np.ndarray) -> list[np
     return result
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(chains, st.sampled_from(["crf", "softmax_margin", "hinge"]), st.sampled_from([0.2, 2.0]))
 def test_exponentiated_gradient_keeps_its_dual_exact_and_rising(naive, name, C):
     chain = naive.fast()
@@ -551,7 +545,7 @@ def test_exponentiated_gradient_keeps_its_dual_exact_and_rising(naive, name, C):
 mirrored = NaiveChain([np.array([[-0.07476009]])], 2, [(1,)], np.array([[0, 2.2595], [1.9799, 0]]))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(chains, losses, st.sampled_from([0.1, 1.0]))
 @example(mirrored, SoftmaxMargin(1, 1), 1.0)
 def test_exponentiated_gradient_agrees_with_lbfgs(naive, loss, C):

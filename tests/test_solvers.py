@@ -53,7 +53,7 @@ def optimum(naive, loss: str, C: float) -> float:
 
 
 @pytest.mark.parametrize(("solver", "loss"), EXACT, ids=names)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(naive=problems, C=st.sampled_from([0.05, 1.0, 5.0]))
 def test_exact_solvers_reach_the_optimum_of_a_qp_solver(solver, loss, naive, C):
     problem = Problem(naive.fast(), loss, C)
@@ -66,7 +66,7 @@ def test_exact_solvers_reach_the_optimum_of_a_qp_solver(solver, loss, naive, C):
 
 
 @pytest.mark.parametrize(("solver", "loss"), EXACT, ids=names)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(naive=problems)
 def test_duals_rise_and_stay_feasible(solver, loss, naive):
     problem = Problem(naive.fast(), loss, 0.7)
@@ -120,7 +120,7 @@ def primal_by_enumeration(case: Case, w: np.ndarray, loss: str, C: float) -> flo
 
 @pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "crf"])
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_solvers_agree_on_the_optimum_of_every_structure(kind, loss, seed):
     case = CASES[kind](np.random.default_rng(seed))
@@ -358,7 +358,7 @@ def test_several_threads_reach_the_same_certified_objective(solver, loss):
 
 
 @pytest.mark.parametrize(("solver", "loss"), CONCURRENT)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(naive=problems, threads=st.integers(2, 6))
 def test_duals_of_several_threads_are_feasible(solver, loss, naive, threads):
     problem = Problem(naive.fast(), loss, 0.7, threads=threads)

@@ -17,7 +17,7 @@ VECTORS = [RNG.normal(size=(len(words), 4)).astype(np.float32) for words in WORD
 LABELS = [["P" if v[0] > 0 else "N" for v in rows] for rows in VECTORS]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 4), st.booleans())
 def test_rows_are_those_of_dense_matrices_side_by_side(seed, width, stacked):
     rng = np.random.default_rng(seed)

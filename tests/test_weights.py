@@ -80,7 +80,7 @@ def optimum(naive: NaiveChain, loss: str, C: float) -> float:
 
 
 @pytest.mark.parametrize(("solver", "loss"), EXACT, ids=names)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 2**32 - 1), C=st.sampled_from([0.05, 1.0]))
 @example(seed=14, C=1.0)  # exponentiated gradient on the hinge: its steps had become rounding
 @example(seed=703, C=1.0)  # here its scores had become infinite

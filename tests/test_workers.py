@@ -124,7 +124,7 @@ def test_examples_in_memory_are_divided_whatever_holds_them(X):
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 3), st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_merged_features_are_those_of_one_machine(seed, workers, min_count, templates):
     """Every token has the same features by name, in other numbers, the same on all ranks."""
     X = sentences(workers + seed % 9, seed)
