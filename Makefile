@@ -9,7 +9,7 @@ BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTR
 CORES := --numprocesses auto --dist loadfile
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test fuzz lint format docs sanitize wheel-test clean experiments-quick \
+.PHONY: demo test fuzz mutants lint format docs sanitize wheel-test clean experiments-quick \
 	bench bench-chunking bench-confidence bench-defaults bench-distributed bench-growth bench-parsing bench-solvers bench-suspects
 
 demo: .venv/installed
@@ -22,6 +22,12 @@ test: .venv/installed-test
 FUZZ_SECONDS ?= 300
 fuzz: .venv/installed-test
 	$(BIN)/python tests/loopback.py $(BIN)/python tests/fuzz.py --seconds $(FUZZ_SECONDS)
+
+# Small changes that some test ought to notice: the share that none does must be small. MUTANTS says
+# how many of each file ("all": hours), WHERE which files.
+MUTANTS ?= 12
+mutants: .venv/installed-test
+	nice $(BIN)/python tests/loopback.py $(BIN)/python tests/mutants.py --number $(MUTANTS) $(WHERE)
 
 lint: .venv/installed-lint
 	$(BIN)/ruff check .
@@ -50,6 +56,7 @@ NOT_SANITIZED := \
 	experiments \
 	faults \
 	metrics \
+	mutation \
 	serving \
 	serving_page \
 	serving_schema \
