@@ -9,7 +9,7 @@ BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTR
 CORES := --numprocesses auto --dist loadfile
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test fuzz mutants lint format docs sanitize wheel-test clean experiments-quick \
+.PHONY: demo test fuzz mutants lint format docs sanitize flips wheel-test clean experiments-quick \
 	bench bench-chunking bench-confidence bench-defaults bench-distributed bench-growth bench-parsing bench-solvers bench-suspects
 
 demo: .venv/installed
@@ -69,6 +69,11 @@ sanitize: .venv-sanitize/installed
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	.venv-sanitize/bin/python -m pytest $(CORES) -k "not instruction and not little_memory" -p no:cacheprovider \
 		$(filter-out $(NOT_SANITIZED:%=tests/test_%.py),$(wildcard tests/test_*.py))
+
+# 10,000 flipped bits in every kind of model file and checkpoint: all are refused.
+FLIPS ?= 10000
+flips: .venv/installed-test
+	FLIPS=$(FLIPS) $(BIN)/python -m pytest tests/test_model_files.py -k flipped
 
 # A wheel in a new environment, without a compiler in reach: WHEEL_TESTS says which tests.
 WHEEL_TESTS ?= tests

@@ -509,7 +509,7 @@ def test_a_newer_or_foreign_model_file_is_refused_by_name(tmp_path, monkeypatch)
     monkeypatch.setattr("dualstruct.files.arrays.FORMAT_VERSION", 9)
     model_file(path)
     monkeypatch.undo()
-    with pytest.raises(InputError, match="format version 9; this dualstruct reads up to 1: update"):
+    with pytest.raises(InputError, match="format version 9; this dualstruct reads up to 2: update"):
         SequenceTagger.load(path)
     write_arrays(path, "something else", {}, {"a": np.zeros(1)})
     with pytest.raises(InputError, match="is not a dualstruct tagger file"):

@@ -32,6 +32,7 @@ from dualstruct.cli_serve import serve
 from dualstruct.cli_suspects import suspects
 from dualstruct.cli_train import train
 from dualstruct.errors import DualstructError, InputError
+from dualstruct.files.leftovers import tidy_on_sigterm
 
 if TYPE_CHECKING:
     from dualstruct.estimators import SequenceTagger
@@ -433,6 +434,7 @@ def _probabilities(tagger: SequenceTagger, sentences: Any, outputs: Any) -> list
 
 def main() -> None:
     """Run the command line; a user's mistake is one sentence, never a traceback."""
+    tidy_on_sigterm()
     try:
         app()
     except DualstructError as error:

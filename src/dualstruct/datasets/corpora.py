@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dualstruct.errors import InputError
+from dualstruct.files.leftovers import own_folder
 from dualstruct.files.opening import read_bytes
 from dualstruct.files.writing import replace_file
 
@@ -149,7 +150,7 @@ def download(name: str, folder: Path) -> list[Path]:
     target = folder / name
     target.mkdir(parents=True, exist_ok=True)
     contents: dict[str, bytes] = {}
-    with tempfile.TemporaryDirectory() as store:
+    with own_folder(tempfile.gettempdir()) as store:
         fetched: dict[str, Path] = {}
         for part, wanted in corpus.parts.items():
             address = wanted.address or ""

@@ -6,6 +6,7 @@ rank's examples, with a C and a center of its own.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.distributed.communicator import Alone, Communicator
 from dualstruct.errors import InputError
+from dualstruct.files.schema import arguments_of, fit_type
 from dualstruct.problem import Problem
 from dualstruct.solvers import (
     DCD,
@@ -55,6 +57,15 @@ def scaled(factor: float, array: NDArray[np.float32]) -> NDArray[np.float32]:
     return product
 
 
+@dataclass(frozen=True)
+class _Inner:
+    """What settings say of the solver inside a strategy."""
+
+    solver: str | None = None
+    solver_settings: dict[str, Any] = field(default_factory=dict)
+    solver_averaged: bool = False
+
+
 class Strategy(Solver):
     """A solver for all ranks, around one for a single machine."""
 
@@ -73,13 +84,17 @@ class Strategy(Solver):
 
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> Strategy:
-        settings = dict(settings)
-        inner = settings.pop("solver", None)
-        if inner is not None:
-            solver = SOLVERS[inner].from_settings(settings.pop("solver_settings"))
-            averaged = settings.pop("solver_averaged", False)
-            settings["solver"] = Averaged(solver) if averaged else solver
-        return cls(**settings)
+        where = "the solver's settings"
+        inner = fit_type(_Inner, settings, where)
+        own = {name: value for name, value in settings.items() if name not in vars(inner)}
+        found = arguments_of(cls, own, where)
+        if inner.solver is None:
+            return cls(**found)
+        if inner.solver not in SOLVERS:
+            raise InputError(f"{where}: there is no solver {inner.solver!r}")
+        solver = SOLVERS[inner.solver].from_settings(inner.solver_settings)
+        found["solver"] = Averaged(solver) if inner.solver_averaged else solver
+        return cls(**found)
 
 
 class DualStrategy(Strategy):

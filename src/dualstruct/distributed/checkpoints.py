@@ -92,7 +92,6 @@ class Checkpoints:
         name, ranks = self._next, self._ranks
         own = self._file(name, ranks.rank)
         save(own)
-        _sync(self.folder)
         facts = np.zeros((ranks.size, 3), dtype=np.int64)  # [ranks, bytes and checksum]
         facts[ranks.rank] = [own.stat().st_size, *_checksum(own)]
         facts = ranks.allreduce(facts)  # nobody gets here before all are written
@@ -114,7 +113,6 @@ class Checkpoints:
                 ],
             }
             replace_file(self._manifest(name), _signed(manifest))
-            _sync(self.folder)
             self._remove_before(name)
         self._last, self._next = name, name._replace(number=name.number + 1)
 
@@ -255,14 +253,3 @@ def _verified(data: bytes) -> dict[str, Any] | None:
     if manifest.get("format") != MANIFEST_FORMAT or manifest["version"] > MANIFEST_VERSION:
         raise InputError("the checkpoints were written by a later dualstruct: update it to go on")
     return dict(manifest)
-
-
-def _sync(folder: Path) -> None:
-    """Renamed files are on the disk only when their folder is."""
-    if os.name == "nt":  # folders cannot be opened there
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -20,6 +20,7 @@ from dualstruct.distributed.training import train_together
 from dualstruct.errors import InputError, NotFittedError
 from dualstruct.estimators.params import Parameters, pack_solver, unpack_solver
 from dualstruct.files.arrays import read_arrays, write_arrays
+from dualstruct.files.schema import arguments_of, fit_type
 from dualstruct.fit import Callback, FitResult, Stopping, fit
 from dualstruct.losses import Loss, find_loss
 from dualstruct.problem import Problem
@@ -50,14 +51,20 @@ class Estimator(Parameters, Generic[ModelT]):
     """A model that is trained by a solver and kept in a file."""
 
     model_format: ClassVar[str]
-    #: Parameters that belong to a run, not to the model.
-    of_the_run: ClassVar[tuple[str, ...]] = (
-        "checkpoint",
-        "resume",
-        "verbose",
-        "engine",
-        "workers",
-        "address",
+    #: The parameters that a model file keeps. All others belong to a run, and are never taken from
+    #: a file: whoever wrote it must not choose what is read, written or asked on this machine.
+    of_the_model: ClassVar[tuple[str, ...]] = (
+        "loss",
+        "beta",
+        "gamma",
+        "solver",
+        "averaged",
+        "C",
+        "gap",
+        "passes",
+        "seconds",
+        "patience",
+        "seed",
     )
     #: The gap and the passes that training ends at when it is told nothing about stopping.
     default_gap: ClassVar[float | None] = None
@@ -224,9 +231,7 @@ class Estimator(Parameters, Generic[ModelT]):
 
     def _state(self) -> State:
         facts, tensors = self._trained().state()
-        parameters = self.get_params()
-        for name in self.of_the_run:
-            parameters.pop(name)
+        parameters = {name: getattr(self, name) for name in self.of_the_model}
         parameters["solver"] = pack_solver(self.solver)
         facts["parameters"] = parameters
         facts["result"] = self.result_.summary()
@@ -234,14 +239,18 @@ class Estimator(Parameters, Generic[ModelT]):
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         model = self._model_from(facts, arrays)
-        parameters = dict(facts["parameters"])
-        parameters["solver"] = unpack_solver(parameters["solver"])
-        threads = parameters.get("threads", 1)
-        if not isinstance(threads, int) or threads < 1:
-            raise ValueError(f"threads is {threads!r}")
-        self.set_params(**parameters)
+        self.set_params(**self._parameters_from(facts["parameters"]))
         self.result_ = FitResult.from_summary(facts["result"], model.w)
         self._model = model
+
+    def _parameters_from(self, stored: Any) -> dict[str, Any]:
+        """What a file says about parameters, of those that it may say something about."""
+        stored = fit_type(dict[str, Any], stored, "parameters")
+        # Before version 2 files had some of the run, threads for instance.
+        of_the_run = self._defaults().keys() - set(self.of_the_model)
+        kept = {name: value for name, value in stored.items() if name not in of_the_run}
+        solver = unpack_solver(kept.pop("solver", "auto"))
+        return {**arguments_of(type(self), kept, "parameters"), "solver": solver}
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickles and copies: parameters, and the model as JSON and arrays."""

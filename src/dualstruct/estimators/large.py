@@ -6,11 +6,11 @@ memory are the weights, the cuts of its sentences and one block of text.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from dualstruct.estimators.labels import Labels
 from dualstruct.estimators.params import as_list
 from dualstruct.features import make_extractor
 from dualstruct.features.mapped import RowsOnDisk
+from dualstruct.files.leftovers import own_folder
 from dualstruct.fit import Callback
 from dualstruct.metrics import score_name
 from dualstruct.structures import Chain
@@ -63,13 +64,13 @@ def fit_blocks(
     """
     if tagger.scheme is not None or isinstance(tagger.unknown_label, str):
         raise InputError("scheme and unknown_label need all data in memory")
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        place = TemporaryDirectory(prefix="dualstruct-", dir=folder)
-    except OSError as problem:
-        raise InputError(f"{folder}: {problem.strerror or problem}") from None
-    with place as temporary:
-        return _fit(tagger, blocks, Path(temporary), dev, callbacks)
+    with contextlib.ExitStack() as held:
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            place = held.enter_context(own_folder(folder))
+        except OSError as problem:
+            raise InputError(f"{folder}: {problem.strerror or problem}") from None
+        return _fit(tagger, blocks, place, dev, callbacks)
 
 
 def _fit(

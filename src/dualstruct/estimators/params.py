@@ -8,10 +8,12 @@ estimator only for what is below.
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dualstruct.distributed.strategies import STRATEGIES
 from dualstruct.errors import InputError
+from dualstruct.files.schema import fit_type
 from dualstruct.solvers import SOLVERS, Averaged, Solver
 
 if TYPE_CHECKING:
@@ -81,9 +83,20 @@ def pack_solver(solver: str | Solver) -> str | dict[str, Any]:
     }
 
 
-def unpack_solver(given: str | dict[str, Any]) -> str | Solver:
-    """The counterpart of :func:`pack_solver`."""
-    if not isinstance(given, dict):
+@dataclass(frozen=True)
+class _PackedSolver:
+    name: str
+    settings: dict[str, Any]
+    averaged: bool
+
+
+def unpack_solver(given: Any) -> str | Solver:
+    """The counterpart of :func:`pack_solver`, for what stands in a file."""
+    if isinstance(given, str):
         return given
-    solver = {**SOLVERS, **STRATEGIES}[given["name"]].from_settings(given["settings"])
-    return Averaged(solver) if given["averaged"] else solver
+    packed = fit_type(_PackedSolver, given, "parameters.solver")
+    known = {**SOLVERS, **STRATEGIES}
+    if packed.name not in known:
+        raise InputError(f"parameters.solver.name: there is no solver {packed.name!r}")
+    solver = known[packed.name].from_settings(packed.settings)
+    return Averaged(solver) if packed.averaged else solver

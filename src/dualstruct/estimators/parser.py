@@ -177,8 +177,20 @@ class DependencyParser(TrainedParser):
         "crf": DCA(),
         "softmax_margin": DCA(),
     }
-    # The model keeps the clusters themselves.
-    of_the_run = ("clusters", *CalibratedEstimator.of_the_run)
+    of_the_model = (  # which keeps the clusters themselves
+        *CalibratedEstimator.of_the_model,
+        "projective",
+        "single_root",
+        "order",
+        "grandparents",
+        "most_heads",
+        "lemma",
+        "morphology",
+        "hash_bits",
+        "label_cost",
+        "bad_trees",
+        "minimum_risk",
+    )
 
     def __init__(
         self,

@@ -132,7 +132,7 @@ class StructuredSVM(Estimator[TrainedStructure]):
     """
 
     model_format: ClassVar[str] = "dualstruct structured svm"
-    of_the_run: ClassVar[tuple[str, ...]] = ("structure", *Estimator.of_the_run)
+    of_the_model: ClassVar[tuple[str, ...]] = (*Estimator.of_the_model, "on_error")
     default_gap: ClassVar[float | None] = 0.01
     default_passes: ClassVar[int] = 100
 

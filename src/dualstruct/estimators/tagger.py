@@ -169,8 +169,17 @@ class SequenceTagger(TrainedTagger):
 
     model_format = "dualstruct tagger"
     read_: tuple[int, int]  # the sentences and tokens that fit_large went over
-    # The model keeps the templates themselves.
-    of_the_run = ("features", "dialect", *CalibratedEstimator.of_the_run)
+    of_the_model = (  # of the features, the model keeps the templates themselves
+        *CalibratedEstimator.of_the_model,
+        "constraints",
+        "scheme",
+        "cost",
+        "class_weight",
+        "unknown_label",
+        "hash_bits",
+        "min_count",
+        "unseen_labels",
+    )
 
     def __init__(
         self,

@@ -1,7 +1,12 @@
-"""Files of arrays and facts: safetensors with one JSON object in its header.
+"""Files of arrays and facts: the format of safetensors, with one JSON object in its metadata.
 
-Such a file can be memory-mapped, holds no code, and is written beside its place and then
-renamed: a full disk or a crash leaves the old file as it was.
+    8 bytes   the length of the header
+    header    JSON: where each array lies, its type and shape; in ``__metadata__`` ours, as text
+    arrays    one after the other
+
+Such a file holds no code, and other programs that know safetensors can read its arrays. It is read
+into memory, not mapped: a file that shrinks meanwhile is refused, and does not end the process. The
+checksum is that of the whole file, with zeros in its own place.
 """
 
 from __future__ import annotations
@@ -9,22 +14,41 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from dualstruct.errors import InputError
-from dualstruct.files.writing import OutputError
+from dualstruct.files.writing import OutputError, followed, replacing
 
-#: Raised when the layout changes so that older programs would misread it.
-FORMAT_VERSION = 1
+#: Raised when the layout changes so that older programs would misread it. From 2 on the checksum
+#: is that of the whole file, before it was that of the arrays.
+FORMAT_VERSION = 2
+#: Bytes of a header, as in safetensors.
+LONGEST_HEADER = 100_000_000
+_MOST_DIMENSIONS = 8
+_NO_CHECKSUM = "0" * 64
+_TYPES = {
+    "BOOL": "?",
+    "U8": "u1",
+    "I8": "i1",
+    "U16": "<u2",
+    "I16": "<i2",
+    "F16": "<f2",
+    "U32": "<u4",
+    "I32": "<i4",
+    "F32": "<f4",
+    "U64": "<u8",
+    "I64": "<i8",
+    "F64": "<f8",
+}
+_TYPE_NAMES = {np.dtype(code): name for name, code in _TYPES.items()}
 
 
 def write_arrays(
@@ -33,31 +57,39 @@ def write_arrays(
     """Write facts (JSON) and arrays to ``path``, all or nothing."""
     path = Path(path)
     check_target(path)
-    tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    checksum = _checksum(tensors)
-    header = {"format": format, "version": FORMAT_VERSION, "checksum": checksum, **facts}
-    beside = None
-    try:
-        handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        text = json.dumps(header, default=_plain_number)
-        save_file(tensors, beside, metadata={"dualstruct": text})
-        with open(beside, "r+b") as written:
-            os.fsync(written.fileno())
-        os.chmod(beside, 0o666 & ~_umask())
-        os.replace(beside, path)
-        beside = None
-    except (OSError, SafetensorError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise OutputError(f"{path} could not be written: {reason}") from None
-    finally:
-        if beside is not None:
-            Path(beside).unlink(missing_ok=True)
+    fixed = {"format": format, "version": FORMAT_VERSION, "checksum": _NO_CHECKSUM}
+    ours = json.dumps({**fixed, **facts, **fixed}, default=_plain_number)
+    listed: dict[str, Any] = {"__metadata__": {"dualstruct": ours}}
+    tensors = []
+    end = 0
+    for name, array in sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0])):
+        array = np.ascontiguousarray(array)
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        shape, begin, end = list(array.shape), end, end + array.nbytes
+        dtype = _TYPE_NAMES[array.dtype]
+        listed[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+        tensors.append(array)
+    header = json.dumps(listed, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    if len(header) > LONGEST_HEADER:
+        raise OutputError(
+            f"{path} could not be written: its header takes {len(header):,} bytes, more than "
+            f"{LONGEST_HEADER:,}"
+        )
+    total = hashlib.blake2b(digest_size=32)
+    with replacing(path) as file:
+        start = len(header).to_bytes(8, "little") + header
+        for piece in (memoryview(start), *map(_bytes_of, tensors)):
+            file.write(piece)
+            total.update(piece)
+        file.seek(8 + _place_of(_NO_CHECKSUM, header))
+        file.write(total.hexdigest().encode())
 
 
 def read_arrays(path: str | Path, format: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What :func:`write_arrays` wrote."""
-    with _opened(path, format) as (file, facts):
+    with _opened(path, format) as (file, header):
+        facts = header.facts
         if facts["format"] != format:
             raise InputError(f"{path} is not a {format} file, but a {facts['format']} file")
         if facts["version"] > FORMAT_VERSION:
@@ -65,45 +97,122 @@ def read_arrays(path: str | Path, format: str) -> tuple[dict[str, Any], dict[str
                 f"{path} has format version {facts['version']}; this dualstruct reads up to "
                 f"{FORMAT_VERSION}: update dualstruct to read it"
             )
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if facts.pop("checksum") != _checksum(arrays):
+        arrays = {}
+        for place in header.places:
+            arrays[place.name] = array = np.empty(place.shape, place.dtype)
+            if file.readinto(_bytes_of(array)) != array.nbytes:
+                raise _DamageError
+        if header.checksum(arrays) != facts.pop("checksum"):
             raise InputError(f"{path} is damaged: its checksum does not match")
         return facts, arrays
 
 
 def format_of(path: str | Path) -> str:
     """What kind of file :func:`write_arrays` was told to write."""
-    with _opened(path, "dualstruct model") as (_, facts):
-        return str(facts["format"])
+    with _opened(path, "dualstruct model") as (_, header):
+        return str(header.facts["format"])
+
+
+class _DamageError(Exception):
+    """A file is not what was written."""
+
+
+class _Place(NamedTuple):
+    """Where an array lies."""
+
+    begin: int
+    end: int
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+class _Header(NamedTuple):
+    text: bytes
+    facts: dict[str, Any]
+    places: list[_Place]  #: in the order of the file, without gaps
+
+    def checksum(self, arrays: Mapping[str, NDArray[Any]]) -> str:
+        """What the checksum of such a file should be."""
+        stored = self.facts["checksum"]
+        if len(stored) < len(_NO_CHECKSUM):  # of version 1
+            total = hashlib.blake2b(digest_size=16)
+            for name in sorted(arrays):
+                total.update(name.encode())
+                total.update(arrays[name].data)
+            return total.hexdigest()
+        at = _place_of(stored, self.text)
+        total = hashlib.blake2b(len(self.text).to_bytes(8, "little"), digest_size=32)
+        total.update(self.text[:at] + _NO_CHECKSUM.encode() + self.text[at + len(stored) :])
+        for place in self.places:
+            total.update(_bytes_of(arrays[place.name]))
+        return total.hexdigest()
+
+
+def _place_of(checksum: str, header: bytes) -> int:
+    """Where the checksum stands in a header."""
+    before = b'\\"checksum\\": \\"'  # text in JSON in JSON
+    return header.index(before + checksum.encode()) + len(before)
 
 
 @contextmanager
-def _opened(path: str | Path, format: str) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """A file and the facts in its header."""
+def _opened(path: str | Path, format: str) -> Iterator[tuple[BufferedReader, _Header]]:
+    """A file of ours, behind its header."""
     path = Path(path)
     if not path.exists():
         raise InputError(f"{path} does not exist")
     if path.is_dir():
         raise InputError(f"{path} is a folder, not a file")
     try:
-        with safe_open(path, framework="np") as file:
-            metadata = file.metadata() or {}
-            if "dualstruct" not in metadata:
-                raise InputError(f"{path} is not a {format} file")
-            facts = json.loads(metadata["dualstruct"])
-            if not isinstance(facts, dict) or "format" not in facts:
-                raise InputError(f"{path} is not a {format} file")
-            yield file, facts
+        with open(path, "rb") as file:
+            yield file, _read_header(file)
     except OSError as error:
         raise InputError(f"{path} could not be read: {error.strerror or error}") from None
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+    except (_DamageError, ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} is damaged, cut short or not a {format} file") from None
 
 
+def _read_header(file: BufferedReader) -> _Header:
+    about = os.fstat(file.fileno())
+    length = int.from_bytes(file.read(8), "little")
+    _check(stat.S_ISREG(about.st_mode) and length <= min(LONGEST_HEADER, about.st_size - 8))
+    text = file.read(length)
+    listed = json.loads(text)
+    _check(isinstance(listed, dict))
+    facts = json.loads(listed.pop("__metadata__")["dualstruct"])
+    _check(isinstance(facts, dict) and isinstance(facts["format"], str))
+    _check(type(facts["version"]) is int and isinstance(facts["checksum"], str))
+    places = sorted(_place(name, about) for name, about in listed.items())
+    end = 0
+    for place in places:
+        _check(place.begin == end)
+        end = place.end
+    _check(8 + length + end == about.st_size)
+    return _Header(text, facts, places)
+
+
+def _place(name: str, about: Mapping[str, Any]) -> _Place:
+    dtype, shape = np.dtype(_TYPES[about["dtype"]]), about["shape"]
+    begin, end = about["data_offsets"]
+    _check(isinstance(shape, list) and len(shape) <= _MOST_DIMENSIONS)
+    _check(all(type(number) is int and 0 <= number < 2**62 for number in (begin, end, *shape)))
+    elements = 1
+    for number in shape:
+        elements *= number
+    _check(end - begin == elements * dtype.itemsize)
+    return _Place(begin, end, name, dtype, tuple(shape))
+
+
+def _check(good: bool) -> None:
+    if not good:
+        raise _DamageError
+
+
 def check_target(path: Path) -> None:
     """Refuse to write over what is not a file of ours, or where nothing can be written."""
+    path = followed(path)
     if path.is_dir():
         raise OutputError(f"{path} is a folder; a file name is wanted")
     if path.exists():
@@ -123,15 +232,11 @@ def is_ours(path: str | Path) -> bool:
     """Whether a file begins like one that :func:`write_arrays` wrote."""
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        return length < 10**9 and b'"dualstruct"' in file.read(length)
+        return length <= LONGEST_HEADER and b'"dualstruct"' in file.read(length)
 
 
-def _checksum(arrays: Mapping[str, NDArray[Any]]) -> str:
-    total = hashlib.blake2b(digest_size=16)
-    for name in sorted(arrays):
-        total.update(name.encode())
-        total.update(np.ascontiguousarray(arrays[name]).data)
-    return total.hexdigest()
+def _bytes_of(array: NDArray[Any]) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
 
 
 def _plain_number(value: Any) -> Any:
@@ -139,9 +244,3 @@ def _plain_number(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{value!r} cannot be written to a file")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

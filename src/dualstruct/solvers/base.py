@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.files.schema import arguments_of
 from dualstruct.problem import Problem
 
 
@@ -243,7 +244,7 @@ class Solver(ABC):
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> Solver:
         """The counterpart of :meth:`settings`."""
-        return cls(**settings)
+        return cls(**arguments_of(cls, settings, "the solver's settings"))
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={value!r}" for name, value in self.settings().items())

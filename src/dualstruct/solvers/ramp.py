@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.files.schema import arguments_of
 from dualstruct.losses import Ramp
 from dualstruct.problem import Problem
 from dualstruct.solvers.base import DualIterate, DualSolver
@@ -109,7 +110,9 @@ class RampSDM(DualSolver):
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> RampSDM:
         inner = dict(settings)
-        return cls(inner.pop("passes_per_round"), SDM(**inner))
+        own = {"passes_per_round": inner.pop("passes_per_round", None)}
+        sdm = SDM(**arguments_of(SDM, inner, "the solver's settings"))
+        return cls(sdm=sdm, **arguments_of(cls, own, "the solver's settings"))
 
     def start(self, problem: Problem, seed: int) -> RampIterate:
         return RampIterate(problem, seed)

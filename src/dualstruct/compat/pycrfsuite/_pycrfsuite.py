@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 import time
@@ -169,8 +170,9 @@ class Tagger:
         if filename is None:
             write_dump(opened.model, opened.header, sys.stdout)
         else:
-            with open(filename, "w", encoding="utf-8", errors="surrogateescape") as file:
-                write_dump(opened.model, opened.header, file)
+            text = io.StringIO()
+            write_dump(opened.model, opened.header, text)
+            replace_file(filename, text.getvalue().encode(errors="surrogateescape"))
 
     def info(self) -> ParsedDump:
         """Labels, attributes and weights of the model."""

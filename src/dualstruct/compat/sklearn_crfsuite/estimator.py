@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import weakref
@@ -13,6 +14,7 @@ from dualstruct.compat.pycrfsuite import ParsedDump, Tagger, Trainer
 from dualstruct.compat.sklearn_crfsuite.metrics import flat_accuracy_score
 from dualstruct.errors import InputError, NotFittedError
 from dualstruct.estimators.params import Parameters, as_list
+from dualstruct.files.leftovers import own_folder
 from dualstruct.files.writing import replace_file
 
 if TYPE_CHECKING:
@@ -68,11 +70,14 @@ class ModelFile:
     def name(self) -> str:
         """The path of a file that holds the model; a temporary one is made if there is none."""
         if self._path is None:
-            handle, self._path = tempfile.mkstemp(suffix=".crfsuite", prefix="model")
-            with os.fdopen(handle, "wb") as file:
-                file.write(self.bytes)
-            if not self._keep:
-                weakref.finalize(self, Path(self._path).unlink, missing_ok=True)
+            held = contextlib.ExitStack()
+            if self._keep:
+                folder = Path(tempfile.mkdtemp(prefix="dualstruct-"))
+            else:
+                folder = held.enter_context(own_folder(tempfile.gettempdir()))
+                weakref.finalize(self, held.close)
+            self._path = str(folder / "model.crfsuite")
+            replace_file(self._path, self.bytes)
         return self._path
 
 
