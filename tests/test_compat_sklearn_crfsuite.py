@@ -105,6 +105,14 @@ def test_clone_repr_and_pickle(crf):
     assert pickle.loads(pickle.dumps(CRF(c2=3.0))).c2 == 3.0
 
 
+def test_attributes_of_an_unfitted_crf_are_none():
+    crf = CRF()
+    assert crf.training_log_ is crf.tagger_ is crf.classes_ is crf.size_ is None
+    assert crf.attributes_ is crf.num_attributes_ is None
+    assert crf.state_features_ is crf.transition_features_ is None
+    assert crf.modelfile.name is crf.modelfile.bytes is None
+
+
 def test_searches_and_cross_validation():
     f1 = make_scorer(metrics.flat_f1_score, average="weighted", labels=["L0", "L1", "L2"])
     crf = CRF(max_iterations=10)
@@ -141,6 +149,7 @@ def test_metrics_are_scikit_learns_on_flat_labels():
     assert "0.500" in report
     with pytest.raises(InputError, match="sequence 2: 1 true labels, 2 predicted"):
         metrics.flat_accuracy_score([["a"], ["b"]], [["a"], ["b", "c"]])
+    assert metrics.sequence_accuracy_score([["a", "b"], ["c"]], [["c"], ["a", "b"]]) == 0
     with pytest.raises(InputError, match="1 true sequences, but 0"):
         metrics.sequence_accuracy_score([["a"]], [])
 
@@ -160,7 +169,10 @@ def test_development_data_are_scored_but_not_learned():
 
 def test_verbose_prints_a_line_an_iteration(capsys):
     CRF(max_iterations=3, verbose=True).fit(X, Y, X, Y)
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Iter ")]
+    printed = capsys.readouterr().out.splitlines()
+    table = printed.index("Label  Precision  Recall     F1  Support")
+    assert [line.split()[0] for line in printed[table + 1 : table + 4]] == ["L0", "L1", "L2"]
+    lines = [line for line in printed if line.startswith("Iter ")]
     assert len(lines) == 3
     assert "loss=" in lines[0]
     assert "F1=" in lines[0]
@@ -192,11 +204,48 @@ def test_no_file_is_made_unless_its_name_is_asked_for(tmp_path, monkeypatch, crf
     assert os.path.exists(kept)
 
 
+def test_the_model_file_can_be_named_refreshed_and_cleaned_up(tmp_path, monkeypatch, crf):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    crf.modelfile.ensure_name()
+    first = crf.modelfile.name
+    assert Path(first).read_bytes() == crf.modelfile.bytes
+    crf.modelfile.cleanup()
+    assert not list(tmp_path.iterdir())
+    assert crf.predict(X) == pickle.loads(pickle.dumps(crf)).predict(X)
+    crf.modelfile.refresh()
+    assert Path(crf.modelfile.name).read_bytes() == b""
+    assert pickle.loads(pickle.dumps(crf)).predict(X) == crf.predict(X)  # no other model came
+    other = CRF("ap", max_iterations=1).fit(X[:2], Y[:2])
+    Path(crf.modelfile.name).write_bytes(other.modelfile.bytes)
+    crf.modelfile.cleanup()
+    assert pickle.loads(pickle.dumps(crf)).state_features_ == other.state_features_
+
+
+def test_a_model_written_to_the_file_of_an_untrained_crf_is_its_model(crf):
+    fresh = CRF()
+    fresh.modelfile.refresh()
+    Path(fresh.modelfile.name).write_bytes(crf.modelfile.bytes)
+    assert fresh.predict(X) == crf.predict(X)
+
+
+def test_a_named_model_file_is_never_deleted_nor_overwritten_by_copies(tmp_path):
+    path = tmp_path / "model.crfsuite"
+    crf = CRF(c2=0.1, model_filename=path).fit(X, Y)
+    crf.modelfile.refresh()
+    crf.modelfile.cleanup()
+    assert path.read_bytes() == crf.modelfile.bytes
+    path.write_bytes(b"lCRF of somebody else")
+    assert pickle.loads(pickle.dumps(crf)).predict(X) == crf.predict(X)
+    assert path.read_bytes() == b"lCRF of somebody else"
+
+
 def test_bad_input_is_named():
     with pytest.raises(NotFittedError, match="call fit first"):
         CRF().predict(X)
-    with pytest.raises(AttributeError):
-        _ = CRF().classes_
+    with pytest.raises(NotFittedError, match=r"no model in .*nowhere: call fit first"):
+        CRF(model_filename="nowhere").predict(X)
+    with pytest.raises(InputError, match="no labels to train on"):
+        CRF().fit([[]], [[]])
     with pytest.raises(InputError, match="X has 24 sequences, but y has 1"):
         CRF().fit(X, Y[:1])
     with pytest.raises(InputError, match=r"sequence 2 of X: .*\|x\| = 1, \|y\| = 2"):

@@ -3,7 +3,8 @@
     import dualstruct.compat.sklearn_crfsuite as sklearn_crfsuite
 
 It works under current scikit-learn (clone, repr, searches, pickles), writes no temporary files
-unless ``modelfile.name`` is asked for, and its model files are CRFsuite's.
+unless ``modelfile.name`` is asked for, and its model files are CRFsuite's. Pickles of
+sklearn-crfsuite load once :func:`dualstruct.compat.install_aliases` was called.
 """
 
 from __future__ import annotations

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
-import weakref
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dualstruct.compat.pycrfsuite import ParsedDump, Tagger, Trainer
+from dualstruct.compat.sklearn_crfsuite._fileresource import FileResource
 from dualstruct.compat.sklearn_crfsuite.metrics import flat_accuracy_score
+from dualstruct.compat.sklearn_crfsuite.trainer import LinePerIterationTrainer
 from dualstruct.errors import InputError, NotFittedError
+from dualstruct.estimators.outputs import Outputs
 from dualstruct.estimators.params import Parameters, as_list
-from dualstruct.files.leftovers import own_folder
 from dualstruct.files.writing import replace_file
 
 if TYPE_CHECKING:
@@ -36,49 +34,6 @@ _NAMES = {
     "pa_type": "type",
 }
 _NOT_FOR_THE_TRAINER = ("algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls")
-
-
-class LinePerIterationTrainer(Trainer):
-    """Prints one line an iteration instead of CRFsuite's paragraph."""
-
-    def on_iteration(self, log: str, info: dict[str, Any]) -> None:
-        """Print what the iteration arrived at."""
-        parts = [f"Iter {info['num']:<3}", f"time={info['time']:.2f}", f"loss={info['loss']:.2f}"]
-        if "active_features" in info:
-            parts.append(f"active={info['active_features']}")
-        if "avg_f1" in info:
-            parts += [
-                f"precision={info['avg_precision']:.3f}",
-                f"recall={info['avg_recall']:.3f}",
-                f"F1={info['avg_f1']:.3f}",
-                f"Acc(item/seq)={info['item_accuracy_float']:.3f} "
-                f"{info['instance_accuracy_float']:.3f}",
-            ]
-        parts.append(f"feature_norm={info['feature_norm']:.2f}")
-        print("  ".join(parts))
-
-
-class ModelFile:
-    """The model's bytes, and a file with them where somebody asks for its name."""
-
-    def __init__(self, bytes: bytes, path: str | None, keep: bool) -> None:
-        self.bytes = bytes
-        self._path = path
-        self._keep = keep
-
-    @property
-    def name(self) -> str:
-        """The path of a file that holds the model; a temporary one is made if there is none."""
-        if self._path is None:
-            held = contextlib.ExitStack()
-            if self._keep:
-                folder = Path(tempfile.mkdtemp(prefix="dualstruct-"))
-            else:
-                folder = held.enter_context(own_folder(tempfile.gettempdir()))
-                weakref.finalize(self, held.close)
-            self._path = str(folder / "model.crfsuite")
-            replace_file(self._path, self.bytes)
-        return self._path
 
 
 class CRF(Parameters):
@@ -124,6 +79,11 @@ calibration_max_trials
     >>> crf.classes_
     ['NAME', 'VERB']
     """
+
+    training_log_: TrainLogParser | None = None
+    _resource: FileResource | None = None
+    _tagger: Tagger | None = None
+    _described: ParsedDump | None = None
 
     def __init__(
         self,
@@ -204,6 +164,19 @@ calibration_max_trials
         """
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev belong together: give both or none")
+        trainer = self._get_trainer()
+        if not _append(trainer, X, y, 0, ""):
+            raise InputError("there are no labels to train on: X has no sequences, or empty ones")
+        if X_dev is not None and y_dev is not None:
+            _append(trainer, X_dev, y_dev, 1, "_dev")
+        data = trainer.train_inmemory(-1 if X_dev is None else 1)
+        if self.model_filename is not None:
+            replace_file(self.model_filename, data)
+        self._take(self._new_resource(data))
+        self.training_log_ = trainer.logparser
+        return self
+
+    def _get_trainer(self) -> Trainer:
         given = {
             _NAMES.get(name, name): value
             for name, value in self.get_params(deep=False).items()
@@ -212,46 +185,54 @@ calibration_max_trials
         kind = LinePerIterationTrainer if self.trainer_cls is None else self.trainer_cls
         if not (isinstance(kind, type) and issubclass(kind, Trainer)):
             raise InputError("trainer_cls must be a subclass of dualstruct's pycrfsuite.Trainer")
-        trainer = kind(self.algorithm, given, verbose=self.verbose)
-        _append(trainer, X, y, 0, "")
-        if X_dev is not None and y_dev is not None:
-            _append(trainer, X_dev, y_dev, 1, "_dev")
-        data = trainer.train_inmemory(-1 if X_dev is None else 1)
-        if self.model_filename is not None:
-            replace_file(self.model_filename, data)
-        self.training_log_: TrainLogParser | None = trainer.logparser
-        self._open(data)
-        return self
+        return kind(self.algorithm, given, verbose=self.verbose)
 
-    def _open(self, data: bytes) -> None:
-        tagger = Tagger()
-        tagger.open_inmemory(data)
-        path = None if self.model_filename is None else os.fspath(self.model_filename)
-        self.modelfile = ModelFile(data, path, bool(self.keep_tempfiles))
-        self._described: ParsedDump | None = None
-        self._tagger = tagger
+    def _new_resource(self, data: bytes | None = None) -> FileResource:
+        return FileResource(
+            self.model_filename, self.keep_tempfiles, suffix=".crfsuite", prefix="model", data=data
+        )
+
+    def _take(self, resource: FileResource) -> None:
+        """Use another model, which is opened when it is needed."""
+        self._resource = resource
+        self._tagger = self._described = None
+
+    @property
+    def modelfile(self) -> FileResource:
+        """The model: ``modelfile.bytes``, and a file with them, ``modelfile.name``."""
+        if self._resource is None:
+            self._take(self._new_resource())
+        assert self._resource is not None
+        return self._resource
 
     @property
     def tagger_(self) -> Tagger | None:
         """The :class:`~dualstruct.compat.pycrfsuite.Tagger`; None before ``fit``."""
-        if not hasattr(self, "_tagger"):
-            if self.model_filename is None or not os.path.exists(self.model_filename):
+        if self._tagger is None:
+            resource = self._resource or self._new_resource()
+            data = resource.bytes
+            if not data:
                 return None
-            self._open(Path(self.model_filename).read_bytes())
+            tagger = Tagger()
+            tagger.open_inmemory(data)
+            self._take(resource)
+            self._tagger = tagger
         return self._tagger
 
     def _fitted(self) -> Tagger:
         tagger = self.tagger_
         if tagger is None:
-            raise NotFittedError("this CRF is not trained yet: call fit first")
+            name = self.model_filename
+            there = "" if name is None else f", and there is no model in {os.fspath(name)}"
+            raise NotFittedError(f"this CRF is not trained yet{there}: call fit first")
         return tagger
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.tagger_ is not None
 
     def predict(self, X: Sequence[Any]) -> list[list[str]]:
-        """The best labels of each sequence."""
-        return [self.predict_single(xseq) for xseq in X]
+        """The best labels of each sequence: a list, of which numpy makes an array of lists."""
+        return Outputs(self.predict_single(xseq) for xseq in X)
 
     def predict_single(self, xseq: Any) -> list[str]:
         """The best labels of a sequence."""
@@ -259,7 +240,7 @@ calibration_max_trials
 
     def predict_marginals(self, X: Sequence[Any]) -> list[list[dict[str, float]]]:
         """For each item of each sequence the probability of each label."""
-        return [self.predict_marginals_single(xseq) for xseq in X]
+        return Outputs(self.predict_marginals_single(xseq) for xseq in X)
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
         """For each item of a sequence the probability of each label."""
@@ -272,59 +253,70 @@ calibration_max_trials
         """The share of right labels."""
         return flat_accuracy_score(as_list(y), self.predict(X))
 
-    def _info(self) -> ParsedDump:
-        tagger = self._fitted()
-        if self._described is None:
+    @property
+    def _info(self) -> ParsedDump | None:
+        if self._described is None and (tagger := self.tagger_) is not None:
             self._described = tagger.info()
         return self._described
 
     @property
-    def classes_(self) -> list[str]:
-        """The labels."""
-        return self._fitted().labels()
+    def classes_(self) -> list[str] | None:
+        """The labels; None before ``fit``, as all that follow."""
+        return None if (tagger := self.tagger_) is None else tagger.labels()
 
     @property
-    def size_(self) -> int:
+    def size_(self) -> int | None:
         """How many bytes the model has."""
-        self._fitted()
-        return len(self.modelfile.bytes)
+        return None if (info := self._info) is None else int(info.header["size"])
 
     @property
-    def num_attributes_(self) -> int:
+    def num_attributes_(self) -> int | None:
         """How many attributes have weights."""
-        return len(self._info().attributes)
+        return None if (info := self._info) is None else len(info.attributes)
 
     @property
-    def attributes_(self) -> list[str]:
+    def attributes_(self) -> list[str] | None:
         """The attributes that have weights, by their numbers."""
-        return list(self._info().attributes)
+        return None if (info := self._info) is None else list(info.attributes)
 
     @property
-    def state_features_(self) -> dict[tuple[str, str], float]:
+    def state_features_(self) -> dict[tuple[str, str], float] | None:
         """Weights by (attribute, label)."""
-        return self._info().state_features
+        return None if (info := self._info) is None else info.state_features
 
     @property
-    def transition_features_(self) -> dict[tuple[str, str], float]:
+    def transition_features_(self) -> dict[tuple[str, str], float] | None:
         """Weights by (label, next label)."""
-        return self._info().transitions
+        return None if (info := self._info) is None else info.transitions
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickles and copies: parameters, the log, and the model as CRFsuite's file."""
-        state = {k: v for k, v in vars(self).items() if k not in ("_tagger", "modelfile")}
-        state.pop("_described", None)
-        if hasattr(self, "_tagger"):
-            state["model_bytes"] = self.modelfile.bytes
+        left_out = ("_resource", "_tagger", "_described")
+        state = {name: value for name, value in vars(self).items() if name not in left_out}
+        if self._resource is not None and (data := self._resource.bytes):
+            state["model_bytes"] = data
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        data = state.get("model_bytes")
-        vars(self).update({k: v for k, v in state.items() if k != "model_bytes"})
+        """The counterpart, also for the pickles of sklearn-crfsuite."""
+        given = dict(state)
+        data = given.pop("model_bytes", None)
+        resource: FileResource | None = given.pop("modelfile", None)
+        for name in ("_tagger", "_info_cached"):  # None in their pickles
+            given.pop(name, None)
+        parameters = self._defaults()  # older versions have fewer
+        if resource is not None:
+            parameters["model_filename"] = None if resource.auto else resource.name
+            parameters["keep_tempfiles"] = resource.keep_tempfiles
+        vars(self).update({**parameters, **given})
         if data is not None:
-            self._open(data)
+            resource = self._new_resource(data)
+        if resource is not None:
+            self._take(resource)
 
 
-def _append(trainer: Trainer, X: Any, y: Any, group: int, suffix: str) -> None:
+def _append(trainer: Trainer, X: Any, y: Any, group: int, suffix: str) -> int:
+    """Give the trainer all sequences; how many labels they have."""
     X, y = as_list(X), as_list(y)
     if len(X) != len(y):
         raise InputError(f"X{suffix} has {len(X)} sequences, but y{suffix} has {len(y)}")
@@ -333,3 +325,4 @@ def _append(trainer: Trainer, X: Any, y: Any, group: int, suffix: str) -> None:
             trainer.append(xseq, yseq, group)
         except InputError as error:
             raise InputError(f"sequence {i + 1} of X{suffix}: {error}") from None
+    return sum(map(len, y))

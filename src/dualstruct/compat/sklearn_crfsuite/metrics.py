@@ -11,10 +11,10 @@ Keyword arguments go to the function of scikit-learn that gives its name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from typing import Any
 
+from dualstruct.compat.sklearn_crfsuite.utils import flatten
 from dualstruct.errors import InputError
 
 __all__ = [
@@ -31,16 +31,16 @@ Sequences = Sequence[Sequence[str]]
 
 
 def _flat(y_true: Sequences, y_pred: Sequences) -> tuple[list[str], list[str]]:
-    if len(y_true) != len(y_pred):
-        raise InputError(f"{len(y_true)} true sequences, but {len(y_pred)} predicted ones")
+    _check_lengths(y_true, y_pred)
     for i, (true, found) in enumerate(zip(y_true, y_pred, strict=True)):
         if len(true) != len(found):
             raise InputError(f"sequence {i + 1}: {len(true)} true labels, {len(found)} predicted")
-    return _joined(y_true), _joined(y_pred)
+    return flatten(y_true), flatten(y_pred)
 
 
-def _joined(y: Iterable[Iterable[str]]) -> list[str]:
-    return list(chain.from_iterable(y))
+def _check_lengths(y_true: Sequences, y_pred: Sequences) -> None:
+    if len(y_true) != len(y_pred):
+        raise InputError(f"{len(y_true)} true sequences, but {len(y_pred)} predicted ones")
 
 
 def flat_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
@@ -89,7 +89,7 @@ def flat_classification_report(
 
 def sequence_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
     """The share of sequences all of whose labels are right."""
-    _flat(y_true, y_pred)
+    _check_lengths(y_true, y_pred)
     if not len(y_true):
         return 0.0
     right = [list(a) == list(b) for a, b in zip(y_true, y_pred, strict=True)]

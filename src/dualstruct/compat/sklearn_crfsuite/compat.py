@@ -1,0 +1,13 @@
+"""sklearn-crfsuite has ``BaseEstimator`` here; scikit-learn is imported when it is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    if name != "BaseEstimator":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sklearn.base import BaseEstimator
+
+    return BaseEstimator
