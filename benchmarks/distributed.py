@@ -139,7 +139,7 @@ def simulate(structure: Any, corpus: str, strategy: str, workers: int, most: int
             primals.append(problem.primal(iterate.answer()))
             dual = iterate.dual()
             duals.append(dual)
-            gaps.append(None if dual is None else (primals[-1] - dual) / max(1, primals[-1]))
+            gaps.append(None if dual is None else (primals[-1] - dual) / primals[-1])
             if gaps[-1] is not None and gaps[-1] <= 0.001:
                 break
         return {"primal": primals, "dual": duals, "gap": gaps, "cpu": cpu, "bytes": sent}

@@ -49,16 +49,19 @@ PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t
     const std::size_t n = order.size();
     PassReport report;
     PassScratch learner(structure, seed);
-    std::vector<std::unique_ptr<Scratch>> scratches(static_cast<std::size_t>(threads));
+    std::vector<std::unique_ptr<PassScratch>> scratches(static_cast<std::size_t>(threads));
     std::vector<Difference> found(batch);
+    std::vector<char> beaten(batch);
+    const bool exact = structure.exact_decoder();
     std::atomic<std::size_t> next{0};
     bool stopped = false;
 
-    const auto decode = [&](std::size_t end, std::size_t members, Scratch& scratch) {
+    const auto decode = [&](std::size_t end, std::size_t members, PassScratch& scratch) {
         for (std::size_t q = next++; q < end; q = next++) {
             if (q + members < end) structure.prefetch_decode(state.w.data(), order[q + members]);
-            structure.decode(state.w.data(), order[q], 1, scratch);
-            structure.difference(order[q], scratch.output, found[q % batch]);
+            structure.decode(state.w.data(), order[q], 1, *scratch.structure);
+            structure.difference(order[q], scratch.structure->output, found[q % batch]);
+            beaten[q % batch] = !exact && is_beaten(state, order[q], found[q % batch], scratch);
         }
     };
     const auto learn = [&](std::size_t begin, std::size_t end) {
@@ -66,7 +69,7 @@ PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t
             if (interrupt()) stopped = true;
             if (stopped) return;
             prefetch_cuts(state, order, q);
-            learn_from(state, rule, order[q], found[q % batch], delta, learner, report);
+            learn_from(state, rule, order[q], found[q % batch], delta, learner, report, beaten[q % batch]);
             if (state.average) state.average->end_step();
         }
         next = end;
@@ -75,7 +78,7 @@ PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t
     for_each_phase(phases, threads, [&](std::int64_t phase, int member, int members) {
         const std::size_t begin = static_cast<std::size_t>(phase / 2) * batch, end = std::min(begin + batch, n);
         auto& scratch = scratches[static_cast<std::size_t>(member)];
-        if (!scratch) scratch = structure.make_scratch();
+        if (!scratch) scratch = std::make_unique<PassScratch>(structure, seed);
         if (phase % 2 == 0) {
             if (!stopped) decode(end, static_cast<std::size_t>(members), *scratch);
         } else if (member == 0) {

@@ -14,6 +14,7 @@
 
 #include "parallel.hpp"
 #include "passes.hpp"
+#include "range_sums.hpp"
 #include "structure.hpp"
 #include "weights.hpp"
 
@@ -48,12 +49,11 @@ struct HingeGradient {
     }
 };
 
-// Adds up losses and −∇ on several threads, each into a vector of its own; these are then summed in
-// order, so that the same number of threads gives the same sums.
+// Adds up losses and −∇ on several threads. From two threads on the sums are the same on any number of them.
 class GradientPass {
 public:
-    GradientPass(const Structure& structure, int threads) : structure_(structure), threads_(threads) {
-        for (int thread = 1; thread < threads; ++thread) parts_.push_back(std::make_unique<Weights>(structure));
+    GradientPass(const Structure& structure, int threads)
+        : structure_(structure), threads_(threads), sums_(structure) {
         for (int thread = 0; thread < threads; ++thread) scratch_.push_back(structure.make_scratch());
     }
 
@@ -64,37 +64,34 @@ public:
     // Returns Σ_i weight_i ℓ_i(w); descent = −∇ of it. Both mean nothing after an interrupt.
     template <class Gradient>
     double run(const Weights& w, Weights& descent, const Gradient& gradient, const Interrupt& interrupt) {
-        const std::int64_t n = structure_.size();
-        std::vector<double> losses(static_cast<std::size_t>(threads_));
-        for_each_range(n, threads_, [&](std::int64_t begin, std::int64_t end, int thread) {
-            Weights& target = thread ? *parts_[static_cast<std::size_t>(thread) - 1] : descent;
-            std::fill_n(target.data(), target.dimension(), 0.0f);
+        float* total = descent.data();
+        for_each_range(descent.dimension(), threads_, [&](std::int64_t begin, std::int64_t end, int) {
+            std::fill(total + begin, total + end, 0.0f);
+        });
+        std::vector<double> losses(static_cast<std::size_t>(RangeSums::ranges(threads_)));
+        sums_.add_up(structure_.size(), threads_, total,
+                     [&](std::int64_t begin, std::int64_t end, int range, int thread, float* target) {
             Difference difference;
             double loss = 0;
             for (std::int64_t i = begin; i < end; ++i) {
                 // Only the calling thread may ask: signals are its business.
                 if (thread == 0 && interrupt()) return;
                 if (i + 1 < end) structure_.prefetch_decode(w.data(), i + 1);
-                loss += gradient(structure_, w.data(), i, target.data(), *scratch_[static_cast<std::size_t>(thread)],
-                                 difference);
+                loss += gradient(structure_, w.data(), i, target, *scratch_[static_cast<std::size_t>(thread)], difference);
             }
-            losses[static_cast<std::size_t>(thread)] = loss;
+            losses[static_cast<std::size_t>(range)] = loss;
         });
-        const std::int64_t used = std::clamp<std::int64_t>(threads_, 1, std::max<std::int64_t>(n, 1));
-        for_each_range(descent.dimension() / 8, threads_, [&](std::int64_t begin, std::int64_t end, int) {
-            for (std::int64_t part = 1; part < used; ++part) {
-                const float* from = parts_[static_cast<std::size_t>(part) - 1]->data();
-                for (std::int64_t k = 8 * begin; k < 8 * end; ++k) descent.data()[k] += from[k];
-            }
+        for_each_range(descent.dimension(), threads_, [&](std::int64_t begin, std::int64_t end, int) {
+            sums_.collect(total, begin, end, [](std::int64_t, std::int64_t) {});
         });
-        structure_.derive(descent.data());
+        structure_.derive(total);
         return std::accumulate(losses.begin(), losses.end(), 0.0);
     }
 
 private:
     const Structure& structure_;
     int threads_;
-    std::vector<std::unique_ptr<Weights>> parts_;
+    RangeSums sums_;
     std::vector<std::unique_ptr<Scratch>> scratch_;
 };
 

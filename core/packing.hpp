@@ -36,26 +36,37 @@ inline double block_dot(const float* a, const float* b, std::int64_t count) {
     return total;
 }
 
+// Σ of measure(begin, end, sums) over stretches of 0 … n−1, each of which adds `count` numbers to sums: the same on any
+// number of threads.
+template <class Measure>
+std::vector<double> sum_in_order(std::int64_t n, std::size_t count, int threads, Measure measure) {
+    constexpr std::int64_t stretch = 32 * packing_block;
+    const std::int64_t stretches = (n + stretch - 1) / stretch;
+    std::vector<double> sums(count * static_cast<std::size_t>(stretches));
+    for_each_range(stretches, threads, [&](std::int64_t first, std::int64_t last, int) {
+        for (std::int64_t s = first; s < last; ++s) {
+            measure(s * stretch, std::min((s + 1) * stretch, n), sums.data() + static_cast<std::size_t>(s) * count);
+        }
+    });
+    for (std::size_t k = count; k < sums.size(); ++k) sums[k % count] += sums[k];
+    sums.resize(count);
+    return sums;
+}
+
 // rows·vectorsᵀ: [rows, vectors], every row and vector of n floats.
 inline std::vector<double> dots(std::span<const float* const> rows, std::span<const float* const> vectors,
                                 std::int64_t n, int threads) {
-    const std::int64_t blocks = (n + packing_block - 1) / packing_block;
-    const std::size_t cells = rows.size() * vectors.size();
-    std::vector<double> parts(cells * static_cast<std::size_t>(threads));
-    for_each_range(blocks, threads, [&](std::int64_t begin, std::int64_t end, int thread) {
-        double* part = parts.data() + static_cast<std::size_t>(thread) * cells;
-        for (std::int64_t block = begin; block < end; ++block) {
-            const std::int64_t first = block * packing_block, count = std::min(packing_block, n - first);
+    const auto measure = [&](std::int64_t begin, std::int64_t end, double* sums) {
+        for (std::int64_t first = begin; first < end; first += packing_block) {
+            const std::int64_t count = std::min(packing_block, end - first);
             for (std::size_t r = 0; r < rows.size(); ++r) {
                 for (std::size_t v = 0; v < vectors.size(); ++v) {
-                    part[r * vectors.size() + v] += block_dot(rows[r] + first, vectors[v] + first, count);
+                    sums[r * vectors.size() + v] += block_dot(rows[r] + first, vectors[v] + first, count);
                 }
             }
         }
-    });
-    for (std::size_t k = cells; k < parts.size(); ++k) parts[k % cells] += parts[k];
-    parts.resize(cells);
-    return parts;
+    };
+    return sum_in_order(n, rows.size() * vectors.size(), threads, measure);
 }
 
 // out = Σ_r coefficients[r]·rows[r]; out may be one of the rows only if its coefficient stands first.
@@ -101,34 +112,29 @@ public:
     struct Norms {
         double regulariser;       // ½‖w − c‖²
         double gradient_norm2;    // ‖w − c − C·descent‖² over the weights that move
+        double descent_norm2;     // ‖C·descent‖² over the same
     };
 
     // gradient[k] = scale[k]·(w − c − C·descent)[index[k]]: that of ½‖w − c‖² + C Σ ℓ by x.
     Norms pack(const float* x, const Weights& descent, double C, float* gradient) const {
-        std::vector<Norms> parts(static_cast<std::size_t>(threads_), Norms{0, 0});
-        for_each_range(size(), threads_, [&](std::int64_t begin, std::int64_t end, int thread) {
-            Norms norms{0, 0};
-            const float weight = static_cast<float>(C);
+        const float weight = static_cast<float>(C);
+        const auto measure = [&](std::int64_t begin, std::int64_t end, double* sums) {
             for (std::int64_t first = begin; first < end; first += lanes) {
                 const std::int64_t count = std::min<std::int64_t>(lanes, end - first);
-                float moved[lanes] = {}, g[lanes] = {};  // squares of floats, summed in double
-                for (std::int64_t q = 0; q < count; ++q) g[q] = descent.data()[index_[first + q]];
+                float moved[lanes] = {}, g[lanes] = {}, v[lanes] = {};  // squares of floats, summed in double
+                for (std::int64_t q = 0; q < count; ++q) v[q] = weight * descent.data()[index_[first + q]];
                 for (std::int64_t q = 0; q < count; ++q) {
                     moved[q] = scale_[first + q] * x[first + q];
-                    g[q] = moved[q] - weight * g[q];
+                    g[q] = moved[q] - v[q];
                     gradient[first + q] = scale_[first + q] * g[q];
                 }
-                norms.regulariser += 0.5 * squared(moved);
-                norms.gradient_norm2 += squared(g);
+                sums[0] += squared(moved);
+                sums[1] += squared(g);
+                sums[2] += squared(v);
             }
-            parts[static_cast<std::size_t>(thread)] = norms;
-        });
-        Norms total{0, 0};
-        for (const Norms& part : parts) {
-            total.regulariser += part.regulariser;
-            total.gradient_norm2 += part.gradient_norm2;
-        }
-        return total;
+        };
+        const std::vector<double> sums = sum_in_order(size(), 3, threads_, measure);
+        return {0.5 * sums[0], sums[1], sums[2]};
     }
 
 private:

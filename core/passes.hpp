@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -285,11 +286,19 @@ PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const
     return report;
 }
 
+// Whether a cut held beats what was decoded at this w: then the decoder did not find the maximum.
+inline bool is_beaten(DualState& state, std::int64_t i, const Difference& found, PassScratch& scratch) {
+    const double violation =
+        found.is_truth ? 0 : found.cost - state.structure.dot(state.w.data(), i, found.words);
+    return Example(state, i, scratch).better_than(violation) != nullptr;
+}
+
 // What follows the inference of a visit: perhaps a new cut, then the rule. An approximate decoder may
-// miss an output that is already held as a cut; then that one counts as found.
+// miss an output that is already held as a cut; then that one counts as found. Where w has moved since the
+// decoding, `beaten` says how it was then.
 template <class Rule>
 void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Difference& found, double delta,
-                PassScratch& scratch, PassReport& report) {
+                PassScratch& scratch, PassReport& report, std::optional<bool> beaten = {}) {
     const Structure& structure = state.structure;
     Example example(state, i, scratch);
     example.decoded = true;
@@ -307,7 +316,7 @@ void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Differ
     }
     if (!structure.exact_decoder()) {
         if (Cut* better = example.better_than(violation)) {
-            ++report.beaten;
+            report.beaten += beaten.value_or(true);
             example.found = better;
             violation = example.violation(*better);
         }

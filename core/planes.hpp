@@ -9,7 +9,7 @@
 //
 // Every plane is held twice: as the outputs it is made of, which is small and goes into checkpoints,
 // and as the sparse vector g, which sums and products read in order, a part of the weights a thread.
-// Only the rounding of g depends on the number of threads, and where c and the features are integers, nothing does.
+// From two threads on, g is the same on any number of them.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +20,7 @@
 
 #include "parallel.hpp"
 #include "passes.hpp"
+#include "range_sums.hpp"
 #include "rules/smo.hpp"
 
 namespace dualstruct {
@@ -28,7 +29,7 @@ class PlaneStore {
 public:
     PlaneStore(const Structure& structure, Weights& w, const Weights* center)
         : structure_(structure), w_(w), center_(center), found_(static_cast<std::size_t>(structure.size())),
-          dense_(structure) {
+          dense_(structure), sums_(structure) {
         rebuild(1);
     }
 
@@ -164,14 +165,14 @@ public:
     const std::vector<Plane>& planes() const { return planes_; }
 
     // Takes planes from a checkpoint; their Gram matrix is computed anew.
-    void load(std::vector<Plane>&& planes) {
+    void load(std::vector<Plane>&& planes, int threads) {
         planes_ = std::move(planes);
         gram_.assign(planes_.size(), std::vector<double>(planes_.size()));
         for (std::size_t p = 0; p < planes_.size(); ++p) {
-            lay_out(planes_[p], 1);
-            const std::vector<double> row = products(p + 1, 1);
+            lay_out(planes_[p], threads);
+            const std::vector<double> row = products(p + 1, threads);
             for (std::size_t q = 0; q <= p; ++q) gram_[p][q] = gram_[q][p] = row[q];
-            clear(planes_[p], 1);
+            clear(planes_[p], threads);
         }
     }
 
@@ -216,11 +217,8 @@ private:
     // Writes g into dense_, and what is not 0 there into the plane.
     void lay_out(Plane& plane, int threads) {
         if (dense_.dimension() > std::int64_t{UINT32_MAX}) throw std::length_error("too many weights for planes");
-        const int adding = std::min(threads, most_adding);
-        while (shares_.size() + 1 < static_cast<std::size_t>(adding)) shares_.emplace_back(structure_);
         const auto count = static_cast<std::int64_t>(plane.examples.size());
-        for_each_range(count, adding, [&](std::int64_t first, std::int64_t last, int thread) {
-            float* g = thread ? shares_[static_cast<std::size_t>(thread) - 1].data() : dense_.data();
+        sums_.add_up(count, threads, dense_.data(), [&](std::int64_t first, std::int64_t last, int, int, float* g) {
             for (std::int64_t k = first; k < last; ++k) {
                 if (k + 1 < last) structure_.prefetch_cut(g, plane.example(k + 1), plane.words_of(k + 1));
                 structure_.axpy(g, plane.example(k), plane.words_of(k), plane.coefficients[static_cast<std::size_t>(k)]);
@@ -229,14 +227,9 @@ private:
         std::vector<Plane> pieces(static_cast<std::size_t>(threads));
         for_each_range(dense_.dimension(), threads, [&](std::int64_t begin, std::int64_t end, int thread) {
             Plane& piece = pieces[static_cast<std::size_t>(thread)];
-            for (std::int64_t k = begin; k < end; k += chunk) {
-                const std::int64_t stop = std::min(k + chunk, end);
-                for (Weights& share : shares_) {
-                    for (std::int64_t q = k; q < stop; ++q) dense_.data()[q] += share.data()[q];
-                    std::fill(share.data() + k, share.data() + stop, 0.0f);
-                }
+            sums_.collect(dense_.data(), begin, end, [&](std::int64_t k, std::int64_t stop) {
                 piece.take({dense_.data() + k, static_cast<std::size_t>(stop - k)}, k);
-            }
+            });
         });
         for (const Plane& piece : pieces) {
             plane.places.insert(plane.places.end(), piece.places.begin(), piece.places.end());
@@ -305,7 +298,6 @@ private:
         }
     }
     static constexpr std::int64_t chunk = 1 << 16;
-    static constexpr int most_adding = 4;  // each takes as much memory as w
 
     void remove(std::size_t p) {
         planes_.erase(planes_.begin() + static_cast<std::ptrdiff_t>(p));
@@ -318,7 +310,7 @@ private:
     const Weights* center_;
     std::vector<Difference> found_;  // buffers of add, an example each
     Weights dense_;                  // the newest plane; 0 between calls
-    std::vector<Weights> shares_;    // what other threads than the first add to it; 0 between calls
+    RangeSums sums_;                 // of what several threads add to it
     std::vector<Plane> planes_;
     std::vector<std::vector<double>> gram_;
 };

@@ -158,9 +158,12 @@ def second_order_case(
     )
 
 
-def custom_case(rng: np.random.Generator, **methods: bool) -> Case:
-    template = Orders(dimension=5, **methods)
-    X = [rng.normal(size=(int(n), int(n), 5)).astype(np.float32) for n in rng.integers(1, 4, 3)]
+def custom_case(rng: np.random.Generator, dimension: int = 5, **methods: bool) -> Case:
+    template = Orders(dimension=dimension, **methods)
+    X = [
+        rng.normal(size=(int(n), int(n), dimension)).astype(np.float32)
+        for n in rng.integers(1, 4, 3)
+    ]
     Y = [tuple(rng.permutation(len(x)).tolist()) for x in X]
     structure = template.bind(X, Y)
     known = [{tuple(structure.encode(i, y).tolist()): y for y in template.outputs(x)}

@@ -114,7 +114,7 @@ nb::tuple save_planes(const PlaneStore& store) {
 }
 
 void load_planes(PlaneStore& store, Input<std::int64_t> examples, Input<float> coefficients, Input<Word> words,
-                 Input<std::int64_t> ends, Input<std::int64_t> sizes, Input<std::int64_t> idle, Input<double> numbers) {
+                 Input<std::int64_t> ends, Input<std::int64_t> sizes, Input<std::int64_t> idle, Input<double> numbers, int threads) {
     std::vector<PlaneStore::Plane> planes(sizes.size());
     std::size_t example = 0, word = 0;
     const auto check = [](bool good) {
@@ -140,7 +140,7 @@ void load_planes(PlaneStore& store, Input<std::int64_t> examples, Input<float> c
         example += size;
         word += plane.ends.back();
     }
-    store.load(std::move(planes));
+    store.load(std::move(planes), threads);
 }
 
 // The pass of a learner without cuts: one row a step.
@@ -165,7 +165,8 @@ void bind_online(nb::module_& m) {
              "steps"_a);
     nb::class_<PerceptronStep>(m, "PerceptronStep").def(nb::init<>());
     nb::class_<PassiveAggressiveStep>(m, "PassiveAggressiveStep")
-        .def(nb::init<double, double, int>(), "C"_a, "cost_weight"_a, "k"_a);
+        .def(nb::init<double, double, int>(), "C"_a, "cost_weight"_a, "k"_a)
+        .def_ro("clamped", &PassiveAggressiveStep::clamped);
     nb::class_<ExpectedPassiveAggressiveStep>(m, "ExpectedPassiveAggressiveStep")
         .def(nb::init<double, double, double>(), "C"_a, "beta"_a, "gamma"_a)
         .def_ro("clamped", &ExpectedPassiveAggressiveStep::clamped);
@@ -276,7 +277,7 @@ void bind_packing(nb::module_& m) {
                 nb::gil_scoped_release no_gil;
                 norms = p.pack(x.data(), checked(descent, p.structure()), C, gradient.data());
             }
-            return nb::make_tuple(norms.regulariser, norms.gradient_norm2);
+            return nb::make_tuple(norms.regulariser, norms.gradient_norm2, norms.descent_norm2);
         }, "x"_a, "descent"_a, "C"_a, "gradient"_a);
 }
 

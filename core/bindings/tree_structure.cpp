@@ -150,6 +150,7 @@ void bind_tree_structure(nb::module_& m) {
         }, "first"_a, "offsets"_a, "heads"_a, "modifiers"_a, "bits"_a, "siblings"_a, "grandparents"_a,
            "max_iterations"_a, "branch"_a)
         .def("name_parts", name_parts, "i"_a, "heads"_a, "columns"_a)
+        .def_prop_ro("unproven", &SecondOrderTree::unproven)
         .def("take_effort", [](const SecondOrderTree& t) {
             const auto effort = t.take_effort();
             return nb::make_tuple(effort.decoded, effort.exact, effort.iterations);

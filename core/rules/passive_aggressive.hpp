@@ -24,30 +24,32 @@ struct PassiveAggressiveStep : SingleStep {
     double C;
     double cost_weight;
     int k;
+    std::int64_t clamped = 0;  // examples whose estimated loss was negative and is taken for 0
 
     PassiveAggressiveStep(double C, double cost_weight, int k) : C(C), cost_weight(cost_weight), k(k) {}
 
-    double meet(Meeting& meeting) const {
+    double meet(Meeting& meeting) {
         if (k > 1) return meet_best(meeting);
-        const double loss = std::max(meeting.find(cost_weight), 0.0);
+        const double loss = meeting.find(cost_weight);  // negative where an approximate decoder missed the truth
+        clamped += loss < 0;
         if (loss > 0) {
             const double step = passive_aggressive_step(C * meeting.weight(), loss, meeting.norm2(meeting.found));
             meeting.w.add(meeting.i, meeting.found.words, step);
         }
-        return loss;
+        return loss < 0 ? 0 : loss;
     }
 
 private:
-    double meet_best(Meeting& meeting) const {
+    double meet_best(Meeting& meeting) {
         const auto best = meeting.find_best(cost_weight, k);
         const std::size_t m = best.size();
         std::vector<double> H(m), G(m * m);
         double loss = 0;
         for (std::size_t a = 0; a < m; ++a) {
             H[a] = meeting.violation(best[a], cost_weight);
-            loss = std::max(loss, H[a]);
+            loss = a ? std::max(loss, H[a]) : H[a];
         }
-        if (loss <= 0) return 0;
+        if (loss <= 0) return 0;  // the truth is among the k best, or nothing else is as good
         for (std::size_t a = 0; a < m; ++a) {
             for (std::size_t b = a; b < m; ++b) {
                 G[a * m + b] = G[b * m + a] =

@@ -176,6 +176,7 @@ void SecondOrderTree::decode(const float* w, std::int64_t i, float cost_weight, 
     if (!best.found) throw Infeasible(i, 0);
     decoded_.fetch_add(1, std::memory_order_relaxed);
     exact_.fetch_add(best.exact, std::memory_order_relaxed);
+    unproven_.fetch_add(!best.exact, std::memory_order_relaxed);
     iterations_.fetch_add(best.iterations, std::memory_order_relaxed);
     for (int m = 1; m <= n; ++m) {
         const std::int32_t h = scratch.heads[static_cast<std::size_t>(m)];

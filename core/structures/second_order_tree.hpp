@@ -50,6 +50,8 @@ public:
     std::unique_ptr<Scratch> make_scratch() const override;
     std::int64_t output_size(std::int64_t i) const override { return first_->output_size(i); }
 
+    // AD3, which decodes trees that need not be projective, may stop before its answer is proven.
+    bool exact_decoder() const override { return first_->options().projective; }
     void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const override;
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override {
         first_->difference(i, output, d);
@@ -72,6 +74,8 @@ public:
         std::int64_t decoded, exact, iterations;
     };
     Effort take_effort() const;
+    // Decodings so far whose tree was not proven the best.
+    std::int64_t unproven() const { return unproven_; }
 
     // A second-order part of a tree.
     struct Part {
@@ -105,7 +109,7 @@ private:
     KeptArcs kept_;
     SecondOrderFeatures features_;
     SecondOrderTreeOptions options_;
-    mutable std::atomic<std::int64_t> decoded_ = 0, exact_ = 0, iterations_ = 0;
+    mutable std::atomic<std::int64_t> decoded_ = 0, exact_ = 0, iterations_ = 0, unproven_ = 0;
 };
 
 }  // namespace dualstruct

@@ -80,6 +80,10 @@ def train(
     patience: Annotated[
         int, typer.Option(help="Stop after so many passes without a better dev score.")
     ] = 5,
+    certify_every: Annotated[
+        int | None,
+        typer.Option(help="Certify the gap after every so many passes, for a trace to plot."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
     threads: Threads = 1,
     hash_bits: Annotated[
@@ -248,6 +252,7 @@ def train(
         "passes": passes,
         "seconds": seconds,
         "patience": patience,
+        "certify_every": certify_every,
         "seed": seed,
         "threads": threads,
         "verbose": sys.stderr.isatty(),
@@ -381,6 +386,7 @@ def _finish(
         "primal": result.primal,
         "dual": result.dual,
         "gap": result.gap,
+        "certified": result.certified,
         "passes": result.passes,
         "best_pass": result.best_pass,
         "dev_score": result.dev_score,

@@ -19,7 +19,7 @@ from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.files.arrays import read_arrays, write_arrays
 from dualstruct.files.writing import OutputError
-from dualstruct.problem import Certificate, Problem, relative_gap
+from dualstruct.problem import ROUNDING, Certificate, Problem
 from dualstruct.solvers import Iterate, Solver
 from dualstruct.structures.base import digest_of
 
@@ -60,11 +60,14 @@ class TracePoint:
     seconds: float
     primal: float | None  #: None where no full inference pass was made
     dual: float | None
-    gap: float | None  #: (P − D)/max(1, |P|), certified
-    gap_estimate: float | None  #: the same from the losses met during the pass
+    gap: float | None  #: (P − D)/|P|, by a full inference pass
+    gap_estimate: (
+        float | None
+    )  #: the same from the losses met during the pass, where they are known
     dev_score: float | None
     cuts: int
     inference_calls: int
+    estimate: bool = False  #: whether inference was approximate, so that ``gap`` bounds nothing
 
 
 @dataclass
@@ -92,6 +95,13 @@ class FitResult:
     skipped: int = 0  #: inferences that failed and were left out, because the user wanted it
     #: Inferences whose answer was not proven the best (graphs with loops), certificates included.
     unproven: int = 0
+    #: Whether primal and gap rest on approximate inference: then they are estimates, not bounds.
+    estimate: bool = False
+
+    @property
+    def certified(self) -> bool:
+        """Whether no weights can have an objective that is lower by more than the gap."""
+        return self.gap is not None and not self.estimate
 
     def summary(self) -> dict[str, Any]:
         """Everything but the weights, for a JSON file."""
@@ -108,7 +118,7 @@ class FitResult:
     def __str__(self) -> str:
         parts = [f"passes {self.passes}", f"primal {objective(self.primal)}"]
         if self.gap is not None:
-            parts.append(f"gap {percent(self.gap)}")
+            parts.append(f"gap {percent(self.gap)}" + " (estimate)" * self.estimate)
         if self.dev_score is not None:
             parts.append(f"dev {100 * self.dev_score:.2f} (pass {self.best_pass})")
         if self.beaten:
@@ -174,7 +184,7 @@ class Stopping:
     Parameters
     ----------
     gap : float, optional
-        A certified relative gap, for instance 0.01.
+        A certified relative gap between 0 and 1, for instance 0.01.
     passes : int, optional
         The most passes.
     seconds : float, optional
@@ -189,7 +199,11 @@ class Stopping:
     patience: int = 5
 
     def __post_init__(self) -> None:
-        for name, least in (("gap", 0.0), ("passes", 1), ("seconds", 0.0), ("patience", 1)):
+        if self.gap is not None and not 0 < self.gap < 1:
+            raise InputError(
+                f"gap is {self.gap}; it must be between 0 and 1, for instance 0.01 for 1 %"
+            )
+        for name, least in (("passes", 1), ("seconds", 0.0), ("patience", 1)):
             value = getattr(self, name)
             if value is not None and not value >= least:
                 raise InputError(f"{name} is {value}; it must be at least {least}")
@@ -252,6 +266,8 @@ def fit(
         raise InputError(
             f"solver {solver.name} works on one machine; dualstruct.distributed has those for many"
         )
+    if certify_every is not None and certify_every < 1:
+        raise InputError(f"certify_every is {certify_every}; it must be at least 1")
     callbacks = list(callbacks)
     run = _Run(problem, solver, dev, seed)
     if stopping.passes is stopping.seconds is None and not dev and not run.can_end:
@@ -360,13 +376,13 @@ class _Run:
             self.iterate.rebuild()
         dual = self._dual()
         loss_met = self.problem.C * report.loss
-        estimate = relative_gap(self.problem.regulariser(self.iterate.w) + loss_met, dual)
+        primal_met = self.problem.regulariser(self.iterate.w) + loss_met
+        estimate = self.problem.relative_gap(primal_met, dual)
         certificate = None
-        if (certify_every and passes % certify_every == 0) or self._may_be_within(
-            stopping.gap, estimate
-        ):
+        wanted = certify_every is not None and passes % certify_every == 0
+        if wanted or (dual is not None and self._may_be_within(stopping.gap, estimate)):
             w, settled_dual = self.iterate.settled()
-            certificate = self.problem.certify(w, settled_dual if self.solver.convex else None)
+            certificate = self._certificate(w, settled_dual if self.solver.convex else None)
             self._certified = (w, certificate)
         score = None
         if self.dev is not None:
@@ -385,6 +401,7 @@ class _Run:
             dev_score=score,
             cuts=self.iterate.cuts,
             inference_calls=self.iterate.inference_calls,
+            estimate=certificate is not None and certificate.estimate,
         )
         self.trace.append(point)
         return point
@@ -395,8 +412,10 @@ class _Run:
         Losses met on the way are usually larger than those at the end of the pass. How much, the
         last certificate has shown; after a few passes that is no longer known.
         """
-        if gap is None or estimate is None:
+        if gap is None:
             return False
+        if estimate is None:  # nothing is known without a certificate
+            return True
         for point in reversed(self.trace[-CERTIFICATE_HOLDS:]):
             if point.gap and point.gap_estimate:
                 return not estimate * point.gap / point.gap_estimate > 1.2 * gap
@@ -404,6 +423,15 @@ class _Run:
 
     def _dual(self) -> float | None:
         return self.iterate.dual() if self.solver.convex else None
+
+    def _certificate(self, w: _core.Weights, dual: float | None) -> Certificate:
+        """An example that was left out makes it an estimate, and so does a decoder that was beaten
+        although it has never said that an answer may not be the best."""
+        certificate = self.problem.certify(w, dual)
+        structure = self.problem.structure
+        wrong = self.iterate.beaten > 0 and structure.unproven == self._unproven_before
+        estimate = certificate.estimate or wrong or bool(structure.skipped)
+        return certificate._replace(estimate=estimate)
 
     def _dev_score(self, answer: _core.Weights) -> float:
         """Of several machines the first one asks, and tells the others; or all do together."""
@@ -449,12 +477,12 @@ class _Run:
         now, then = self.trace[-1], self.trace[-1 - STALLED_PASSES]
         if now.dual is None or then.dual is None:
             return False
-        if now.dual - then.dual > 1e-9 * max(1.0, abs(now.dual)):
+        if now.dual - then.dual > 1e-9 * max(abs(now.dual), ROUNDING * self.problem.C):
             return False
         # Near the optimum the dual changes less than rounding while the gap still falls.
         recent = self.trace[-STALLED_PASSES:]
         gaps = [point.gap_estimate for point in recent if point.gap_estimate is not None]
-        if np.isnan(gaps).any():  # of a solver that meets no losses, and is certified all the time
+        if not gaps:  # of a solver that meets no losses, and is certified all the time
             gaps = [point.gap for point in recent if point.gap is not None]
         half = len(gaps) // 2
         return not half or min(gaps[half:]) >= 0.95 * min(gaps[:half])
@@ -474,7 +502,7 @@ class _Run:
                 if stopped_by == "error":  # inference cannot be relied on
                     certificate = Certificate(float("nan"), dual, None)
                 else:
-                    certificate = self.problem.certify(w, dual)
+                    certificate = self._certificate(w, dual)
         except KeyboardInterrupt:  # a second Ctrl-C: no time for a certificate
             stopped_by = "interrupt"
             if self.best_w is not None:
@@ -497,6 +525,7 @@ class _Run:
             beaten=self.iterate.beaten,
             skipped=sum(self.problem.structure.skipped.values()),
             unproven=self.problem.structure.unproven - self._unproven_before,
+            estimate=certificate.estimate,
         )
 
     def _settings(self) -> dict[str, Any]:

@@ -34,6 +34,10 @@ class Loss(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def sums(self) -> bool:
+        """Whether it sums over all outputs, where others look for the best one."""
+
     def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
         """ℓ_i(w) of every example, by a full inference pass."""
 
@@ -46,6 +50,7 @@ class Hinge:
     """ℓ_i(w) = max_y H_i(y; w)."""
 
     name: ClassVar[str] = "hinge"
+    sums: ClassVar[bool] = False
 
     def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
         return _core.largest_violations(structure, w, 1.0, threads)
@@ -59,6 +64,7 @@ class SquaredHinge:
     """ℓ_i(w) = (max_y H_i(y; w))²."""
 
     name: ClassVar[str] = "squared_hinge"
+    sums: ClassVar[bool] = False
 
     def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
         return np.square(_core.largest_violations(structure, w, 1.0, threads))
@@ -73,6 +79,7 @@ class Perceptron:
     """ℓ_i(w) = max_y −w·δ_i(y): what Collins's perceptron descends."""
 
     name: ClassVar[str] = "perceptron"
+    sums: ClassVar[bool] = False
 
     def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
         return _core.largest_violations(structure, w, 0.0, threads)
@@ -87,6 +94,7 @@ class SoftmaxMargin:
 
     beta: float = 1.0
     gamma: float = 1.0
+    sums: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.beta < float("inf"):
@@ -118,6 +126,7 @@ class Ramp:
 
     costed: bool = True
     name: ClassVar[str] = "ramp"
+    sums: ClassVar[bool] = False
 
     @property
     def concave_cost_weight(self) -> float:

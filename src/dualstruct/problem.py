@@ -12,6 +12,7 @@ machines have a part of the examples each, a communicator adds up what each of t
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,12 +27,18 @@ if TYPE_CHECKING:
     from dualstruct.distributed.communicator import Communicator
 
 
+#: Squares of what float32 rounds away: weights of this size come from rounding alone.
+ROUNDING = 2.0**-46
+
+
 class Certificate(NamedTuple):
-    """Primal, dual and their relative gap (P − D)/max(1, |P|), at a fixed w."""
+    """Primal, dual and their relative gap (P − D)/|P|, at a fixed w."""
 
     primal: float
     dual: float | None
     gap: float | None
+    #: Whether inference was approximate: then P may be larger, and the gap bounds nothing.
+    estimate: bool = False
 
 
 class Problem:
@@ -114,10 +121,20 @@ class Problem:
 
     def certify(self, w: _core.Weights, dual: float | None) -> Certificate:
         """Primal and gap at w against a dual value, where there is one."""
+        unproven = self.structure.unproven
         primal = self.primal(w)
-        return Certificate(primal, dual, relative_gap(primal, dual))
+        exact = self.structure.has_exact_inference(self.loss.sums)
+        estimate = not exact or self.structure.unproven > unproven
+        return Certificate(primal, dual, self.relative_gap(primal, dual), self._any(estimate))
 
+    def relative_gap(self, primal: float, dual: float | None) -> float | None:
+        """(P − D)/|P|; None without a dual, or where P or D is not known (NaN).
 
-def relative_gap(primal: float, dual: float | None) -> float | None:
-    """(P − D)/max(1, |P|); None without a dual."""
-    return None if dual is None else (primal - dual) / max(1.0, abs(primal))
+        Only where P is nothing but rounding, below 2⁻⁴⁶ C, it is (P − D)/(2⁻⁴⁶ C).
+        """
+        if dual is None or math.isnan(primal - dual):
+            return None
+        return (primal - dual) / max(abs(primal), ROUNDING * self.C)
+
+    def _any(self, of_these_examples: bool) -> bool:
+        return self._total(float(of_these_examples)) > 0

@@ -43,7 +43,7 @@ class ProgressLine:
         if point.dual is not None:
             parts.append(f"≥ {objective(point.dual)}")
         if point.gap is not None:
-            parts.append(f"gap {percent(point.gap)}")
+            parts.append(f"gap {percent(point.gap)}" + " (estimate)" * point.estimate)
         elif point.gap_estimate is not None:
             parts.append(f"gap ~{percent(point.gap_estimate)}")
         if point.dev_score is not None:

@@ -190,7 +190,7 @@ class DualPartIterate(Iterate):
 
     def drift(self) -> float:
         exact = self.problem.structure.new_weights(self.whole(self.own_part()))
-        return distance(self.summed(), exact)
+        return distance(self.summed(), exact, self.problem.C)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         facts, arrays = super().state()

@@ -82,6 +82,7 @@ class Estimator(Parameters, Generic[ModelT]):
     passes: int | None
     seconds: float | None
     patience: int
+    certify_every: int | None
     seed: int
     threads: int
     verbose: bool
@@ -194,6 +195,7 @@ class Estimator(Parameters, Generic[ModelT]):
                 stopping,
                 dev=judge,
                 seed=self.seed,
+                certify_every=self.certify_every,
                 callbacks=[*callbacks, line.update],
                 checkpoint=self.checkpoint,
                 resume=self.resume,

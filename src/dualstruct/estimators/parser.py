@@ -113,6 +113,9 @@ class DependencyParser(TrainedParser):
         ``dev`` until the score has not improved for ``patience`` passes.
     patience : int
         Passes without a better development score.
+    certify_every : int, optional
+        Certify the gap after every so many passes, each with a full inference pass, so that
+        ``result_.trace`` can be plotted; by default only where that may end training.
     hash_bits : int, optional
         Features are hashed into 2**hash_bits rows of 16 weights, and a sixteenth as many rows
         with a weight for each relation: 20 takes 64 MB and some more. By default it grows with
@@ -212,6 +215,7 @@ class DependencyParser(TrainedParser):
         passes: int | None = None,
         seconds: float | None = None,
         patience: int = 5,
+        certify_every: int | None = None,
         hash_bits: int | None = None,
         label_cost: float = 0.5,
         bad_trees: str = "error",
@@ -243,6 +247,7 @@ class DependencyParser(TrainedParser):
         self.passes = passes
         self.seconds = seconds
         self.patience = patience
+        self.certify_every = certify_every
         self.hash_bits = hash_bits
         self.label_cost = label_cost
         self.bad_trees = bad_trees

@@ -69,6 +69,9 @@ class StructuredSVM(Estimator[TrainedStructure]):
         passes; with ``dev`` when the score has not improved for ``patience`` passes.
     patience : int
         Passes without a better development score.
+    certify_every : int, optional
+        Certify the gap after every so many passes, each with a full inference pass, so that
+        ``result_.trace`` can be plotted; by default only where that may end training.
     on_error : {"raise", "skip"}
         What to do when a method of a custom structure fails on a training example: stop, with what
         was learned kept, or leave the example out this time and count it (``skipped_``).
@@ -153,6 +156,7 @@ class StructuredSVM(Estimator[TrainedStructure]):
         passes: int | None = None,
         seconds: float | None = None,
         patience: int = 5,
+        certify_every: int | None = None,
         on_error: str = "raise",
         seed: int = 0,
         threads: int = 1,
@@ -174,6 +178,7 @@ class StructuredSVM(Estimator[TrainedStructure]):
         self.passes = passes
         self.seconds = seconds
         self.patience = patience
+        self.certify_every = certify_every
         self.on_error = on_error
         self.seed = seed
         self.threads = threads
@@ -294,7 +299,8 @@ class StructuredSVM(Estimator[TrainedStructure]):
     def certificate_(self) -> Certificate:
         """Primal, dual and gap."""
         self._trained()
-        return Certificate(self.result_.primal, self.result_.dual, self.result_.gap)
+        result = self.result_
+        return Certificate(result.primal, result.dual, result.gap, result.estimate)
 
     @property
     def w_(self) -> NDArray[np.float32]:

@@ -100,6 +100,9 @@ class SequenceTagger(TrainedTagger):
         ``dev`` until the score has not improved for ``patience`` passes.
     patience : int
         Passes without a better development score.
+    certify_every : int, optional
+        Certify the gap after every so many passes, each with a full inference pass, so that
+        ``result_.trace`` can be plotted; by default only where that may end training.
     constraints : str or None
         ``"auto"`` makes BIO and BILOU labels valid by construction when the training labels are;
         ``"iob1"``, ``"iob2"``, ``"bilou"``, ``"bioes"`` insist on it; None leaves all
@@ -194,6 +197,7 @@ class SequenceTagger(TrainedTagger):
         passes: int | None = None,
         seconds: float | None = None,
         patience: int = 5,
+        certify_every: int | None = None,
         constraints: str | None = "auto",
         scheme: Scheme | None = None,
         cost: Costs | None = None,
@@ -223,6 +227,7 @@ class SequenceTagger(TrainedTagger):
         self.passes = passes
         self.seconds = seconds
         self.patience = patience
+        self.certify_every = certify_every
         self.constraints = constraints
         self.scheme = scheme
         self.cost = cost

@@ -252,7 +252,8 @@ def _picture(
 
 
 def _training(name: str, result: FitResult) -> Answer:
-    facts = {"passes", "primal", "dual", "gap", "dev_score", "best_pass", "stopped_by", "seconds"}
+    facts = {"passes", "primal", "dual", "gap", "estimate", "dev_score", "best_pass"}
+    facts |= {"stopped_by", "seconds"}
     summary = {key: _finite(value) for key, value in result.summary().items() if key in facts}
     points = [
         {key: _finite(value) for key, value in asdict(point).items()} for point in result.trace

@@ -20,6 +20,7 @@ Schema = dict[str, Any]
 STRING: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
 INTEGER: Schema = {"type": "integer"}
+BOOLEAN: Schema = {"type": "boolean"}
 MAYBE_NUMBER: Schema = {"type": ["number", "null"]}
 MAYBE_INTEGER: Schema = {"type": ["integer", "null"]}
 SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
@@ -171,7 +172,7 @@ def _about() -> Schema:
         columns=_list(STRING),
         labels=_list(STRING),
         explains=_list(STRING),
-        calibrated={"type": "boolean"},
+        calibrated=BOOLEAN,
         most_tokens=INTEGER,
     )
 
@@ -194,7 +195,7 @@ def _tree_answer() -> Schema:
         right=INTEGER,
         top=INTEGER,
         arrow=INTEGER,
-        root={"type": "boolean"},
+        root=BOOLEAN,
     )
     picture = _object(
         width=INTEGER, height=INTEGER, base=INTEGER, words=_list(word), arcs=_list(arc)
@@ -257,6 +258,7 @@ def _training() -> Schema:
         dev_score=MAYBE_NUMBER,
         cuts=INTEGER,
         inference_calls=INTEGER,
+        estimate=BOOLEAN,
     )
     part = _object(
         name=STRING,
@@ -265,6 +267,7 @@ def _training() -> Schema:
         primal=MAYBE_NUMBER,
         dual=MAYBE_NUMBER,
         gap=MAYBE_NUMBER,
+        estimate=BOOLEAN,
         dev_score=MAYBE_NUMBER,
         best_pass=INTEGER,
         stopped_by=STRING,

@@ -122,9 +122,9 @@ class Iterate:
         self.memory = dict(facts["memory"])
 
 
-def distance(w: _core.Weights, exact: _core.Weights) -> float:
-    """‖w − exact‖, relative to the length of what it should be."""
-    return float(np.sqrt(w.squared_distance(exact) / max(1.0, exact.squared_norm())))
+def distance(w: _core.Weights, exact: _core.Weights, C: float) -> float:
+    """‖w − exact‖, relative to the length of what it should be (or to C, where that is less)."""
+    return float(np.sqrt(w.squared_distance(exact) / max(C**2, exact.squared_norm())))
 
 
 class DualIterate(Iterate):
@@ -193,7 +193,7 @@ class DualIterate(Iterate):
     def drift(self) -> float:
         exact = self.problem.structure.new_weights()
         self.duals.write(exact, self.problem.threads)
-        return distance(self.w, exact)
+        return distance(self.w, exact, self.problem.C)
 
     @property
     def cuts(self) -> int:  # type: ignore[override]

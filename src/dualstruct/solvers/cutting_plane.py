@@ -70,7 +70,8 @@ class PlaneIterate(Iterate):
         return facts, arrays | dict(zip(PLANE_ARRAYS, self.planes.save(), strict=True))
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self.planes.load(*(np.ascontiguousarray(arrays[name]) for name in PLANE_ARRAYS))
+        planes = [np.ascontiguousarray(arrays[name]) for name in PLANE_ARRAYS]
+        self.planes.load(*planes, self.problem.threads)
         super()._restore(facts, arrays)
 
 

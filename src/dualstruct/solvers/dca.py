@@ -65,10 +65,12 @@ class DCA(OnlineSolver):
 
     def run_pass(self, iterate: Iterate) -> _core.PassReport:
         C, loss = iterate.problem.C, iterate.problem.loss
-        if not isinstance(loss, SoftmaxMargin):
+        step: _core.PassiveAggressiveStep | _core.ExpectedPassiveAggressiveStep
+        if isinstance(loss, SoftmaxMargin):
+            step = _core.ExpectedPassiveAggressiveStep(C, loss.beta, loss.gamma)
+        else:
             cost_weight = 1.0 if loss.name == "hinge" else 0.0
-            return self.meet_all(iterate, _core.PassiveAggressiveStep(C, cost_weight, self.k))
-        step = _core.ExpectedPassiveAggressiveStep(C, loss.beta, loss.gamma)
+            step = _core.PassiveAggressiveStep(C, cost_weight, self.k)
         report = self.meet_all(iterate, step)
         iterate.memory["clamped"] += step.clamped
         return report

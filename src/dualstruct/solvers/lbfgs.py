@@ -7,7 +7,13 @@ Dual: α_i = C·p_i(·; w) is feasible whatever w is, and stands for w' = c + C 
 
     D = C Σ_i (H(p_i)/β + γ E_i Δ_i) − ½(‖w'‖² − ‖c‖²) = P(w) − ½‖∇P(w)‖²
 
-because H(p_i)/β + γ E_i Δ_i = ℓ_i(w) + w·E_i δ_i: the gap is half the squared gradient.
+because H(p_i)/β + γ E_i Δ_i = ℓ_i(w) + w·E_i δ_i: the gap is half the squared gradient. Far from
+the optimum that is below 0. Between p_i and the true output, at t p_i + (1 − t) e_i, entropy is at
+least t times that of p_i, so that with v = w' − c
+
+    D ≥ t (P(w) − ½‖∇P(w)‖² + ½‖v‖²) − ½ t²‖v‖²   for every t from 0 to 1,
+
+which is never negative at the best t, and the value above at t = 1.
 
 Algorithm: the two-loop recursion (Nocedal 1980) on inner products (Chen, Wang & Zhou 2014), so
 that a history of m pairs is read twice an iteration, in variables scaled by the curvature at
@@ -50,6 +56,7 @@ class Point(NamedTuple):
     regulariser: float  #: ½‖w − c‖²
     gradient: Vector
     gradient_norm2: float  #: of ∇P by w, not by x
+    bound: float  #: what the optimum is at least
 
 
 class LBFGSIterate(Iterate):
@@ -82,7 +89,7 @@ class LBFGSIterate(Iterate):
         self.packing = _core.Packing(core, index, self.scale, problem.center, self._threads)
         self.passer = _core.GradientPass(core, self._threads)
         self.descent = problem.structure.new_weights()
-        self.memory = {"pairs": 0, "next": 0, "converged": False, "dual": 0.0}
+        self.memory = {"pairs": 0, "next": 0, "converged": False}
         m = solver.memory_size
         self.history: list[Vector] = [np.zeros(len(index), np.float32) for _ in range(2 * m)]
         self.products = np.zeros((2 * m, 2 * m))
@@ -112,11 +119,12 @@ class LBFGSIterate(Iterate):
         self.inference_calls += len(self.problem.structure)
         gradient = self.new_vector()
         C = self.problem.C
-        regulariser, gradient_norm2 = self.packing.pack(x, self.descent, C, gradient)
+        regulariser, norm2, descent_norm2 = self.packing.pack(x, self.descent, C, gradient)
         value = regulariser + C * loss
+        bound = lower_bound(value, norm2, descent_norm2)
         if self.l1 is not None:
             value += float(np.dot(self.l1, np.abs(x, dtype=np.float64)))
-        self.trial = Point(x, value, loss, regulariser, gradient, gradient_norm2)
+        self.trial = Point(x, value, loss, regulariser, gradient, norm2, bound)
         return self.trial
 
     def go_to(self, point: Point) -> None:
@@ -176,30 +184,19 @@ class LBFGSIterate(Iterate):
     def change_truth(self, examples: NDArray[np.int64], change: Callable[[], None]) -> None:
         change()
         self.point = self.trial = self._with_gradient = None  # P is another one
-        self.memory |= {"pairs": 0, "next": 0, "converged": False, "dual": 0.0}
+        self.memory |= {"pairs": 0, "next": 0, "converged": False}
 
     def dual(self) -> float | None:
-        """The best P − ½‖∇P‖² so far, and at least 0, since no loss is less; none with L1,
-        whose term the problem does not count."""
-        if self.l1 is not None:
-            return None
-        if self.point is not None:
-            bound = self.point.value - 0.5 * self.point.gradient_norm2
-            self.memory["dual"] = max(bound, self.memory["dual"])
-        return float(self.memory["dual"])
+        """What the optimum is at least, by the last point; none with L1, whose term the problem
+        does not count."""
+        return None if self.l1 is not None or self.point is None else self.point.bound
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         facts, arrays = super().state()
         arrays["history"] = np.array(self.history)
         arrays["products"] = self.products
         if self.point is not None:
-            arrays["x"], arrays["gradient"] = self.point.x, self.point.gradient
-            facts["point"] = [
-                self.point.value,
-                self.point.loss,
-                self.point.regulariser,
-                self.point.gradient_norm2,
-            ]
+            arrays["x"] = self.point.x
         return facts, arrays
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -209,10 +206,10 @@ class LBFGSIterate(Iterate):
         self.history = [np.ascontiguousarray(row) for row in arrays["history"]]
         self.products = np.array(arrays["products"])
         self.point = self._with_gradient = None
-        if "point" in facts:
-            value, loss, regulariser, norm2 = facts["point"]
-            x, gradient = arrays["x"], arrays["gradient"]
-            self.point = self.trial = Point(x, value, loss, regulariser, gradient, norm2)
+        if "x" in arrays:  # value, gradient and bound are computed, not believed
+            calls = self.inference_calls
+            self.point = self.evaluate(np.ascontiguousarray(arrays["x"], dtype=np.float32))
+            self.inference_calls = calls
 
 
 class LBFGS(Solver):
@@ -229,7 +226,7 @@ class LBFGS(Solver):
     memory_size : int
         How many pairs of changes are remembered.
     tolerance : float
-        Converged when ‖∇P‖ ≤ tolerance·max(1, ‖w − c‖); further passes change nothing.
+        Converged when ‖∇P‖ ≤ tolerance·max(‖w − c‖, min(1, √2P)); further passes change nothing.
     """
 
     name: ClassVar[str] = "lbfgs"
@@ -289,7 +286,8 @@ class LBFGS(Solver):
         if iterate.l1 is not None:
             steepest = pseudo_gradient(point, iterate.l1)
             norm2 = float(np.sum(np.square(steepest / iterate.scale, dtype=np.float64)))
-        if norm2 <= self.tolerance**2 * max(1.0, 2 * point.regulariser):
+        size = max(2 * point.regulariser, min(1.0, 2 * abs(point.value)))
+        if norm2 <= self.tolerance**2 * size:
             return None
         direction = iterate.direction(steepest)
         following = self._search(iterate, point, steepest, direction)
@@ -362,6 +360,19 @@ class LBFGS(Solver):
                 width = high - low
                 step = min(max(guess, low + 0.1 * width), high - 0.1 * width)
         return None
+
+
+def lower_bound(value: float, gradient_norm2: float, descent_norm2: float) -> float:
+    """max over 0 ≤ t ≤ 1 of t·(P − ½‖∇P‖² + ½‖v‖²) − ½ t²‖v‖².
+
+    >>> lower_bound(3.0, 2.0, 4.0), lower_bound(3.0, 8.0, 4.0)  # t = 1, t = 1/4
+    (2.0, 0.125)
+    """
+    at_one = value - 0.5 * gradient_norm2
+    slope = at_one + 0.5 * descent_norm2
+    if slope >= descent_norm2:
+        return at_one
+    return 0.5 * max(slope, 0.0) ** 2 / descent_norm2
 
 
 def pseudo_gradient(point: Point, l1: Vector) -> Vector:

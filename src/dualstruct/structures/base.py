@@ -94,6 +94,13 @@ class Structure(ABC):
         except _core.UnsupportedError:
             return False
 
+    def has_exact_inference(self, sums: bool) -> bool:
+        """Whether sums over all outputs, or the best output, are never approximate.
+
+        Best outputs of which some are proven and some are not are counted in :attr:`unproven`.
+        """
+        return True
+
     @property
     def has_many_parts(self) -> bool:
         """Whether parts are so many that keeping numbers for each of them is a burden."""

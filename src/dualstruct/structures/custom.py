@@ -99,8 +99,8 @@ class CustomStructure(Template):
     hash_bits : int, optional
         Hash feature names into 2**hash_bits weights instead of keeping a dictionary.
     exact : bool
-        Whether ``decode`` always finds the maximum. If it does not, learning still works, and
-        ``check_structure`` puts up with it.
+        Whether ``decode`` always finds the maximum. If it does not, learning still works,
+        ``check_structure`` accepts it, and the gap is an estimate.
 
     Examples
     --------
@@ -376,6 +376,9 @@ class CustomExamples(Structure):
 
     @property
     def exact(self) -> bool:
+        return self.template.exact
+
+    def has_exact_inference(self, sums: bool) -> bool:
         return self.template.exact
 
     @property

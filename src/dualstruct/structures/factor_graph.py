@@ -117,6 +117,10 @@ class FactorGraph(Structure):
         """Whether no example has loops: then distributions over parts are exact."""
         return self.is_forest
 
+    def has_exact_inference(self, sums: bool) -> bool:
+        """Sums over graphs with loops are Bethe's estimates; the best outputs are counted."""
+        return self.is_forest or not sums
+
     def best(self, w: _core.Weights, i: int, cost_weight: float = 0.0) -> Best:
         """What decode finds, with its score, a bound, and whether it is proven the best."""
         with self.explained():

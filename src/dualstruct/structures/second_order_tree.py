@@ -179,6 +179,10 @@ class SecondOrderTree(Structure):
             branch=bool(branch),
         )
 
+    @property
+    def unproven(self) -> int:  # type: ignore[override]
+        return self.core.unproven
+
     def name_example(self, i: int, part: int) -> str:
         return self.first.name_example(i, part)
 

@@ -55,6 +55,9 @@ class Subset(Structure):
         """Of the whole structure: it counts them, and does not know who asked."""
         return self.whole.unproven
 
+    def has_exact_inference(self, sums: bool) -> bool:
+        return self.whole.has_exact_inference(sums)
+
     def new_weights(self, values: NDArray[np.float32] | None = None) -> _core.Weights:
         return self.whole.new_weights(values)
 

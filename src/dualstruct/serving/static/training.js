@@ -22,8 +22,8 @@ export function curves(training) {
 // The optimum is nowhere above the final primal, so this bounds what a pass's dual had left to gain.
 function gapChart(part) {
   const points = part.trace
-    .filter((point) => point.dual !== null && part.primal !== null)
-    .map((point) => ({ x: point.passes, y: (part.primal - point.dual) / Math.max(1, Math.abs(part.primal)) }))
+    .filter((point) => point.dual !== null && part.primal)
+    .map((point) => ({ x: point.passes, y: (part.primal - point.dual) / Math.abs(part.primal) }))
     .filter((point) => point.y > 0);
   return points.length ? chart("How far the dual is below the final objective", points, true, gapText) : null;
 }
