@@ -106,7 +106,7 @@ struct SMORule {
         double rounding() const {
             float largest = 1;
             for (const Cut* each : cuts) largest = std::max(largest, each->cost);
-            return 1e-6 * largest;
+            return 2e-7 * largest;
         }
         void finish() {
             for (const Cut* each : cuts) {

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from dualstruct.distributed.communicator import Communicator
 
 
-#: Squares of what float32 rounds away: weights of this size come from rounding alone.
-ROUNDING = 2.0**-46
+#: What float32 rounds away, relative to a loss.
+ROUNDING = 2.0**-23
 
 
 class Certificate(NamedTuple):
@@ -130,7 +130,7 @@ class Problem:
     def relative_gap(self, primal: float, dual: float | None) -> float | None:
         """(P − D)/|P|; None without a dual, or where P or D is not known (NaN).
 
-        Only where P is nothing but rounding, below 2⁻⁴⁶ C, it is (P − D)/(2⁻⁴⁶ C).
+        Only where P is nothing but rounding, below 2⁻²³ C, it is (P − D)/(2⁻²³ C).
         """
         if dual is None or math.isnan(primal - dual):
             return None

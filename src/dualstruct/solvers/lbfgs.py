@@ -370,7 +370,7 @@ def lower_bound(value: float, gradient_norm2: float, descent_norm2: float) -> fl
     """
     at_one = value - 0.5 * gradient_norm2
     slope = at_one + 0.5 * descent_norm2
-    if slope >= descent_norm2:
+    if slope >= descent_norm2 or descent_norm2 == 0:
         return at_one
     return 0.5 * max(slope, 0.0) ** 2 / descent_norm2
 
