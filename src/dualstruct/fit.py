@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.files.arrays import read_arrays, write_arrays
+from dualstruct.files.schema import fit_type
 from dualstruct.files.writing import OutputError
 from dualstruct.problem import ROUNDING, Certificate, Problem
 from dualstruct.solvers import Iterate, Solver
@@ -110,10 +111,9 @@ class FitResult:
         return {**facts, "trace": [asdict(point) for point in self.trace]}
 
     @classmethod
-    def from_summary(cls, facts: dict[str, Any], w: _core.Weights) -> FitResult:
-        """The counterpart of :meth:`summary`."""
-        trace = [TracePoint(**point) for point in facts["trace"]]
-        return cls(**{**facts, "w": w, "trace": trace})
+    def from_summary(cls, facts: Any, w: _core.Weights) -> FitResult:
+        """The counterpart of :meth:`summary`, for what stands in a file."""
+        return fit_type(cls, facts, "result", w=w)
 
     def __str__(self) -> str:
         parts = [f"passes {self.passes}", f"primal {objective(self.primal)}"]

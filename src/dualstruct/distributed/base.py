@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.distributed.communicator import Alone, Communicator
 from dualstruct.errors import InputError
-from dualstruct.files.schema import arguments_of, fit_type
+from dualstruct.files.schema import arguments_of, fit_type, inner_arrays
 from dualstruct.problem import Problem
 from dualstruct.solvers import (
     DCD,
@@ -201,13 +201,5 @@ class DualPartIterate(Iterate):
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self.center.assign(self.problem.structure.core, arrays["center"])
-        self.local.restore(facts["local"], local_arrays(arrays))
+        self.local.restore(facts["local"], inner_arrays(arrays, "local"))
         super()._restore(facts, arrays)
-
-
-def local_arrays(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {
-        name.removeprefix("local."): array
-        for name, array in arrays.items()
-        if name.startswith("local.")
-    }

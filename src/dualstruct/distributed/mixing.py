@@ -25,12 +25,12 @@ from dualstruct.distributed.base import (
     Report,
     Strategy,
     communicator_of,
-    local_arrays,
     local_problem,
     local_seed,
     scaled,
 )
 from dualstruct.errors import InputError
+from dualstruct.files.schema import inner_arrays
 from dualstruct.problem import Problem
 from dualstruct.solvers import MIRA, Iterate, Perceptron, Solver
 
@@ -137,7 +137,7 @@ class SimpleAverageIterate(Iterate):
         return {**facts, "local": local_facts}, arrays
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self.local.restore(facts["local"], local_arrays(arrays))
+        self.local.restore(facts["local"], inner_arrays(arrays, "local"))
         super()._restore(facts, arrays)
 
 

@@ -19,7 +19,7 @@ from dualstruct.distributed.strategies import described, find_strategy, is_strat
 from dualstruct.distributed.training import train_together
 from dualstruct.errors import InputError, NotFittedError
 from dualstruct.estimators.params import Parameters, pack_solver, unpack_solver
-from dualstruct.files.arrays import read_arrays, write_arrays
+from dualstruct.files.arrays import as_json, read_arrays, write_arrays
 from dualstruct.files.schema import arguments_of, fit_type
 from dualstruct.fit import Callback, FitResult, Stopping, fit
 from dualstruct.losses import Loss, find_loss
@@ -241,8 +241,8 @@ class Estimator(Parameters, Generic[ModelT]):
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         model = self._model_from(facts, arrays)
-        self.set_params(**self._parameters_from(facts["parameters"]))
-        self.result_ = FitResult.from_summary(facts["result"], model.w)
+        self.set_params(**self._parameters_from(facts.get("parameters")))
+        self.result_ = FitResult.from_summary(facts.get("result"), model.w)
         self._model = model
 
     def _parameters_from(self, stored: Any) -> dict[str, Any]:
@@ -256,8 +256,11 @@ class Estimator(Parameters, Generic[ModelT]):
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickles and copies: parameters, and the model as JSON and arrays."""
-        trained = hasattr(self, "_model")
-        return {"parameters": self.get_params(), "model": self._state() if trained else None}
+        model = None
+        if hasattr(self, "_model"):
+            facts, arrays = self._state()
+            model = as_json(facts), arrays
+        return {"parameters": self.get_params(), "model": model}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         type(self).__init__(self, **state["parameters"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ from dualstruct import _core
 from dualstruct.confidence.temperature import checked_temperature
 from dualstruct.estimators.labels import Labels
 from dualstruct.features import FeatureExtractor, FeatureRows, WithVectors, from_state
+from dualstruct.features.templates import MOST_COLUMNS
 from dualstruct.files.columns import ColumnSentences
+from dualstruct.files.schema import Range, fit_type, inner_arrays, stored_array
 from dualstruct.files.spans import Scheme, convert_scheme
 from dualstruct.structures import Chain
 
@@ -45,6 +47,18 @@ class Codec:
         if self.inner_scheme is None or self.outer_scheme is None:
             return y
         return convert_scheme(y, self.outer_scheme, self.inner_scheme)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What a file says of a chain, besides arrays."""
+
+    labels: Annotated[list[str], Range(1, _core.Chain.max_labels)]
+    features: dict[str, Any]
+    columns: Annotated[int, Range(1, MOST_COLUMNS)] | None
+    inner_scheme: Scheme | None
+    outer_scheme: Scheme | None
+    temperature: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,20 +136,21 @@ class ChainModel:
     @classmethod
     def from_state(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ChainModel:
         """The counterpart of :meth:`state`."""
-        features = {
-            name.removeprefix("features."): array
-            for name, array in arrays.items()
-            if name.startswith("features.")
-        }
-        extractor = from_state(facts["features"], features)
-        labels = Labels([str(name) for name in facts["labels"]])
-        allowed = arrays.get("allowed_transitions")
-        transitions = None if allowed is None else allowed.astype(np.bool_)
+        stored = fit_type(_Facts, dict(facts))
+        extractor = from_state(stored.features, inner_arrays(arrays, "features"))
+        labels = Labels(stored.labels)
+        transitions = None
+        if "allowed_transitions" in arrays:
+            allowed = stored_array(arrays, "allowed_transitions", np.uint8, 2)
+            transitions = allowed.astype(np.bool_)
         chain = empty_chain(extractor, labels, transitions)
-        w = chain.pack(arrays["emission"], arrays["transition"], arrays.get("pairs"))
-        codec = Codec(labels, facts["inner_scheme"], facts["outer_scheme"])
-        temperature = checked_temperature(facts.get("temperature"))
-        return cls(extractor, codec, transitions, w, facts["columns"], temperature)
+        emission = stored_array(arrays, "emission", np.float32, 2)
+        transition = stored_array(arrays, "transition", np.float32, 2)
+        pairs = stored_array(arrays, "pairs", np.float32, 3) if "pairs" in arrays else None
+        w = chain.pack(emission, transition, pairs)
+        codec = Codec(labels, stored.inner_scheme, stored.outer_scheme)
+        temperature = checked_temperature(stored.temperature)
+        return cls(extractor, codec, transitions, w, stored.columns, temperature)
 
     def grown_weights(self, rows: FeatureRows, labels: Labels) -> tuple[NDArray[np.float32], ...]:
         """All weights with room for the features and labels that came in addition."""

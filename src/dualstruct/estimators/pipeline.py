@@ -17,8 +17,9 @@ from dualstruct.estimators.parser import DependencyParser
 from dualstruct.estimators.tagger import SequenceTagger
 from dualstruct.estimators.trained_parser import Sentences, as_treebank, one_sentence
 from dualstruct.explaining import Explanation
-from dualstruct.files.arrays import read_arrays, write_arrays
+from dualstruct.files.arrays import as_json, read_arrays, write_arrays
 from dualstruct.files.conllu import ConlluSentence, Treebank
+from dualstruct.files.schema import fit_type, inner_arrays
 from dualstruct.fit import Callback, FitResult
 from dualstruct.metrics import TreeScores, evaluate_trees
 from dualstruct.suspecting import Suspect
@@ -49,6 +50,14 @@ class PipelineScores:
 
     def __str__(self) -> str:
         return self.table()
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What a file says of a pipeline, besides arrays."""
+
+    folds: int
+    parts: dict[str, dict[str, Any]]
 
 
 class ParsingPipeline(Parameters):
@@ -286,21 +295,26 @@ class ParsingPipeline(Parameters):
         return facts, tensors
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        stored = fit_type(_Facts, facts)
+
         def restored(part: Any, name: str) -> Any:
-            start = f"{name}."
-            own = {k.removeprefix(start): a for k, a in arrays.items() if k.startswith(start)}
-            part._restore(facts["parts"][name], own)
+            if name not in stored.parts:
+                raise InputError(f"parts.{name} is missing")
+            part._restore(stored.parts[name], inner_arrays(arrays, name))
             return part
 
-        names = [name for name in TAGS if name in facts["parts"]]
+        names = [name for name in TAGS if name in stored.parts]
         taggers = {name: restored(SequenceTagger(), name) for name in names}
         self._parts = taggers, restored(DependencyParser(), "parser")
-        self.set_params(folds=facts["folds"], tags=names)
+        self.set_params(folds=stored.folds, tags=names)
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickles and copies: parameters, and the model as JSON and arrays."""
-        trained = hasattr(self, "_parts")
-        return {"parameters": self.get_params(), "model": self._state() if trained else None}
+        model = None
+        if hasattr(self, "_parts"):
+            facts, arrays = self._state()
+            model = as_json(facts), arrays
+        return {"parameters": self.get_params(), "model": model}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         type(self).__init__(self)

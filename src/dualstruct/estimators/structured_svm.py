@@ -19,6 +19,7 @@ from dualstruct.estimators.base import Estimator, State
 from dualstruct.estimators.params import as_list, count
 from dualstruct.explaining import Comparison
 from dualstruct.explaining.custom import compare_features
+from dualstruct.files.schema import fit_type
 from dualstruct.fit import Callback, FitResult, SummedScore
 from dualstruct.losses import Loss, SoftmaxMargin, find_loss
 from dualstruct.problem import Certificate
@@ -371,7 +372,8 @@ class StructuredSVM(Estimator[TrainedStructure]):
     def _model_from(
         self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]
     ) -> TrainedStructure:
-        return TrainedStructure(*self.structure.restore(facts["structure"], arrays))
+        learned = fit_type(dict[str, Any], facts.get("structure"), "structure")
+        return TrainedStructure(*self.structure.restore(learned, arrays))
 
     def _state(self) -> State:
         facts, arrays = super()._state()
@@ -384,7 +386,7 @@ class StructuredSVM(Estimator[TrainedStructure]):
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
-        self.skipped_ = {int(i): int(times) for i, times in facts["skipped"]}
+        self.skipped_ = dict(fit_type(list[tuple[int, int]], facts.get("skipped"), "skipped"))
 
 
 def score(template: Template, Y: Sequence[Any], predicted: Sequence[Any]) -> float:

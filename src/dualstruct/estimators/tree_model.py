@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,10 @@ from dualstruct.errors import InputError
 from dualstruct.estimators.labels import Labels
 from dualstruct.features.template_extractor import CLUSTER_ARRAYS, clusters_from
 from dualstruct.files.conllu import TABLE_COLUMN, Treebank
+from dualstruct.files.schema import Range, fit_type, stored_array
 from dualstruct.structures import Tree, TreeColumns
 from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree, prune_arcs
+from dualstruct.structures.tree import MAX_BETWEEN
 
 #: What the features look at, and the column of a treebank that holds it.
 SOURCES = {
@@ -30,14 +32,18 @@ SOURCES = {
 NAMES = {"lemma": "lemmas", "coarse": "UPOS tags", "fine": "XPOS tags", "morphology": "FEATS"}
 
 
+#: 2 to the power of this is a number of cache lines or rows.
+Bits = Annotated[int, Range(4, 28)]
+
+
 @dataclass(frozen=True)
 class TreeShape:
     """What the trees of a model look like and how their features are hashed."""
 
     projective: bool
     single_root: bool
-    line_bits: int
-    label_bits: int
+    line_bits: Bits
+    label_bits: Bits
     label_cost: float
 
 
@@ -46,8 +52,8 @@ class SecondOrder:
     """How pairs of arcs are looked at, and which arcs a first-order model leaves for it."""
 
     grandparents: bool
-    bits: int
-    most_heads: int
+    bits: Bits
+    most_heads: Annotated[int, Range(1, 10**6)]
     threshold: float
     sharpness: float  #: what the scores of the first-order model are multiplied by
 
@@ -67,6 +73,19 @@ class SecondOrder:
 
     def structure(self, tree: Tree, arcs: PrunedArcs) -> SecondOrderTree:
         return SecondOrderTree(tree, arcs, grandparents=self.grandparents, bits=self.bits)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What a file says of trees, besides arrays."""
+
+    labels: Annotated[list[str], Range(1, _core.Tree.max_labels)]
+    sources: list[Literal["form", "lemma", "coarse", "fine", "morphology"]]
+    between: Annotated[list[str], Range(0, MAX_BETWEEN)]
+    shape: TreeShape
+    second_order: SecondOrder | None
+    temperature: float | None = None
+    relation_temperature: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,22 +159,20 @@ class TreeModel:
     @classmethod
     def from_state(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TreeModel:
         """The counterpart of :meth:`state`."""
-        labels = Labels([str(name) for name in facts["labels"]])
-        shape = TreeShape(**facts["shape"])
-        sources = tuple(facts["sources"])
+        stored = fit_type(_Facts, dict(facts))
+        labels, shape = Labels(stored.labels), stored.shape
+        sources, between, second = tuple(stored.sources), stored.between, stored.second_order
         clusters = clusters_from(arrays) if "cluster_words" in arrays else None
-        between = [str(name) for name in facts["between"]]
         tree = make_tree(Treebank(b""), sources, clusters, len(labels), shape, between)
-        second: SecondOrder | None = None
         pruner: _core.Weights | None = None
         structure: Tree | SecondOrderTree = tree
-        if facts["second_order"] is not None:
-            second = SecondOrder(**facts["second_order"])
+        if second is not None:
             pruner = _unpacked("pruner", arrays, tree)
             structure = second.structure(tree, second.prune(tree, pruner))
         w = _unpacked("weights", arrays, structure)
         temperatures = (
-            checked_temperature(facts.get(name)) for name in ("temperature", "relation_temperature")
+            checked_temperature(number)
+            for number in (stored.temperature, stored.relation_temperature)
         )
         return cls(labels, sources, clusters, between, shape, second, pruner, w, *temperatures)
 
@@ -163,7 +180,7 @@ class TreeModel:
 def _packed(name: str, w: _core.Weights) -> dict[str, NDArray[Any]]:
     values = np.array(w.array)
     places = np.flatnonzero(values)
-    if 2 * len(places) >= len(values):
+    if 2 * len(places) >= len(values) or len(values) > most_weights(len(places)):
         return {name: values}
     return {name: values[places], f"{name}_places": places.astype(np.uint32)}
 
@@ -171,15 +188,26 @@ def _packed(name: str, w: _core.Weights) -> dict[str, NDArray[Any]]:
 def _unpacked(
     name: str, arrays: Mapping[str, NDArray[Any]], structure: Tree | SecondOrderTree
 ) -> _core.Weights:
-    values = np.asarray(arrays[name])
+    values = stored_array(arrays, name, np.float32)
     if f"{name}_places" in arrays:
-        places = arrays[f"{name}_places"]
+        places = stored_array(arrays, f"{name}_places", np.uint32)
         size = structure.core.dimension
-        if len(places) and int(places.max()) >= size:
+        if size > most_weights(len(places)):
+            raise InputError(
+                f"{len(places):,} weights of {size:,} are in the file; the bits of its shape may "
+                f"ask for {most_weights(len(places)):,} at most"
+            )
+        if len(places) != len(values) or (len(places) and int(places.max()) >= size):
             raise InputError("there are weights for more relations or features than it has")
-        values = np.zeros(size, dtype=np.float32)
-        values[places] = arrays[name]
+        stored, values = values, np.zeros(size, dtype=np.float32)
+        values[places] = stored
     return structure.new_weights(values)
+
+
+def most_weights(stored: int) -> int:
+    """How many weights there may be when all but so many are 0 and left out of the file: what a
+    file asks for must be in proportion to what it holds."""
+    return max(2**27, 64 * stored)
 
 
 def make_tree(

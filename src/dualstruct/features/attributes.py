@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +20,9 @@ from dualstruct.features.base import (
     decode_names,
     keep_flags,
     number_in,
-    stored_array,
 )
 from dualstruct.features.matrices import CSRSequences, as_sequences, is_matrices
+from dualstruct.files.schema import fit_type, stored_array
 
 __all__ = ["AttributeExtractor"]
 
@@ -137,10 +138,8 @@ class AttributeExtractor(FeatureExtractor):
     def from_state(
         cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> AttributeExtractor:
-        made = cls(hash_bits=settings.get("hash_bits"), min_count=settings.get("min_count", 1))
-        source = settings.get("source")
-        if source not in {"matrices", "strings", "nothing yet"}:
-            raise InputError(f"attributes cannot come from {source!r}")
+        stored = fit_type(_Settings, dict(settings), "features")
+        made = cls(hash_bits=stored.hash_bits, min_count=stored.min_count)
 
         def stored_names() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
             return (
@@ -148,14 +147,23 @@ class AttributeExtractor(FeatureExtractor):
                 stored_array(arrays, "name_offsets", np.int64),
             )
 
-        if source == "strings":
+        if stored.source == "strings":
             if made._strings is None:
                 made._strings = _core.AttributeFeatures(0)
                 made._strings.restore(*stored_names())
-        elif source == "matrices":
+        elif stored.source == "matrices":
             names = decode_names(*stored_names()) if "name_bytes" in arrays else None
             made._columns = MatrixColumns(stored_array(arrays, "columns", np.int32), names)
         return made
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What a file says of attributes, besides arrays."""
+
+    source: Literal["matrices", "strings", "nothing yet"]
+    hash_bits: int | None = None
+    min_count: int = 1
 
 
 class MatrixColumns:

@@ -121,19 +121,6 @@ def check_settings(hash_bits: Any, min_count: Any) -> None:
         )
 
 
-def stored_array(arrays: Mapping[str, NDArray[Any]], name: str, dtype: Any) -> NDArray[Any]:
-    """One array of a state, checked, in a form that the core can read."""
-    if name not in arrays:
-        raise InputError(f'the array "{name}" of the features is missing')
-    array = np.asarray(arrays[name])
-    if array.ndim != 1 or array.dtype != np.dtype(dtype):
-        raise InputError(
-            f'the array "{name}" of the features should be a vector of {np.dtype(dtype)},'
-            f" not {array.ndim}-dimensional {array.dtype}"
-        )
-    return np.require(array, requirements=["C", "A"])
-
-
 def keep_flags(keep: ArrayLike, dimension: int) -> NDArray[np.uint8]:
     """Flags for `select`, one for each feature."""
     flags = np.asarray(keep)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,13 @@ from dualstruct.features.base import (
     check_settings,
     keep_flags,
     number_in,
-    stored_array,
 )
 from dualstruct.features.clusters import read_clusters
 from dualstruct.features.gazetteers import read_gazetteer
 from dualstruct.features.patterns import Pattern, parse_patterns
 from dualstruct.features.templates import Template, Templates, parse_templates
 from dualstruct.files.columns import ColumnSentences
+from dualstruct.files.schema import fit_type, stored_array
 
 __all__ = ["TemplateExtractor"]
 
@@ -197,14 +197,12 @@ class TemplateExtractor(FeatureExtractor):
     def from_state(
         cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> TemplateExtractor:
-        text = settings.get("templates")
-        if not isinstance(text, str):
-            raise InputError("the templates are missing from the model's settings")
-        name, dialect = "templates of the model", settings.get("dialect", "dualstruct")
-        if dialect == "dualstruct":
-            templates = parse_templates(text, name)
+        stored = fit_type(_Settings, dict(settings), "features")
+        name = "templates of the model"
+        if stored.dialect == "dualstruct":
+            templates = parse_templates(stored.templates, name)
         else:
-            templates = parse_patterns(text, name, dialect)
+            templates = parse_patterns(stored.templates, name, stored.dialect)
         clusters = None
         if templates.clusters is not None:
             clusters = clusters_from(arrays)
@@ -218,9 +216,9 @@ class TemplateExtractor(FeatureExtractor):
             templates,
             clusters,
             gazetteers,
-            hash_bits=settings.get("hash_bits"),
-            min_count=settings.get("min_count", 1),
-            pair_bits=settings.get("pair_bits"),
+            hash_bits=stored.hash_bits,
+            min_count=stored.min_count,
+            pair_bits=stored.pair_bits,
         )
         made._restore(arrays, "")
         if made._pairs is not None:
@@ -234,6 +232,17 @@ class TemplateExtractor(FeatureExtractor):
                 stored_array(arrays, f"{prefix}name_bytes", np.uint8),
                 stored_array(arrays, f"{prefix}name_offsets", np.int64),
             )
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What a file says of templates, besides arrays."""
+
+    templates: str
+    hash_bits: int | None = None
+    min_count: int = 1
+    pair_bits: int | None = None
+    dialect: str = "dualstruct"
 
 
 CLUSTER_ARRAYS = {

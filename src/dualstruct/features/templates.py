@@ -64,6 +64,7 @@ FUNCTIONS = {
 }
 DEFAULT_COLUMNS = ("word", "pos")
 FARTHEST = 100  # offset of a term, and length of an affix
+MOST_COLUMNS = 10_000
 
 _TOKEN = re.compile(r"\s*(\.\.|[+-]?\d+|[^\W\d][\w-]*|[\[\](),&])")
 _NUMBER = re.compile(r"[+-]?\d+")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct.errors import InputError
 from dualstruct.features.base import FeatureExtractor, FeatureRows, State, as_ids
+from dualstruct.files.schema import fit_type, inner_arrays, stored_array
 
 __all__ = ["VectorExtractor", "WithVectors"]
 
@@ -180,13 +181,18 @@ class VectorExtractor(FeatureExtractor):
     ) -> VectorExtractor:
         from dualstruct.features.extractor import from_state
 
-        inner = {
-            name.removeprefix("inner."): array
-            for name, array in arrays.items()
-            if name.startswith("inner.")
-        }
-        columns = np.array(arrays["vector_columns"], dtype=np.int32)
-        return cls(from_state(settings["inner"], inner), columns)
+        stored = fit_type(_Settings, dict(settings), "features")
+        if stored.inner.get("kind") == "vectors":
+            raise InputError("features.inner: there are no vectors beside vectors")
+        columns = stored_array(arrays, "vector_columns", np.int32)
+        return cls(from_state(stored.inner, inner_arrays(arrays, "inner")), columns)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What a file says of vectors and the other features, besides arrays."""
+
+    inner: dict[str, Any]
 
 
 def _checked(X: Any) -> WithVectors:

@@ -58,7 +58,7 @@ def write_arrays(
     path = Path(path)
     check_target(path)
     fixed = {"format": format, "version": FORMAT_VERSION, "checksum": _NO_CHECKSUM}
-    ours = json.dumps({**fixed, **facts, **fixed}, default=_plain_number)
+    ours = _json({**fixed, **facts, **fixed})
     listed: dict[str, Any] = {"__metadata__": {"dualstruct": ours}}
     tensors = []
     end = 0
@@ -237,6 +237,16 @@ def is_ours(path: str | Path) -> bool:
 
 def _bytes_of(array: NDArray[Any]) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
+
+
+def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts as they come back from a file: lists for tuples, Python's numbers for numpy's."""
+    back: dict[str, Any] = json.loads(_json(facts))
+    return back
+
+
+def _json(facts: Mapping[str, Any]) -> str:
+    return json.dumps(facts, default=_plain_number)
 
 
 def _plain_number(value: Any) -> Any:

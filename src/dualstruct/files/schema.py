@@ -28,9 +28,12 @@ from typing import (
     get_type_hints,
 )
 
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
 from dualstruct.errors import InputError
 
-__all__ = ["Range", "SchemaError", "arguments_of", "fit_type"]
+__all__ = ["Range", "SchemaError", "arguments_of", "fit_type", "inner_arrays", "stored_array"]
 
 T = TypeVar("T")
 
@@ -54,7 +57,7 @@ class Range(NamedTuple):
         return f"from {self.least:,} to {self.most:,}"
 
 
-def fit_type(kind: type[T], value: Any, where: str = "") -> T:
+def fit_type(kind: type[T], value: Any, where: str = "", **besides: Any) -> T:
     """The value as this type; dataclasses are made of objects, tuples of lists.
 
     Parameters
@@ -66,6 +69,8 @@ def fit_type(kind: type[T], value: Any, where: str = "") -> T:
     value : anything that JSON can hold
     where : str
         What the value is called in messages.
+    besides
+        Fields of a dataclass that do not come from the file.
 
     Examples
     --------
@@ -77,7 +82,7 @@ def fit_type(kind: type[T], value: Any, where: str = "") -> T:
     dualstruct.files.schema.SchemaError: hash_bits is 99; it must be a whole number from 1 to 28,
     or null
     """
-    fitted: T = _fit(kind, value, where)
+    fitted: T = _made(kind, value, where, besides) if besides else _fit(kind, value, where)
     return fitted
 
 
@@ -90,6 +95,30 @@ def arguments_of(function: Callable[..., Any], given: Any, where: str) -> dict[s
         if name not in known:
             raise SchemaError(f"{where} has {_shown(name)}; it may have {', '.join(known)}")
     return {name: _fit(known[name], value, f"{where}.{name}") for name, value in given.items()}
+
+
+def stored_array(
+    arrays: Mapping[str, NDArray[Any]], name: str, dtype: DTypeLike, ndim: int = 1
+) -> NDArray[Any]:
+    """One array of a file, checked, in a form that the core can read."""
+    if name not in arrays:
+        raise SchemaError(f'the array "{name}" is missing')
+    array = np.asarray(arrays[name])
+    if array.ndim != ndim or array.dtype != np.dtype(dtype):
+        shape = {1: "vector", 2: "matrix"}.get(ndim, f"{ndim}-dimensional array")
+        raise SchemaError(
+            f'the array "{name}" should be a {shape} of {np.dtype(dtype)}, not '
+            f"{array.ndim}-dimensional {array.dtype}"
+        )
+    return np.require(array, requirements=["C", "A"])
+
+
+def inner_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """The arrays whose names begin so, by what follows."""
+    start = f"{prefix}."
+    return {
+        name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)
+    }
 
 
 @cache
@@ -151,7 +180,7 @@ def _fit(kind: Any, value: Any, where: str) -> Any:
         if isinstance(value, list):
             found = [_fit(arguments[0], one, f"{where}[{k}]") for k, one in enumerate(value)]
             return tuple(found) if origin is tuple else found
-    elif is_dataclass(kind) and isinstance(value, dict):
+    elif is_dataclass(kind):
         return _made(kind, value, where)
     raise _wrong(value, where, _name(kind))
 
@@ -175,6 +204,7 @@ def _in_range(kind: Any, fitted: Any, value: Any, where: str) -> Any:
 
 def _one_of(kind: Any, value: Any, where: str) -> Any:
     members = [member for member in get_args(kind) if _is_json(member)]
+    members.sort(key=lambda member: member is not type(value))  # 1.0 is no whole number here
     deepest: SchemaError | None = None
     for member in members:
         try:
@@ -185,10 +215,14 @@ def _one_of(kind: Any, value: Any, where: str) -> Any:
     raise deepest or _wrong(value, where, _name(kind))
 
 
-def _made(kind: Any, value: dict[str, Any], where: str) -> Any:
+def _made(kind: Any, value: Any, where: str, besides: Mapping[str, Any] | None = None) -> Any:
+    if not isinstance(value, dict):
+        raise _wrong(value, where, "an object")
     start = f"{where}." if where else ""
-    found = {}
+    found = dict(besides or {})
     for name, wanted, needed in _fields(kind):
+        if name in found:
+            continue
         if name in value:
             found[name] = _fit(wanted, value[name], start + name)
         elif needed:

@@ -11,7 +11,8 @@ import copy
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError, UnsupportedError
+from dualstruct.files.schema import Range, fit_type, stored_array
 from dualstruct.structures.base import Structure, digest_of
 from dualstruct.structures.template import Template
 
@@ -260,9 +262,9 @@ class CustomStructure(Template):
         self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> tuple[Self, _core.Weights]:
         known = copy.copy(self)
-        known.hash_bits = facts["hash_bits"]
+        known.hash_bits = fit_type(_Facts, dict(facts), "structure").hash_bits
         known._frozen = True
-        w = arrays["w"]
+        w = stored_array(arrays, "w", np.float32)
         known._names = None
         if "names" in arrays:
             known._names = {name: at for at, name in enumerate(from_bytes(arrays["names"]))}
@@ -273,6 +275,13 @@ class CustomStructure(Template):
             )
         known._size = len(w)
         return known, known.bind([]).new_weights(w)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What a file says of a structure, besides arrays."""
+
+    hash_bits: Annotated[int, Range(1, 30)] | None
 
 
 class Calls:

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.files.schema import Range, fit_type, stored_array
 from dualstruct.graphs import Best, Graph, Hard, Marginals, Tables
 from dualstruct.sparse import is_sparse
 from dualstruct.structures.base import Structure, check_beta, digest_of
-from dualstruct.structures.template import Template
+from dualstruct.structures.template import Template, check_size
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -439,12 +441,22 @@ class GraphTemplate(Template):
         self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> tuple[Self, _core.Weights]:
         known = copy.copy(self)
-        known.kinds_ = {
-            str(name): (int(features), int(configurations))
-            for name, features, configurations in facts["kinds"]
-        }
+        stored = fit_type(_Facts, dict(facts), "structure")
+        known.kinds_ = {name: (features, states) for name, features, states in stored.kinds}
+        w = stored_array(arrays, "w", np.float32)
+        check_size("structure.kinds", sum(a * b for a, b in known.kinds_.values()), w)
         known.set_facts(facts)
-        return known, known.bind([]).new_weights(arrays["w"])
+        return known, known.bind([]).new_weights(w)
+
+
+Count = Annotated[int, Range(0, 2**31)]
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What a file says of kinds of factors, besides arrays."""
+
+    kinds: list[tuple[str, Count, Count]]
 
 
 class FactorGraphs(GraphTemplate):

@@ -6,12 +6,14 @@ Each turns x, arrays of features, into a graph; features go to the core as they 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct.errors import InputError
+from dualstruct.files.schema import Range, fit_type
 from dualstruct.graphs import Graph, chain_edges, complete_edges, grid_edges
 from dualstruct.structures.factor_graph import GraphTemplate, Kinds
 from dualstruct.structures.multiclass import find_labels, number_labels, pack_labels
@@ -97,8 +99,23 @@ class MultiLabel(GraphTemplate):
         return {"labels": self.labels_, "features": self.features_}
 
     def set_facts(self, facts: Mapping[str, Any]) -> None:
-        self.labels_, self.features_ = int(facts["labels"]), int(facts["features"])
+        stored = fit_type(_Facts, dict(facts), "structure")
+        self.labels_, self.features_ = stored.labels, stored.features
+        pairs = self.labels_ * (self.labels_ - 1) // 2 if self.pairs == "all" else 0
+        if max(self.labels_, pairs) > len(self.kinds_):  # of which there is one for each of them
+            raise InputError(f"structure.labels is {self.labels_:,}, and its kinds are fewer")
         self._prepare()
+
+
+@dataclass(frozen=True)
+class _Facts:
+    labels: Annotated[int, Range(0, 2**20)]
+    features: Annotated[int, Range(0, 2**31)]
+
+
+@dataclass(frozen=True)
+class _Labels:
+    labels: list[str | int | float | bool]
 
 
 class Labelled(GraphTemplate):
@@ -119,7 +136,7 @@ class Labelled(GraphTemplate):
         return {"labels": pack_labels(self.labels_)}
 
     def set_facts(self, facts: Mapping[str, Any]) -> None:
-        self.labels_ = list(facts["labels"])
+        self.labels_ = fit_type(_Labels, dict(facts), "structure").labels
 
 
 class GraphCRF(Labelled):

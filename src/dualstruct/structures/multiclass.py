@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.files.schema import Range, fit_type, stored_array
 from dualstruct.graphs import MAX_VALUE
 from dualstruct.sparse import is_sparse
 from dualstruct.structures.base import Structure, digest_of
 from dualstruct.structures.chain import cost_matrix
-from dualstruct.structures.template import Template
+from dualstruct.structures.template import Template, check_size
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -195,9 +197,21 @@ class Multiclass(Template):
         self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> tuple[Self, _core.Weights]:
         known = copy.copy(self)
-        known.labels_, known.features_ = list(facts["labels"]), int(facts["features"])
-        known.sparse_ = bool(facts["sparse"])
-        return known, known.bind([]).new_weights(arrays["w"])
+        stored = fit_type(_Facts, dict(facts), "structure")
+        known.labels_, known.features_ = stored.labels, stored.features
+        known.sparse_ = stored.sparse
+        w = stored_array(arrays, "w", np.float32)
+        check_size("structure.features", stored.features * len(stored.labels), w)
+        return known, known.bind([]).new_weights(w)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What a file says of classes, besides arrays."""
+
+    labels: list[str | int | float | bool]
+    features: Annotated[int, Range(0, 2**31)]
+    sparse: bool
 
 
 def _with_column(rows: Any, column: NDArray[np.float32]) -> Any:

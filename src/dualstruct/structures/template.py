@@ -12,10 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.files.schema import stored_array
 from dualstruct.structures.base import Structure
 
 if TYPE_CHECKING:
@@ -67,4 +69,10 @@ class Template(ABC):
     ) -> tuple[Self, _core.Weights]:
         """The counterpart of :meth:`state`: a copy that knows, and the weights."""
         known = copy.copy(self)
-        return known, known.bind([]).new_weights(arrays["w"])
+        return known, known.bind([]).new_weights(stored_array(arrays, "w", np.float32))
+
+
+def check_size(field: str, wanted: int, w: NDArray[np.float32]) -> None:
+    """Refuse a file that asks for more weights than it has."""
+    if wanted > len(w):
+        raise InputError(f"{field} asks for {wanted:,} weights, and the file has {len(w):,}")
