@@ -49,6 +49,8 @@ MUTATED = [
 #: Test files that judge no mutant: they start processes of their own, in which there is none, or
 #: are about other parts and slow.
 NO_JUDGES = {
+    "test_chain.py",
+    "test_cli.py",
     "test_compat_pycrfsuite.py",
     "test_corpora.py",
     "test_datasets.py",
@@ -249,7 +251,6 @@ class Job:
 
 def run_all(jobs: list[Job], at_once: int, folder: Path) -> None:
     """Runs jobs, the last first; those that come of them may be added meanwhile."""
-    shutil.rmtree(folder, ignore_errors=True)
     running: dict[int, tuple[Job, Path, float]] = {}
     number = 0
     try:
@@ -276,6 +277,7 @@ def run_all(jobs: list[Job], at_once: int, folder: Path) -> None:
     finally:
         for pid in running:
             _end(pid)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _death(status: int, place: Path) -> str:
@@ -340,9 +342,22 @@ def observed(package: Package, files: Sequence[str], arguments: Sequence[str]) -
 
 def judged(loader: Found | None, tests: list[str], judges: Judges) -> tuple[int, str | None]:
     """In a process of its own: pytest's exit code, and the test that failed."""
-    bench = Bench(tests, judges, loader)
-    files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-    return pytest_run(bench, ["-x", *files]), bench.failed
+
+    def run(group: list[str]) -> tuple[int, str | None]:
+        bench = Bench(group, judges, loader)
+        files = list(dict.fromkeys(test.partition("::")[0] for test in group))
+        code = pytest_run(bench, ["-x", *(group if len(group) < 20 else files)])
+        return code, bench.failed
+
+    for group in (tests[:3], tests[3:20], tests[20:]):  # most are killed before many are collected
+        if not group:
+            break
+        code, failed = run(group)
+        if code and failed is None:  # could not be imported, or found
+            code, failed = next(((1, test) for test in group if run([test])[0]), (0, None))
+        if code:
+            return code, failed
+    return 0, None
 
 
 def _helpers(folder: Path) -> list[Path]:
@@ -398,7 +413,7 @@ def find_judges(
                 waits=3600,
             )
         )
-    run_all(jobs, at_once, folder / "running")
+    run_all(jobs, at_once, folder / f"running-{os.getpid()}")
     return judges
 
 
@@ -439,10 +454,8 @@ class Court:
         if isinstance(answer, str):
             return self.settle(mutant, answer)
         code, killer = answer
-        if code in (0, 5):
-            self.settle(mutant, None, "no test is left" if code else "")
-        elif killer is None:
-            self.settle(mutant, "import")
+        if code == 0:
+            self.settle(mutant, None)
         elif killer not in passed:
             self.jobs.append(
                 Job(
@@ -513,7 +526,7 @@ def main() -> int:
         for mutant in sampled(package.mutants(file), number, options.seed)
     ]
     court = Court(package, mutants, judges)
-    run_all(court.jobs, options.jobs, folder / "running")
+    run_all(court.jobs, options.jobs, folder / f"running-{os.getpid()}")
     killed = {id(verdict.mutant) for verdict in court.verdicts if verdict.killer is not None}
     survivors = [mutant for mutant in mutants if id(mutant) not in killed]
     lines = [*map(str, survivors), "", *table(court.verdicts)]

@@ -260,7 +260,9 @@ def _skipped(node: ast.AST) -> bool:
         decorators = {ast.unparse(decorator) for decorator in node.decorator_list}
         return node.name == "__repr__" or bool(decorators & {"overload", "abstractmethod"})
     if isinstance(node, ast.Assign):
-        return ast.unparse(node.targets[0]) == "__all__"
+        target = node.targets[0]
+        named = isinstance(target, ast.Name)
+        return named and (ast.unparse(target) == "__all__" or _is_type(node.value))
     return False
 
 
@@ -278,6 +280,19 @@ def _is_text(node: ast.BinOp) -> bool:
         or (isinstance(side, ast.Constant) and isinstance(side.value, str))
         for side in (node.left, node.right)
     )
+
+
+def _is_type(node: ast.expr) -> bool:
+    """A | B, with capitals, or a TypeVar."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _is_type(node.left) and _is_type(node.right)
+    if isinstance(node, ast.Call):
+        return ast.unparse(node.func) == "TypeVar"
+    if isinstance(node, ast.Subscript):
+        return _is_type(node.value)
+    if isinstance(node, ast.Name | ast.Attribute):
+        return ast.unparse(node).rpartition(".")[2][:1].isupper()
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _warns(node: ast.expr) -> bool:

@@ -46,6 +46,8 @@ def test_every_kind_of_change_is_made(source, expected):
         '"""Three < 4."""',
         "def f(a: 'x < 1') -> 'y + 2':\n    ...",
         "if TYPE_CHECKING:\n    a = 1",
+        "Tokens = Sequence[str] | np.Array | None",
+        "T = TypeVar('T', bound=Model)",
         "class Shape(Protocol):\n    sides = 4",
         "raise InputError(f'{a + 1} of {b}')",
         "def __repr__(self):\n    return a + b",
