@@ -19,6 +19,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -95,6 +96,7 @@ class Judges:
 
     seconds: dict[str, float] = field(default_factory=dict)
     lines: dict[str, dict[int, set[str]]] = field(default_factory=lambda: defaultdict(dict))
+    #: How many mutants a test has killed, in a file and ("") anywhere.
     good: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     #: Tests that were tried without a mutant, after they had killed one: whether they passed.
     passed: dict[str, bool] = field(default_factory=dict)
@@ -106,10 +108,10 @@ class Judges:
     def of(self, mutant: Mutant) -> list[str]:
         lines = self.lines[mutant.path]
         tests = set().union(*(lines.get(line, set()) for line in mutant.judged_by))
-        kills = self.good[mutant.path]
+        here, anywhere = self.good[mutant.path], self.good[""]
         order = sorted(
             (test for test in tests if self.passed.get(test, True)),
-            key=lambda test: (-kills[test], self.seconds[test], test),
+            key=lambda test: (-here[test], -anywhere[test], self.seconds[test], test),
         )
         chosen, total = [], 0.0
         for test in order:
@@ -464,7 +466,8 @@ class Court:
                 )
             )
         elif passed[killer]:
-            self.judges.good[mutant.path][killer] += 1
+            for where in (mutant.path, ""):
+                self.judges.good[where][killer] += 1
             self.settle(mutant, killer)
         else:
             self.call(mutant)
@@ -495,10 +498,16 @@ def table(verdicts: Sequence[Verdict]) -> Iterator[str]:
         yield f"{name:36} {len(killed):7} {sum(killed):7} {100 * sum(killed) / len(killed):6.1f}%"
 
 
+def _placeless(line: str) -> str:
+    """A mutant without the number of its line, which other changes move."""
+    return re.sub(r":\d+", "", line, count=1)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("files", nargs="*", help="files of dualstruct (default: all that count)")
     parser.add_argument("--number", default="12", help="mutants of a file, or 'all'")
+    parser.add_argument("--only", type=Path, help="a report: those that survived, once more")
     parser.add_argument("--seed", type=int, default=0, help="which ones")
     parser.add_argument("--least", type=float, default=85.0, help="per cent that must be killed")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
@@ -525,6 +534,9 @@ def main() -> int:
         for file in (package.files(options.files) if options.files else files)
         for mutant in sampled(package.mutants(file), number, options.seed)
     ]
+    if options.only is not None:
+        wanted = {_placeless(line) for line in options.only.read_text("utf-8").splitlines()}
+        mutants = [mutant for mutant in mutants if _placeless(str(mutant)) in wanted]
     court = Court(package, mutants, judges)
     run_all(court.jobs, options.jobs, folder / f"running-{os.getpid()}")
     killed = {id(verdict.mutant) for verdict in court.verdicts if verdict.killer is not None}

@@ -26,8 +26,9 @@ SKIPPED = {
     "names": "__all__ says what a star import gives",
     "threads": "the number of threads changes how long an answer takes, not the answer",
     "stacklevel": "which line a warning shows",
+    "strict": "of zip: an assertion about lists that always have the same length",
 }
-WITHOUT_EFFECT = {"threads", "stacklevel"}  # keywords
+WITHOUT_EFFECT = {"threads", "stacklevel", "strict"}  # keywords
 NOT_RUN = {"annotation", "returns", "decorator_list", "bases", "format_spec"}  # fields of nodes
 
 COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {

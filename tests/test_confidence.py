@@ -193,6 +193,35 @@ def test_ece_is_the_mean_gap_of_the_bins():
     assert found.accuracy == pytest.approx(right.mean())
 
 
+def test_bins_hold_what_lies_above_their_lower_end_up_to_the_upper_one():
+    p = [0.0, 0.05, 0.1, 0.1 + 1e-9, 0.95, 1.0, 1.0 + 1e-12]  # the last one by rounding
+    found = reliability("tokens", p, [True] * 7)
+    assert [(b.low, b.high, b.count) for b in found.bins] == [
+        (0.0, 0.1, 3),
+        (0.1, 0.2, 1),
+        (0.9, 1.0, 3),
+    ]
+
+
+@pytest.mark.parametrize(("p", "right"), [(0.75, True), (0.75, False), (0.5, True)])
+def test_one_answer_is_judged_by_itself(p, right):
+    found = reliability("tokens", [p], [right])
+    assert (found.count, found.confidence, found.accuracy) == (1, p, right)
+    assert found.ece == abs(p - right)
+    assert found.to_dict() == {
+        "count": 1,
+        "ece": abs(p - right),
+        "confidence": p,
+        "accuracy": right,
+        "bins": [vars(found.bins[0])],
+    }
+
+
+def test_no_answers_make_no_error():
+    found = reliability("tokens", [], [])
+    assert (found.count, found.ece, found.confidence, found.accuracy) == (0, 0, 0, 0)
+
+
 def test_diagrams_are_pictures(tmp_path):
     found = reliability("a < b", [0.9, 0.4], [True, False])
     ElementTree.fromstring(reliability_svg([found, found]))

@@ -55,7 +55,7 @@ def test_every_kind_of_change_is_made(source, expected):
         "__all__ = [1]",
         "a = b + 'text'",
         "a = 'text' % b",
-        "a = f(threads=2, stacklevel=3)",
+        "a = f(threads=2, stacklevel=3, strict=True)",
         "@cache(size=4)\nclass A:\n    pass",
         "a = f'{b:{4}}'",
     ],

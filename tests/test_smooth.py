@@ -261,6 +261,28 @@ def small_corpus(seed: int = 0, sentences: int = 40) -> NaiveChain:
     )
 
 
+def test_lbfgs_goes_where_the_two_loops_of_the_textbook_go():
+    chain = random_chain(np.random.default_rng(5), sentences=6, features=4).fast()
+    solver = LBFGS(memory_size=3)
+    iterate = solver.start(Problem(chain, "crf", 2.0), 0)
+    points = []
+    for _ in range(7):  # more than are remembered
+        solver.run_pass(iterate)
+        points.append((iterate.point.x.astype(float), iterate.point.gradient.astype(float)))
+    changes = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(points)][-3:]
+    expected, shares = -points[-1][1], []
+    for s, y in reversed(changes):
+        shares.append(s @ expected / (s @ y))
+        expected -= shares[-1] * y
+    s, y = changes[-1]
+    expected *= s @ y / (y @ y)
+    for (s, y), share in zip(changes, reversed(shares), strict=True):
+        expected += (share - y @ expected / (s @ y)) * s
+    found = iterate.direction(iterate.point.gradient)
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
+    np.testing.assert_array_equal(found, iterate.direction(iterate.point.gradient.copy()))
+
+
 def test_a_center_is_where_training_starts_and_what_it_is_drawn_to():
     naive = small_corpus()
     chain = naive.fast()

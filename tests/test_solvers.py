@@ -27,6 +27,7 @@ from dualstruct.solvers import (
     RampSDM,
     find_solver,
 )
+from dualstruct.solvers.base import distance
 from naive import problems, random_chain, solve_hinge
 from structure_cases import CASES, Case
 
@@ -271,6 +272,33 @@ def test_the_average_of_the_ramp_counts_every_w_once():
     assert len(iterate.given_up)
     assert np.abs(iterate.w.array - w).max() > 0.01
     np.testing.assert_allclose(iterate.answer().array, before, atol=1e-4)
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+def test_every_pass_of_the_ramp_can_be_judged_though_nothing_bounds_it(averaged):
+    problem = Problem(random_chain(np.random.default_rng(3)).fast(), "ramp", 0.5)
+    solver = Averaged(RampSDM()) if averaged else RampSDM()
+    met = []
+
+    def remember(point, iterate):
+        met.append(problem.primal(iterate.settled()[0]))
+
+    result = fit(problem, solver, Stopping(passes=4), certify_every=1, callbacks=[remember])
+    assert [point.primal for point in result.trace] == pytest.approx(met)
+    assert all(point.gap is point.dual is None for point in result.trace)
+    assert result.primal == pytest.approx(met[-1], rel=1e-5)
+    assert len(set(met)) > 1
+
+
+def test_drift_is_told_relative_to_what_w_should_be():
+    structure = random_chain(np.random.default_rng(1)).fast()
+    exact, w = structure.new_weights(), structure.new_weights()
+    for length, expected in ((0.5, 0.25), (1.0, 0.25), (4.0, 0.0625)):  # absolute below 1
+        for weights, first in ((exact, length), (w, length + 0.25)):
+            values = np.zeros_like(weights.array)
+            values[0] = first
+            weights.assign(structure.core, values)
+        assert distance(w, exact) == pytest.approx(expected)
 
 
 def test_n_slack_and_one_slack_count_what_they_hold():
