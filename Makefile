@@ -25,7 +25,7 @@ fuzz: .venv/installed-test
 
 # Small changes that some test ought to notice: the share that none does must be small. MUTANTS says
 # how many of each file ("all": hours), WHERE which files.
-MUTANTS ?= 12
+MUTANTS ?= 5
 mutants: .venv/installed-test
 	nice $(BIN)/python tests/loopback.py $(BIN)/python tests/mutants.py --number $(MUTANTS) $(WHERE)
 

@@ -454,7 +454,14 @@ def test_runs_repeat_and_resume_bit_for_bit(name, tmp_path):
     whole = train(5)
     np.testing.assert_array_equal(train(5).w.array, whole.w.array)
     train(2, checkpoint=path)
-    resumed = train(5, checkpoint=path, resume=True)
+    seen = []
+    resumed = train(
+        5,
+        checkpoint=path,
+        resume=True,
+        callbacks=[lambda point, iterate: seen.append(point.passes)],
+    )
+    assert set(seen) == {3, 4, 5}  # not from the beginning
     assert resumed.passes == 5
     np.testing.assert_array_equal(resumed.w.array, whole.w.array)
     assert (resumed.primal, resumed.dual, resumed.cuts, resumed.inference_calls) == (

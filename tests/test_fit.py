@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from itertools import pairwise
@@ -262,6 +263,35 @@ def test_a_second_ctrl_c_gives_up_the_certificate_only(monkeypatch):
     assert result.stopped_by == "interrupt"
     assert result.gap is None
     assert result.w.array.any()
+
+
+def test_a_resumed_run_counts_the_time_of_both(tmp_path, monkeypatch):
+    class Clock:
+        now = 100.0
+
+        def perf_counter(self):
+            return self.now
+
+        def process_time(self):
+            return self.now / 2
+
+    clock = Clock()
+    monkeypatch.setattr(sys.modules["dualstruct.fit"], "time", clock)
+
+    def dev(w):  # judging takes ten seconds
+        clock.now += 10
+        return 0.5
+
+    def train(passes, **options):
+        path = tmp_path / "checkpoint"
+        stopping = Stopping(passes=passes, patience=10)
+        return fit(problem(), DCD(), stopping, dev=dev, checkpoint=path, **options)
+
+    first = train(2)
+    assert (first.seconds, first.cpu_seconds) == (20, 10)
+    resumed = train(5, resume=True)
+    assert (resumed.seconds, resumed.cpu_seconds) == (50, 25)
+    assert [point.seconds for point in resumed.trace] == [10, 20, 30, 40, 50]
 
 
 def test_averaged_weights_are_the_mean_over_all_steps():

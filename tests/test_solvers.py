@@ -20,6 +20,7 @@ from dualstruct.solvers import (
     SDM,
     SOLVERS,
     Averaged,
+    Completing,
     CuttingPlane,
     DCDLight,
     ExponentiatedGradient,
@@ -299,6 +300,22 @@ def test_drift_is_told_relative_to_what_w_should_be():
             values[0] = first
             weights.assign(structure.core, values)
         assert distance(w, exact) == pytest.approx(expected)
+
+
+def test_the_average_of_no_steps_is_where_training_starts():
+    structure = random_chain(np.random.default_rng(1)).fast()
+    center = structure.new_weights(np.ones_like(structure.new_weights().array))
+    iterate = DCD().start(Problem(structure, "squared_hinge", center=center), 0)
+    iterate.start_averaging()
+    np.testing.assert_array_equal(iterate.answer().array, iterate.w.array)
+    assert iterate.w.array.any()
+
+
+@pytest.mark.parametrize("solver", [DCD(), FrankWolfe(), FrankWolfe(averaged=True)], ids=repr)
+def test_completing_averages_as_its_solver_does(solver):
+    completing = Completing(solver)
+    for name in ("averaged", "linear_average", "passes_per_round"):
+        assert getattr(completing, name) == getattr(solver, name)
 
 
 def test_n_slack_and_one_slack_count_what_they_hold():
