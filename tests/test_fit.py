@@ -8,13 +8,23 @@ import sys
 import threading
 import time
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dualstruct import Chain, InputError, Problem, Stopping, fit
 from dualstruct.datasets import make_chains
-from dualstruct.solvers import CPD, DCD, Averaged, CuttingPlane, DCDLight, DualSolver
+from dualstruct.solvers import (
+    CPD,
+    DCD,
+    Averaged,
+    CuttingPlane,
+    DCDLight,
+    DualSolver,
+    Iterate,
+    Solver,
+)
 
 DATA = make_chains(sentences=120, tokens=8, labels=4, features=60, noise=0.6, seed=1)
 
@@ -45,6 +55,51 @@ def test_certificates_are_made_when_they_may_end_training(monkeypatch):
     assert result.gap == result.trace[-1].gap <= 1e-3
     assert len(made) < 0.6 * sum(point.gap <= 2e-3 for point in watched.trace)
     assert result.passes <= watched.passes + 3
+
+
+class Scripted(Solver):
+    """Does nothing; the losses it says it met make estimates of the gap as they are told."""
+
+    name = "scripted"
+    losses = ("squared_hinge",)
+
+    def __init__(self, dual: float, estimates: list[float]) -> None:
+        self.dual = dual
+        self.estimates = estimates
+
+    def start(self, problem: Problem, seed: int) -> Iterate:
+        iterate = Iterate(problem, seed)
+        iterate.can_end = True
+        iterate.dual = lambda: self.dual
+        return iterate
+
+    def run_pass(self, iterate: Iterate) -> SimpleNamespace:
+        estimate = self.estimates[iterate.core_passes]
+        iterate.next_seed()
+        return SimpleNamespace(loss=self.dual / (1 - estimate) / iterate.problem.C)
+
+
+def test_a_certificate_is_worth_it_where_the_last_one_makes_the_gap_likely():
+    steps = [  # (estimate of the gap, whether it is worth a certificate), where 0.1 is asked for
+        (0.21, False),  # more than twice as much
+        (0.19, True),  # certified 0.5: estimates are 2.6 times too small
+        (0.05, False),  # so this is 0.13
+        (0.045, True),  # and this 0.118; but then it is seen to be 0.5, 11 times as much
+        (0.15, False),
+        (0.15, False),
+        (0.15, False),
+        (0.15, True),  # what was known is forgotten after three passes
+        (0.15, False),
+    ]
+    at_start = problem()
+    dual = at_start.primal(at_start.structure.new_weights()) / 2
+    solver = Scripted(dual, [estimate for estimate, _ in steps])
+    result = fit(at_start, solver, Stopping(gap=0.1, passes=len(steps)))
+    assert [point.gap_estimate for point in result.trace] == pytest.approx(solver.estimates)
+    assert [point.gap is not None for point in result.trace] == [worth for _, worth in steps]
+    assert [point.gap for point in result.trace if point.gap is not None] == pytest.approx(
+        [0.5] * 3
+    )
 
 
 def test_passes_and_seconds_stop_training():

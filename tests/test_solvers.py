@@ -294,12 +294,13 @@ def test_every_pass_of_the_ramp_can_be_judged_though_nothing_bounds_it(averaged)
 def test_drift_is_told_relative_to_what_w_should_be():
     structure = random_chain(np.random.default_rng(1)).fast()
     exact, w = structure.new_weights(), structure.new_weights()
-    for length, expected in ((0.5, 0.25), (1.0, 0.25), (4.0, 0.0625)):  # absolute below 1
+    # Relative to C where w is shorter than that.
+    for length, C, expected in ((0.5, 1.0, 0.25), (0.5, 0.25, 0.5), (4.0, 1.0, 0.0625)):
         for weights, first in ((exact, length), (w, length + 0.25)):
             values = np.zeros_like(weights.array)
             values[0] = first
             weights.assign(structure.core, values)
-        assert distance(w, exact) == pytest.approx(expected)
+        assert distance(w, exact, C) == pytest.approx(expected)
 
 
 def test_the_average_of_no_steps_is_where_training_starts():
