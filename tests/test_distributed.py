@@ -268,6 +268,14 @@ def test_rounds_without_inference_save_passes(loss):
     assert passes[1] < passes[0]
 
 
+@pytest.mark.parametrize("local_passes", [1, 2, 3])
+@pytest.mark.parametrize("revisits", [0, 2])
+def test_a_round_has_as_many_inference_passes_as_asked_for(local_passes, revisits):
+    solver = BQO(local_passes=local_passes, revisits=revisits, rounds_per_pass=2)
+    result = fit_local(Problem(CHAINS, "squared_hinge", 0.3), solver, Stopping(passes=1), workers=2)
+    assert result.inference_calls == local_passes * len(CHAINS)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("kind", CASES)
 @settings(max_examples=3)

@@ -57,3 +57,29 @@ def test_the_best_score_so_far_stands_beside_the_last():
     assert "50.00 (best 50.00)" in lines[0]
     assert "75.00 (best 75.00)" in lines[1]
     assert "62.50 (best 75.00)" in lines[2]
+
+
+@pytest.mark.parametrize("show", [False, True])
+def test_the_line_is_shown_only_where_it_is_wanted_and_goes_when_training_ends(show, monkeypatch):
+    happened = []
+
+    class Live:
+        def __init__(self, text, *, console, transient):
+            happened.append(f"transient {transient}, standard error {console.stderr}")
+
+        def start(self):
+            happened.append("start")
+
+        def update(self, text):
+            happened.append(text)
+
+        def stop(self):
+            happened.append("stop")
+
+    monkeypatch.setattr("rich.live.Live", Live)
+    progress = ProgressLine(Stopping(passes=10), "f1", show=show)
+    with progress:
+        progress.update(point(), None)
+    text = progress.describe(point())
+    expected = ["transient True, standard error True", "start", text, "stop"]
+    assert happened == (expected if show else [])

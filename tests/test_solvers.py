@@ -28,7 +28,7 @@ from dualstruct.solvers import (
     RampSDM,
     find_solver,
 )
-from dualstruct.solvers.base import distance
+from dualstruct.solvers.base import DualIterate, distance
 from naive import problems, random_chain, solve_hinge
 from structure_cases import CASES, Case
 
@@ -289,6 +289,40 @@ def test_every_pass_of_the_ramp_can_be_judged_though_nothing_bounds_it(averaged)
     assert all(point.gap is point.dual is None for point in result.trace)
     assert result.primal == pytest.approx(met[-1], rel=1e-5)
     assert len(set(met)) > 1
+
+
+@pytest.mark.parametrize("name", sorted(set(SOLVERS) - {"ramp"}))
+def test_rounding_that_w_has_gathered_is_undone_where_there_are_duals(name):
+    """Of every solver with duals; the others have nothing to compute w from."""
+    solver = find_solver(name, SOLVERS[name].losses[0])
+    problem = Problem(random_chain(np.random.default_rng(4)).fast(), SOLVERS[name].losses[0], 0.5)
+    iterate = solver.start(problem, 0)
+    for _ in range(3):
+        solver.run_pass(iterate)
+    exact = iterate.settled()[0].array.copy()
+    damaged = iterate.w.array * np.float32(1.01)
+    iterate.w.assign(problem.structure.core, damaged)
+    if isinstance(iterate, DualIterate):
+        assert iterate.drift() > 1e-3
+    iterate.rebuild()
+    has_duals = hasattr(iterate, "duals")
+    assert iterate.settles_as_rebuilt == has_duals
+    if has_duals:
+        np.testing.assert_allclose(iterate.w.array, exact, rtol=1e-4, atol=1e-6)
+    assert iterate.drift() < 1e-5
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_gap_alone_can_end_what_has_a_dual(name):
+    loss = SOLVERS[name].losses[0]
+    problem = Problem(random_chain(np.random.default_rng(4)).fast(), loss, 0.01)
+    iterate = SOLVERS[name]().start(problem, 0)
+    SOLVERS[name]().run_pass(iterate)
+    if iterate.dual() is None:
+        with pytest.raises(InputError, match="cannot stop on a gap"):
+            fit(problem, SOLVERS[name](), Stopping(gap=0.5))
+    else:
+        assert fit(problem, SOLVERS[name](), Stopping(gap=0.5)).stopped_by == "gap"
 
 
 def test_drift_is_told_relative_to_what_w_should_be():
