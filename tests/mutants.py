@@ -50,11 +50,14 @@ MUTATED = [
 #: Test files that judge no mutant: they start processes of their own, in which there is none, or
 #: are about other parts and slow.
 NO_JUDGES = {
+    "test_attributes.py",
     "test_chain.py",
     "test_cli.py",
     "test_compat_pycrfsuite.py",
     "test_corpora.py",
+    "test_crfsuite_pickles.py",
     "test_datasets.py",
+    "test_drawing.py",
     "test_engines.py",
     "test_examples.py",
     "test_experiments.py",
@@ -64,6 +67,8 @@ NO_JUDGES = {
     "test_serving.py",
     "test_serving_page.py",
     "test_serving_schema.py",
+    "test_structures.py",
+    "test_template_features.py",
     "test_tree_algorithms.py",
 }
 #: Imported once, before processes fork: everything heavy that is not ours.
