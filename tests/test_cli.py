@@ -16,6 +16,7 @@ import pytest
 
 from dualstruct import SequenceTagger, write_columns
 from dualstruct.datasets import load_english
+from dualstruct.losses import LOSSES
 
 TRAIN, TEST = load_english("train"), load_english("test")
 
@@ -426,3 +427,32 @@ def test_train_takes_template_files_of_other_programs(files, tmp_path):
     template.write_text("U00:%x[-1,0]\nU01:%x[0;0]\n")
     assert refusal(*arguments) == 'template, line 2, column 9: "," is wanted, not ";"'
     assert "not one of auto, dualstruct" in refusal(*arguments, "--dialect", "crfpp")
+
+
+def test_a_label_that_is_not_there_is_answered_by_those_that_are(files):
+    message = refusal("inspect", files / "ner.dstruct", "--label", "B-XYZ")
+    assert "no label 'B-XYZ'" in message
+    assert all(label in message for label in SequenceTagger.load(files / "ner.dstruct").classes_)
+
+
+@pytest.mark.parametrize("spelling", ["squared_hinge", "squared-hinge"])
+def test_both_spellings_of_a_loss_are_taken(files, tmp_path, spelling):
+    run("train", files / "train.txt", "--model", tmp_path / "m", "--passes", 1, "--loss", spelling)
+
+
+def test_help_and_errors_spell_losses_alike(files, tmp_path):
+    message = refusal("train", files / "train.txt", "--model", tmp_path / "m", "--loss", "zero")
+    told = run("train", "--help")
+    for name in LOSSES:
+        assert name in message
+        assert name in told
+    assert not [name for name in LOSSES if "_" in name and name.replace("_", "-") in told]
+
+
+def test_a_column_of_words_taken_for_labels_is_warned_of(files, tmp_path):
+    text = "".join(f"O\tword{k}\n" for k in range(40))
+    (tmp_path / "words.txt").write_text(text)
+    done = dualstruct("train", tmp_path / "words.txt", "--model", tmp_path / "m", "--passes", 1)
+    assert done.returncode == 0
+    assert "40 labels for 40 tokens" in done.stderr
+    assert "label_column" in done.stderr

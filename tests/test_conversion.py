@@ -155,10 +155,14 @@ def test_the_command_says_in_one_line_what_is_wrong(tmp_path):
         ((tmp_path / "good", tmp_path / "good"), "choose another name"),
         ((tmp_path / "ours", tmp_path / "ours"), "exists and is not a CRFsuite model"),
         ((tmp_path / "none", tmp_path / "x"), "none"),
+        ((tmp_path / "ours", tmp_path / "x.onnx"), ".crfsuite, .crfmodel, .crf, .model"),
+        ((tmp_path / "ours", tmp_path / "x.dstruct"), "a CRFsuite model would be written there"),
+        ((tmp_path / "good", tmp_path / "x.onnx"), "whose name ends in .dstruct"),
+        ((tmp_path / "good", tmp_path / "x.crfsuite"), "a dualstruct model would be written there"),
     ):
         done = convert(*arguments)
         [line] = done.stderr.splitlines()
         assert line.startswith("dualstruct: ")
         assert message in line
         assert done.returncode == 1
-        assert not (tmp_path / "x").exists()
+        assert not list(tmp_path.glob("x*"))

@@ -377,7 +377,7 @@ def test_no_gap_is_made_up(solver, loss):
     for point in result.trace:
         assert point.gap is point.dual is point.gap_estimate is None
         assert np.isfinite(point.primal)
-        line = ProgressLine(Stopping(passes=2), "f1", show=False).describe(point)
+        line = ProgressLine(Stopping(passes=2), show=False).describe(point)
         assert "gap" not in line
         assert "objective" not in line
 

@@ -22,7 +22,7 @@ def point(**changed):
 
 
 def line(stopping, **changed):
-    return ProgressLine(stopping, "f1", show=False).describe(point(**changed))
+    return ProgressLine(stopping, show=False).describe(point(**changed))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_certified_gap_is_told_rather_than_an_estimate():
 
 
 def test_the_best_score_so_far_stands_beside_the_last():
-    progress = ProgressLine(Stopping(passes=10), "f1", show=False)
+    progress = ProgressLine(Stopping(passes=10), show=False)
     lines = [progress.describe(point(dev_score=score)) for score in (0.5, 0.75, 0.625)]
     assert "50.00 (best 50.00)" in lines[0]
     assert "75.00 (best 75.00)" in lines[1]

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "text/input_error.hpp"
+#include "text/lines.hpp"
 #include "text/unicode.hpp"
 
 namespace dualstruct {
@@ -12,16 +13,12 @@ namespace dualstruct {
 Clusters Clusters::parse(std::string_view data) {
     Clusters clusters;
     StringTable paths;
-    std::int64_t line_number = 0;
+    Lines lines(data);
     const auto fail = [&](const char* reason) -> void {
-        throw InputError("line " + std::to_string(line_number) + ": " + reason);
+        throw InputError("line " + std::to_string(lines.number()) + ": " + reason);
     };
-    while (!data.empty()) {
-        ++line_number;
-        const std::size_t end = std::min(data.find('\n'), data.size());
-        std::string_view line = data.substr(0, end);
-        data.remove_prefix(std::min(end + 1, data.size()));
-        if (line.ends_with('\r')) line.remove_suffix(1);
+    std::string_view line;
+    while (lines.next(line)) {
         if (line.empty()) continue;
 
         const char* const blanks = line.find('\t') != std::string_view::npos ? "\t" : " ";

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dualstruct import cli_experiments
-from dualstruct.cli_confidence import calibrate, confident_lines, reliability_of, warnings_shown
+from dualstruct.cli_confidence import calibrate, confident_lines, reliability_of
 from dualstruct.cli_explain import explain
 from dualstruct.cli_files import (
     check_outputs,
@@ -25,6 +25,7 @@ from dualstruct.cli_files import (
     read_lines,
     read_unlabelled,
     unlabelled_blocks,
+    warnings_shown,
     write,
 )
 from dualstruct.cli_options import Columns, Json, LabelColumn, Model, Threads
@@ -359,7 +360,13 @@ def convert(
     source: Annotated[
         Path, typer.Argument(help="A tagger that train wrote, or a CRFsuite model file.")
     ],
-    target: Annotated[Path, typer.Argument(help="The file to write, of the other kind.")],
+    target: Annotated[
+        Path,
+        typer.Argument(
+            help="The file to write, of the other kind: .dstruct is ours, .crfsuite (.crfmodel, "
+            ".crf, .model) CRFsuite's."
+        ),
+    ],
 ) -> None:
     """Turn a CRFsuite model into one of ours, or a tagger of ours into a CRFsuite model."""
     from dualstruct.compat.conversion import END, START, crfsuite_from_tagger, tagger_from_crfsuite
@@ -367,19 +374,21 @@ def convert(
     from dualstruct.files.crfsuite import is_crfsuite, read_crfsuite, write_crfsuite
 
     if is_crfsuite(source):
+        kind = "dualstruct"
+        _check_ending(target, kind)
         check_outputs([target], [source])
         found = read_crfsuite(source)
         tagger_from_crfsuite(found).save(target)
-        kind = "dualstruct"
     else:
+        kind = "CRFsuite"
         tagger = load_model(source)
         if not isinstance(tagger, SequenceTagger):
             raise InputError(f"{source} holds no tagger, and CRFsuite knows nothing else")
+        _check_ending(target, kind)
         if target.exists() and not is_crfsuite(target):
             raise InputError(f"{target} exists and is not a CRFsuite model; choose another name")
         found = crfsuite_from_tagger(tagger)
         write_crfsuite(target, found)
-        kind = "CRFsuite"
     print(
         f"{len(found.labels):,} labels, {len(found.attributes):,} attributes; "
         f"{kind} model written to {target}"
@@ -388,6 +397,20 @@ def convert(
         print(
             f"the first item of a sequence needs the attribute {START}, the last one {END}",
             file=sys.stderr,
+        )
+
+
+#: How the names of the files that convert writes end, by whose they are.
+ENDINGS = {"dualstruct": (".dstruct",), "CRFsuite": (".crfsuite", ".crfmodel", ".crf", ".model")}
+
+
+def _check_ending(target: Path, kind: str) -> None:
+    """A name that promises another format than is written is a mistake."""
+    known = ENDINGS[kind]
+    if target.suffix and target.suffix not in known:
+        raise InputError(
+            f"{target}: a {kind} model would be written there, whose name ends in "
+            f"{', '.join(known)}; convert knows dualstruct's models and CRFsuite's, no others"
         )
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,13 +79,3 @@ def reliability_of(
 
         draw_reliability(list(diagrams.values()), picture)
     return diagrams
-
-
-@contextmanager
-def warnings_shown() -> Iterator[None]:
-    """Warnings as sentences on standard error, each once."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
-        print(f"dualstruct: {message}", file=sys.stderr)

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,9 +75,9 @@ def without_label(data: ColumnFile, tagger: SequenceTagger) -> Any:
 
 
 def read_lines(file: str) -> list[list[str]]:
-    from dualstruct.files.opening import read_text
+    from dualstruct.files.opening import lines_of, read_text
 
-    return [line.split() for line in read_text(file).splitlines() if line.strip()]
+    return [line.split() for line in lines_of(read_text(file)) if line.strip()]
 
 
 @contextlib.contextmanager
@@ -85,24 +85,40 @@ def located(data: ColumnFile) -> Iterator[None]:
     """Says where in the file an unseen label stands."""
     from dualstruct.estimators.labels import UnseenLabelError, UnseenLabelWarning
 
+    def told(warning: Warning) -> str:
+        if not isinstance(warning, UnseenLabelWarning):
+            return str(warning)
+        found = warning.found
+        where = data.where(found.sentence, found.token)
+        return (
+            f"{where}: the label {found.label!r} was never seen in training; "
+            "such tokens count as mistakes"
+        )
+
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings_shown(told):
             yield
     except UnseenLabelError as error:
         found = error.found
         where = data.where(found.sentence, found.token)
         raise InputError(f"{where}: the label {found.label!r} was never seen in training") from None
-    for warning in caught:
-        message = str(warning.message)
-        if isinstance(warning.message, UnseenLabelWarning):
-            found = warning.message.found
-            where = data.where(found.sentence, found.token)
-            message = (
-                f"{where}: the label {found.label!r} was never seen in training; "
-                "such tokens count as mistakes"
-            )
-        print(f"dualstruct: {message}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def warnings_shown(told: Callable[[Warning], str] = str) -> Iterator[None]:
+    """Warnings as sentences on standard error, each once and as soon as it comes."""
+    seen: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = message if isinstance(message, str) else told(message)
+        if text not in seen:
+            seen.add(text)
+            print(f"dualstruct: {text}", file=sys.stderr, flush=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield
 
 
 def check_outputs(written: list[Path | None], read: list[Any]) -> None:

@@ -58,10 +58,10 @@ def train(
     ] = "auto",
     loss: Annotated[
         str,
-        typer.Option(help="squared-hinge, hinge, crf, softmax-margin, ramp or perceptron."),
-    ] = "squared-hinge",
-    beta: Annotated[float | None, typer.Option(help="Sharpness of softmax-margin.")] = None,
-    gamma: Annotated[float | None, typer.Option(help="Weight of costs in softmax-margin.")] = None,
+        typer.Option(help="squared_hinge, hinge, crf, softmax_margin, ramp or perceptron."),
+    ] = "squared_hinge",
+    beta: Annotated[float | None, typer.Option(help="Sharpness of softmax_margin.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="Weight of costs in softmax_margin.")] = None,
     solver: Annotated[
         str, typer.Option(help="auto, or one that takes the loss (docs/solvers.md lists them).")
     ] = "auto",
@@ -76,7 +76,9 @@ def train(
         float | None, typer.Option(help="Stop at this certified gap; 0.01 is 1 %.")
     ] = None,
     passes: Annotated[int | None, typer.Option(help="Stop after so many passes.")] = None,
-    seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Stop after so many seconds (wall).")
+    ] = None,
     patience: Annotated[
         int, typer.Option(help="Stop after so many passes without a better dev score.")
     ] = 5,
@@ -390,13 +392,15 @@ def _finish(
         "passes": result.passes,
         "best_pass": result.best_pass,
         "dev_score": result.dev_score,
+        "dev_metric": result.dev_metric,
         "inference_calls": result.inference_calls,
         "cuts": result.cuts,
-        "seconds": time.perf_counter() - started,
+        "wall_seconds": time.perf_counter() - started,
         "cpu_seconds": time.process_time() - cpu_started,
         "peak_memory_mb": _peak_memory_mb(),
         "stopped_by": result.stopped_by,
     }
+    report["seconds"] = report["wall_seconds"]  # its name before
     if as_json:
         print_json(report)
     else:
@@ -423,7 +427,8 @@ def _print_training(report: dict[str, Any], result: FitResult) -> None:
         print(f"{report['workers']} workers ({report['engine']}), {report['solver']}")
     print(result)
     print(
-        ", ".join(f"{what} {seconds:.2f} s" for what, seconds in split.items())
-        + (f", {report['peak_memory_mb']:.0f} MB" if report["peak_memory_mb"] else "")
+        "wall time: "
+        + ", ".join(f"{what} {seconds:.2f} s" for what, seconds in split.items())
+        + (f"; memory {report['peak_memory_mb']:.0f} MB" if report["peak_memory_mb"] else "")
     )
     print(f"model written to {report['model']}")

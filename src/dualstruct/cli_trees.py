@@ -12,7 +12,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from dualstruct.cli_confidence import reliability_of, warnings_shown
+from dualstruct.cli_confidence import reliability_of
+from dualstruct.cli_files import read_lines, warnings_shown
 from dualstruct.distributed.communicator import Alone
 from dualstruct.distributed.data import TreeFiles, check_paths
 from dualstruct.drawing import draw_tree, tree_svg
@@ -31,7 +32,7 @@ from dualstruct.files.conllu import (
     read_conllu,
     treebanks_of,
 )
-from dualstruct.files.opening import name_of, read_bytes, read_pieces, read_text
+from dualstruct.files.opening import name_of, read_bytes, read_pieces
 from dualstruct.files.writing import replace_file
 from dualstruct.fit import FitResult
 from dualstruct.metrics import TreeScores, evaluate_trees
@@ -178,8 +179,7 @@ def read_any(file: str, text: bool, raw_words: bool) -> Iterator[Treebank]:
     if text:
         if not raw_words:
             raise InputError("--text needs a tag+parse model: a parser alone wants tags, too")
-        lines = [line.split() for line in read_text(file).splitlines() if line.strip()]
-        yield Treebank.from_columns(lines, name=name)
+        yield Treebank.from_columns(read_lines(file), name=name)
         return
     pieces = read_pieces(file)
     beginning = b""

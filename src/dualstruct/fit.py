@@ -69,6 +69,7 @@ class TracePoint:
     cuts: int
     inference_calls: int
     estimate: bool = False  #: whether inference was approximate, so that ``gap`` bounds nothing
+    dev_metric: str | None = None  #: what the dev score is: F1, accuracy, LAS or score
 
 
 @dataclass
@@ -104,6 +105,11 @@ class FitResult:
         """Whether no weights can have an objective that is lower by more than the gap."""
         return self.gap is not None and not self.estimate
 
+    @property
+    def dev_metric(self) -> str | None:
+        """What the dev score is: F1, accuracy, LAS or score; None without one."""
+        return self.trace[-1].dev_metric if self.trace else None
+
     def summary(self) -> dict[str, Any]:
         """Everything but the weights, for a JSON file."""
         facts = {name.name: getattr(self, name.name) for name in fields(self)}
@@ -120,7 +126,8 @@ class FitResult:
         if self.gap is not None:
             parts.append(f"gap {percent(self.gap)}" + " (estimate)" * self.estimate)
         if self.dev_score is not None:
-            parts.append(f"dev {100 * self.dev_score:.2f} (pass {self.best_pass})")
+            score = f"{self.dev_metric or 'score'} {100 * self.dev_score:.2f}"
+            parts.append(f"dev {score} (pass {self.best_pass})")
         if self.beaten:
             parts.append(f"{self.beaten} decodings beaten by known outputs")
         if self.unproven:
@@ -160,6 +167,8 @@ class SummedScore:
         What some weights get right and wrong on this machine's sentences, as numbers.
     score : callable
         The score that such numbers, of all sentences, come to.
+    metric : str
+        What the score is called: F1, accuracy, LAS.
     """
 
     def __init__(
@@ -167,10 +176,12 @@ class SummedScore:
         communicator: Communicator,
         count: Callable[[_core.Weights], Sequence[float]],
         score: Callable[[Sequence[float]], float],
+        metric: str = "score",
     ) -> None:
         self._communicator = communicator
         self._count = count
         self._score = score
+        self.metric = metric
 
     def __call__(self, w: _core.Weights) -> float:
         own = np.array(self._count(w), dtype=np.float64)
@@ -402,6 +413,7 @@ class _Run:
             cuts=self.iterate.cuts,
             inference_calls=self.iterate.inference_calls,
             estimate=certificate is not None and certificate.estimate,
+            dev_metric=getattr(self.dev, "metric", None if self.dev is None else "score"),
         )
         self.trace.append(point)
         return point

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 class ProgressLine:
     """A line that says where training stands, and is gone when it ends."""
 
-    def __init__(self, stopping: Stopping, score_name: str, show: bool) -> None:
+    def __init__(self, stopping: Stopping, show: bool) -> None:
         self._stopping = stopping
-        self._score_name = {"f1": "F1"}.get(score_name, score_name)
         self._show = show
         self._live: Live | None = None
         self._best: float | None = None
@@ -33,7 +32,11 @@ class ProgressLine:
 
     def update(self, point: TracePoint, iterate: object) -> None:
         if self._live is not None:
-            self._live.update(self.describe(point))
+            from rich.text import Text
+
+            # In a narrow terminal it is cut: a line that is broken would leave its rest behind.
+            line = Text(self.describe(point), no_wrap=True, overflow="ellipsis")
+            self._live.update(line)
 
     def describe(self, point: TracePoint) -> str:
         """The line for one trace point."""
@@ -49,12 +52,12 @@ class ProgressLine:
         if point.dev_score is not None:
             self._best = max(point.dev_score, self._best or 0)
             best = f"(best {100 * self._best:.2f})"
-            parts.append(f"dev {self._score_name} {100 * point.dev_score:.2f} {best}")
-        parts.append(f"{point.seconds:.1f} s")
+            parts.append(f"dev {point.dev_metric} {100 * point.dev_score:.2f} {best}")
+        parts.append(f"wall {point.seconds:.1f} s")
         left = self._time_left(point)
         if left is not None:
             parts.append(f"{left:.0f} s left")
-        return " · ".join(parts)  # at most 80 columns, so that it stays one line
+        return " · ".join(parts)
 
     def _time_left(self, point: TracePoint) -> float | None:
         limits = []

@@ -148,7 +148,7 @@ class Estimator(Parameters, Generic[ModelT]):
         stopping = self._stopping(judged=dev is not None)
         # Workers in this process show their own.
         elsewhere = self.engine == "ray"
-        with ProgressLine(stopping, "score", show=self.verbose and elsewhere) as line:
+        with ProgressLine(stopping, show=self.verbose and elsewhere) as line:
             train_together(self, method, train, dev, callbacks, line.update, prepared)
 
     def _warn(self, warning: Warning) -> None:
@@ -169,7 +169,6 @@ class Estimator(Parameters, Generic[ModelT]):
         structure: Structure,
         center: _core.Weights | None,
         judge: Callable[[_core.Weights], float] | None,
-        score_name: str,
         callbacks: Iterable[Callback],
         rescue: Callable[[FitResult], object] | None = None,
     ) -> FitResult:
@@ -188,7 +187,7 @@ class Estimator(Parameters, Generic[ModelT]):
             structure, loss, self.C, center=center, threads=self.threads, communicator=ranks
         )
         callbacks = list(callbacks)
-        with ProgressLine(stopping, score_name, show=self.verbose) as line:
+        with ProgressLine(stopping, show=self.verbose) as line:
             return fit(
                 problem,
                 solver,

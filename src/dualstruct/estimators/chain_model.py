@@ -62,6 +62,17 @@ class _Facts:
 
 
 @dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Sentences as training sees them."""
+
+    extractor: FeatureExtractor
+    codec: Codec
+    n_columns: int | None
+    rows: FeatureRows
+    truth: NDArray[np.int32]  # [tokens] −1 where the label is unknown
+
+
+@dataclass(frozen=True, eq=False)
 class ChainModel:
     """Weights with what they mean."""
 

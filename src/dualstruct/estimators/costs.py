@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dualstruct.errors import InputError
 from dualstruct.estimators.labels import Labels
-from dualstruct.files.opening import read_text
+from dualstruct.files.opening import lines_of, read_text
 from dualstruct.losses import Loss, SoftmaxMargin
 from dualstruct.structures.chain import cost_matrix
 
@@ -85,7 +85,7 @@ def pack_costs(cost: Costs | None) -> Any:
 def read_costs(path: str | Path) -> dict[Any, float]:
     """Costs from a file: each line a true label and a cost, or true label, predicted one, cost."""
     costs: dict[Any, float] = {}
-    for number, line in enumerate(read_text(path).splitlines(), 1):
+    for number, line in enumerate(lines_of(read_text(path)), 1):
         cells = line.split()
         if not cells or cells[0].startswith("#"):
             continue

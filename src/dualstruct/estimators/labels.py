@@ -14,6 +14,9 @@ from dualstruct.errors import InputError
 from dualstruct.files.columns import ColumnSentences
 from dualstruct.structures.chain import AllowedLabels
 
+#: How many labels a message names.
+MOST_SHOWN = 25
+
 
 class Labels:
     """The labels of a model, in the order of their numbers."""
@@ -21,8 +24,10 @@ class Labels:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = list(names)
         self._number = {name: k for k, name in enumerate(self.names)}
-        if not self.names or len(self._number) != len(self.names):
-            raise InputError("the labels are missing or not distinct")
+        if not self.names:
+            raise InputError("there are no labels to learn from")
+        if len(self._number) != len(self.names):
+            raise InputError("the labels are not distinct")
 
     def __len__(self) -> int:
         return len(self.names)
@@ -30,18 +35,7 @@ class Labels:
     @classmethod
     def learn(cls, y: Sequence[Sequence[str]]) -> Labels:
         """All labels in y, sorted."""
-        names: set[Any]
-        if isinstance(y, ColumnSentences):
-            numbers, strings = y.encoded()
-            names = {strings[k] for k in np.unique(numbers)}
-        else:
-            names = set(chain.from_iterable(y))
-        for name in names:
-            if not isinstance(name, str):
-                raise InputError(f"labels are strings, but {name!r} is a {type(name).__name__}")
-        if not names:
-            raise InputError("there are no labels to learn from")
-        return cls(sorted(names))
+        return cls(sorted(label_names(y)))
 
     def extend(self, other: Labels) -> Labels:
         """These labels, then those of ``other`` that are new."""
@@ -108,8 +102,22 @@ class Labels:
     def number(self, name: str, where: str = "the model") -> int:
         """The number of a label; an error that says where if there is none."""
         if name not in self._number:
-            raise InputError(f"{where}: there is no label {name!r}")
+            shown = ", ".join(self.names[:MOST_SHOWN])
+            more = "" if len(self) <= MOST_SHOWN else f" … ({len(self)} in all)"
+            raise InputError(f"{where}: there is no label {name!r}; there are {shown}{more}")
         return self._number[name]
+
+
+def label_names(y: Sequence[Sequence[str]]) -> set[str]:
+    """The different labels in y."""
+    if isinstance(y, ColumnSentences):
+        numbers, strings = y.encoded()
+        return {strings[k] for k in np.unique(numbers)}
+    names: set[Any] = set(chain.from_iterable(y))
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"labels are strings, but {name!r} is a {type(name).__name__}")
+    return names
 
 
 @dataclass(frozen=True)
@@ -147,6 +155,10 @@ class UnseenLabelError(InputError):
     def __init__(self, found: UnseenLabel) -> None:
         super().__init__(str(found))
         self.found = found
+
+
+class ManyLabelsWarning(UserWarning):
+    """Nearly as many labels as tokens: the wrong column was probably taken for them."""
 
 
 class UnseenLabelWarning(UserWarning):

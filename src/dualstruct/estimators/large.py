@@ -6,34 +6,24 @@ memory are the weights, the cuts of its sentences and one block of text.
 
 from __future__ import annotations
 
-import contextlib
-import time
-from collections.abc import Iterable, Iterator
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dualstruct.errors import InputError
-from dualstruct.estimators.chain_model import (
-    ChainModel,
-    Codec,
-    count_columns,
-    unlabelled_chain,
-)
-from dualstruct.estimators.costs import label_costs
-from dualstruct.estimators.labels import Labels
-from dualstruct.estimators.params import as_list
-from dualstruct.features import make_extractor
+from dualstruct.estimators.labels import Labels, label_names
+from dualstruct.features import FeatureExtractor, FeatureRows
 from dualstruct.features.mapped import RowsOnDisk
+from dualstruct.files.blocks import read_blocks
 from dualstruct.files.leftovers import own_folder
-from dualstruct.fit import Callback
-from dualstruct.metrics import score_name
-from dualstruct.structures import Chain
-
-if TYPE_CHECKING:
-    from dualstruct.estimators.tagger import SequenceTagger
 
 #: What ``hash_bits`` is where nothing is said.
 HASH_BITS = 20
@@ -44,74 +34,66 @@ BLOCK_SENTENCES = 10_000
 Block = tuple[Any, Any]
 
 
-def blocks_of(pairs: Iterable[tuple[Any, Any]]) -> Iterator[Block]:
-    """Pairs of a sentence and its labels, some thousands at a time."""
-    waiting = iter(pairs)
+def blocks_of(source: Any, label_column: int, columns: Sequence[int] | None) -> Iterator[Block]:
+    """The sentences of a column file, or pairs of a sentence and its labels, some at a time."""
+    if isinstance(source, str | os.PathLike) or hasattr(source, "read"):
+        for part in read_blocks(source, label_column=label_column, columns=columns):
+            yield part.tokens, part.labels
+        return
+    waiting = iter(source)
     while block := list(islice(waiting, BLOCK_SENTENCES)):
         yield [tokens for tokens, _ in block], [labels for _, labels in block]
 
 
-def fit_blocks(
-    tagger: SequenceTagger,
-    blocks: Iterable[Block],
-    folder: str | Path,
-    dev: Block | None,
-    callbacks: Iterable[Callback],
-) -> tuple[int, int]:
-    """Train a tagger on blocks of sentences; the model and the result are left in it.
-
-    Returns how many sentences and tokens there were.
-    """
-    if tagger.scheme is not None or isinstance(tagger.unknown_label, str):
-        raise InputError("scheme and unknown_label need all data in memory")
-    with contextlib.ExitStack() as held:
+@contextmanager
+def temporary_folder(folder: str | Path) -> Iterator[Path]:
+    """A folder in this one, which is made if need be; what is in it is removed at the end."""
+    with ExitStack() as held:
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
             place = held.enter_context(own_folder(folder))
         except OSError as problem:
             raise InputError(f"{folder}: {problem.strerror or problem}") from None
-        return _fit(tagger, blocks, place, dev, callbacks)
+        yield place
 
 
-def _fit(
-    tagger: SequenceTagger,
-    blocks: Iterable[Block],
-    folder: Path,
-    dev: Block | None,
-    callbacks: Iterable[Callback],
-) -> tuple[int, int]:
-    started = time.perf_counter()
-    extractor, labels, n_columns = None, None, None
+@dataclass(frozen=True)
+class OnDisk:
+    """Features and labels that were written to disk."""
+
+    extractor: FeatureExtractor
+    labels: Labels  #: sorted, as ``fit`` has them
+    rows: FeatureRows
+    truth: NDArray[np.int32]  # [tokens]
+    sample: Any  #: the first block's sentences
+
+
+def blocks_on_disk(
+    blocks: Iterable[Block], folder: Path, make: Callable[[Any, Labels], FeatureExtractor]
+) -> OnDisk:
+    """Write the features of all blocks; ``make`` gets the first one's sentences and labels."""
+    extractor, sample = None, None
+    numbers: dict[str, int] = {}  # of the labels, in the order in which they came
     with RowsOnDisk(folder) as disk:
         for X, y in blocks:
-            found = Labels.learn(y)
-            labels = found if labels is None else labels.extend(found)
+            for name in sorted(label_names(y)):
+                numbers.setdefault(name, len(numbers))
+            known = Labels(list(numbers))
             if extractor is None:
-                tagger.features_ = tagger._choose_features(X, labels)
-                bits = tagger.hash_bits or HASH_BITS
-                extractor = make_extractor(tagger.features_, hash_bits=bits, dialect=tagger.dialect)
-                n_columns = count_columns(X)
-            rows = extractor.transform(X)
-            disk.add(rows, labels.encode(y, rows.sentences))
-    if extractor is None or labels is None:
+                extractor, sample = make(X, known), X
+            try:
+                rows = extractor.transform(X)
+                disk.add(rows, known.encode(y, rows.sentences))
+            except InputError as problem:
+                raise InputError(_moved(str(problem), disk.sentences)) from None
+    if extractor is None:
         raise InputError("there are no sentences to learn from")
-    in_order = Labels(sorted(labels.names))
-    disk.renumber(np.array([in_order.number(name) for name in labels.names], dtype=np.int32))
+    labels = Labels(sorted(numbers))
+    disk.renumber(np.array([labels.number(name) for name in numbers], dtype=np.int32))
     rows, truth = disk.mapped(extractor.dimension)
-    tagger.feature_seconds_ = time.perf_counter() - started
+    return OnDisk(extractor, labels, rows, truth, sample)
 
-    codec = Codec(in_order)
-    transitions = tagger._allowed(codec, truth, rows.sentences)
-    counts = np.bincount(truth, minlength=len(in_order))
-    costs = label_costs(in_order, tagger.cost, tagger.class_weight, counts)
-    chain = Chain(rows, len(in_order), truth, cost=costs, transitions=transitions)
-    judge = None
-    if dev is not None:
-        dev_chain = unlabelled_chain(extractor, in_order, transitions, as_list(dev[0]))
-        judge = tagger._judge(codec, dev_chain, as_list(dev[1]))
-    result = tagger._optimise(chain, None, judge, score_name(in_order.names), callbacks)
-    tagger._model = ChainModel(extractor, codec, transitions, result.w, n_columns)
-    tagger.result_ = result
-    if dev is not None and tagger._wants_temperature():
-        tagger._model = tagger._calibrated(tagger._model, as_list(dev[0]), as_list(dev[1]))
-    return disk.sentences, disk.tokens
+
+def _moved(message: str, sentences: int) -> str:
+    """A block's message with the sentence's number among all."""
+    return re.sub(r"^sentence (\d+)", lambda m: f"sentence {int(m[1]) + sentences}", message)

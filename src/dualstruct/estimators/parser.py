@@ -458,7 +458,7 @@ class DependencyParser(TrainedParser):
             dev = _all_of(dev)
             judge = self._judge(model(structure.new_weights()), dev)
         self.feature_seconds_ = time.perf_counter() - started
-        result = self._optimise(structure, center, judge, "LAS", callbacks)
+        result = self._optimise(structure, center, judge, callbacks)
         self._model = model(result.w)
         self.result_ = result
         if dev is not None and second is None and self._wants_temperature():
@@ -586,7 +586,9 @@ class DependencyParser(TrainedParser):
             right = (dev.heads == heads) & (relations == labels)
             return [int(np.count_nonzero(right)), len(right)]
 
-        return SummedScore(self._ranks, count, lambda sums: share(int(sums[0]), int(sums[1])))
+        return SummedScore(
+            self._ranks, count, lambda sums: share(int(sums[0]), int(sums[1])), "LAS"
+        )
 
 
 def _sources(X: Any, dev: Any, weights: dict[str, Any]) -> tuple[Source, Source | None]:

@@ -31,7 +31,11 @@ class UnknownLabelWarning(UserWarning):
 
 def known_labels(y: Sequence[Sequence[str]], unknown_label: str | bool | None) -> Labels:
     """The labels in y without the mark of unknown ones."""
-    labels = Labels.learn(y)
+    return without_unknown(Labels.learn(y), unknown_label)
+
+
+def without_unknown(labels: Labels, unknown_label: str | bool | None) -> Labels:
+    """The labels without the mark of unknown ones; a mark that is learned is warned of."""
     if not isinstance(unknown_label, str):
         if unknown_label is None and USUAL_MARK in labels.names:
             warnings.warn(

@@ -238,7 +238,7 @@ class StructuredSVM(Estimator[TrainedStructure]):
             self.result_ = result
             self.skipped_ = self._skipped(bound)
 
-        keep(self._optimise(bound, None, judge, "score", callbacks, rescue=keep))
+        keep(self._optimise(bound, None, judge, callbacks, rescue=keep))
         return self
 
     def _skipped(self, bound: Structure) -> dict[int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.chain_model import (
     ChainModel,
     Codec,
+    TrainingSet,
     count_columns,
     first_token,
     unlabelled_chain,
@@ -34,20 +34,23 @@ from dualstruct.estimators.costs import (
     label_costs,
     pack_costs,
 )
-from dualstruct.estimators.labels import Labels
-from dualstruct.estimators.large import blocks_of, fit_blocks
+from dualstruct.estimators.labels import Labels, ManyLabelsWarning
+from dualstruct.estimators.large import HASH_BITS, blocks_of, blocks_on_disk, temporary_folder
 from dualstruct.estimators.params import as_list
-from dualstruct.estimators.partial import first_weights, has_unknown, known_labels
+from dualstruct.estimators.partial import (
+    first_weights,
+    has_unknown,
+    known_labels,
+    without_unknown,
+)
 from dualstruct.estimators.trained_tagger import TrainedTagger
 from dualstruct.features import (
     FeatureExtractor,
-    FeatureRows,
     VectorExtractor,
     WithVectors,
     from_state,
     make_extractor,
 )
-from dualstruct.files.blocks import read_blocks
 from dualstruct.files.spans import (
     SCHEMES,
     Scheme,
@@ -68,6 +71,9 @@ from dualstruct.structures.chain import forbidden_tokens
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+#: From how many labels on, and from which share of the tokens, there are surprisingly many.
+MANY_LABELS, MANY_LABELS_SHARE = 30, 0.2
 
 
 class SequenceTagger(TrainedTagger):
@@ -296,22 +302,15 @@ class SequenceTagger(TrainedTagger):
         found = known_labels(inner_y, self.unknown_label)
         codec = Codec(Labels(union(ranks, found.names)), inner, outer)
         started = time.perf_counter()
-        self.features_ = self._choose_features(X, codec.labels)
-        extractor = make_extractor(
-            self.features_,
-            hash_bits=self.hash_bits,
-            min_count=self.min_count,
-            # A feature of pairs has a row for every label before.
-            pair_bits=self.hash_bits
-            and max(1, self.hash_bits - (len(codec.labels) - 1).bit_length()),
-            dialect=self.dialect,
-        )
+        extractor = self._new_extractor(X, codec.labels, self.hash_bits)
         if isinstance(X, WithVectors):
             extractor = VectorExtractor(extractor)
         self._agree_on(extractor, X)
         extractor, rows = fit_features(ranks, extractor, X)
         self.feature_seconds_ = time.perf_counter() - started
-        return self._train(extractor, codec, X, rows, inner_y, dev, callbacks, None, weights)
+        truth = self._known(codec.labels, inner_y, rows.sentences)
+        learned = TrainingSet(extractor, codec, count_columns(X), rows, truth)
+        return self._train(learned, dev, callbacks, None, weights)
 
     def _outer_scheme(self, y: Sequence[Sequence[str]]) -> Scheme | None:
         """The scheme that the labels of all workers are in."""
@@ -333,7 +332,7 @@ class SequenceTagger(TrainedTagger):
         self,
         source: Any,
         folder: str | Path,
-        dev: tuple[Sequence[Any], Sequence[Sequence[str]]] | None = None,
+        dev: Any = None,
         callbacks: Iterable[Callback] = (),
         *,
         label_column: int = -1,
@@ -342,7 +341,9 @@ class SequenceTagger(TrainedTagger):
         """Learn from more data than memory holds.
 
         The features are hashed (``hash_bits``, 20 by default), written to files in ``folder`` and
-        mapped into memory; the files are removed at the end.
+        mapped into memory; the files are removed at the end. With the same ``hash_bits`` the model
+        is that of :meth:`fit`, bit for bit. What needs all data in memory is refused: ``scheme``,
+        ``unknown_label``, ``min_count``, ``engine``, vectors and templates of pairs of labels.
 
         Parameters
         ----------
@@ -368,13 +369,27 @@ class SequenceTagger(TrainedTagger):
         self._settings()
         if self._divides or self.min_count > 1:
             raise InputError("fit_large takes neither engine nor min_count")
-        if isinstance(source, str | os.PathLike) or hasattr(source, "read"):
-            read = read_blocks(source, label_column=label_column, columns=columns)
-            blocks: Iterable[Any] = ((block.tokens, block.labels) for block in read)
-        else:
-            blocks = blocks_of(source)
-        self.read_ = fit_blocks(self, blocks, folder, dev, callbacks)
-        return self
+        if self.scheme is not None or isinstance(self.unknown_label, str):
+            raise InputError("scheme and unknown_label need all data in memory")
+        held_out = None if dev is None else _all_of(_dev_source(dev))
+        blocks = blocks_of(source, label_column, columns)
+        started = time.perf_counter()
+        with temporary_folder(folder) as place:
+            bits = HASH_BITS if self.hash_bits is None else self.hash_bits
+            found = blocks_on_disk(blocks, place, lambda X, y: self._new_extractor(X, y, bits))
+            labels = without_unknown(found.labels, self.unknown_label)
+            if self._choose_features(found.sample, labels) != self.features_:
+                raise InputError(
+                    f'features="auto" took {self.features_} from the labels at the beginning, and '
+                    "those after them ask for others: name the features"
+                )
+            self.feature_seconds_ = time.perf_counter() - started
+            self.read_ = len(found.rows.sentences) - 1, found.rows.n_tokens
+            n_columns = count_columns(found.sample)
+            learned = TrainingSet(
+                found.extractor, Codec(labels), n_columns, found.rows, found.truth
+            )
+            return self._train(learned, held_out, callbacks, None, (None, None))
 
     def partial_fit(
         self,
@@ -413,12 +428,30 @@ class SequenceTagger(TrainedTagger):
         self.feature_seconds_ = time.perf_counter() - started
         center = old.grown_weights(rows, codec.labels)
         weights = (sample_weight, token_weight)
-        return self._train(extractor, codec, X, rows, inner_y, dev, callbacks, center, weights)
+        truth = self._known(codec.labels, inner_y, rows.sentences)
+        learned = TrainingSet(extractor, codec, count_columns(X), rows, truth)
+        return self._train(learned, dev, callbacks, center, weights)
 
     def _settings(self) -> tuple[Solver, Stopping]:
         if self.unseen_labels not in ("warn", "count", "error"):
             raise InputError(f"unseen_labels is {self.unseen_labels!r}, not warn, count or error")
+        loss = find_loss(self.loss, self.beta, self.gamma)
+        check_costs_count(loss, cost=self.cost, class_weight=self.class_weight)
         return super()._settings()
+
+    def _new_extractor(
+        self, X: Sequence[Any], labels: Labels, hash_bits: int | None
+    ) -> FeatureExtractor:
+        """What turns tokens like these into features."""
+        self.features_ = self._choose_features(X, labels)
+        return make_extractor(
+            self.features_,
+            hash_bits=hash_bits,
+            min_count=self.min_count,
+            # A feature of pairs has a row for every label before.
+            pair_bits=hash_bits and max(1, hash_bits - (len(labels) - 1).bit_length()),
+            dialect=self.dialect,
+        )
 
     def _choose_features(self, X: Sequence[Any], labels: Labels) -> Any:
         if not (isinstance(self.features, str) and self.features == "auto"):
@@ -433,32 +466,34 @@ class SequenceTagger(TrainedTagger):
 
     def _train(
         self,
-        extractor: FeatureExtractor,
-        codec: Codec,
-        X: Sequence[Any],
-        rows: FeatureRows,
-        inner_y: Sequence[Sequence[str]],
+        learned: TrainingSet,
         dev: tuple[Sequence[Any], Sequence[Sequence[str]]] | None,
         callbacks: Iterable[Callback],
         start: tuple[NDArray[np.float32], ...] | None,
         weights: tuple[Sequence[float] | None, Sequence[Sequence[float]] | None],
     ) -> Self:
+        extractor, codec, rows, truth = (
+            learned.extractor,
+            learned.codec,
+            learned.rows,
+            learned.truth,
+        )
         if not rows.dimension:
             raise InputError(f"no feature is left: min_count is {self.min_count}")
         sample_weight, token_weight = weights
         loss = find_loss(self.loss, self.beta, self.gamma)
-        check_costs_count(
-            loss, cost=self.cost, class_weight=self.class_weight, token_weight=token_weight
-        )
+        check_costs_count(loss, token_weight=token_weight)
         labels = codec.labels
-        truth = self._known(labels, inner_y, rows.sentences)
-        unknown = truth < 0
+        self._check_label_count(labels, len(truth))
+        # Labels may be on disk: what is not needed of them is not copied.
+        unknown = truth < 0 if isinstance(self.unknown_label, str) else None
+        counted = truth if unknown is None else truth[~unknown]
 
         def chain_with(transitions: NDArray[np.bool_] | None) -> Chain:
             return Chain(
                 rows,
                 len(labels),
-                np.maximum(truth, 0),
+                truth if unknown is None else np.maximum(truth, 0),
                 cost=label_costs(labels, self.cost, self.class_weight, counts),
                 token_weights=flat_token_weights(token_weight, rows.sentences),
                 unknown=unknown,
@@ -466,7 +501,7 @@ class SequenceTagger(TrainedTagger):
             )
 
         transitions = self._allowed(codec, truth, rows.sentences)
-        counts = self._ranks.allreduce(np.bincount(truth[~unknown], minlength=len(labels)))
+        counts = self._ranks.allreduce(np.bincount(counted, minlength=len(labels)))
         chain = chain_with(transitions)
         if chain.completes and self.constraints == "auto":
             try:
@@ -483,12 +518,23 @@ class SequenceTagger(TrainedTagger):
             dev = as_list(dev[0]), as_list(dev[1])
             dev_chain = unlabelled_chain(extractor, labels, transitions, dev[0])
             judge = self._judge(codec, dev_chain, dev[1])
-        result = self._optimise(chain, center, judge, score_name(labels.names), callbacks)
-        self._model = ChainModel(extractor, codec, transitions, result.w, count_columns(X))
+        result = self._optimise(chain, center, judge, callbacks)
+        self._model = ChainModel(extractor, codec, transitions, result.w, learned.n_columns)
         self.result_ = result
         if dev is not None and self._wants_temperature():
             self._model = self._calibrated(self._model, *dev)
         return self
+
+    def _check_label_count(self, labels: Labels, tokens: int) -> None:
+        """Warn of what is probably no column of labels."""
+        [tokens] = total(self._ranks, tokens)
+        if len(labels) >= MANY_LABELS and len(labels) > MANY_LABELS_SHARE * tokens:
+            self._warn(
+                ManyLabelsWarning(
+                    f"there are {len(labels):,} labels for {tokens:,} tokens: are they in another "
+                    "column (label_column)?"
+                )
+            )
 
     def calibrate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Self:
         """Fit the temperature that makes scores probabilities, on data not trained on.
@@ -565,7 +611,10 @@ class SequenceTagger(TrainedTagger):
                 return [2 * scores.correct, scores.support + scores.predicted]
             return [scores.correct_tokens, scores.tokens]
 
-        return SummedScore(self._ranks, count, lambda sums: share(int(sums[0]), int(sums[1])))
+        metric = "F1" if by_f1 else "accuracy"
+        return SummedScore(
+            self._ranks, count, lambda sums: share(int(sums[0]), int(sums[1])), metric
+        )
 
     def _state(self) -> State:
         facts, arrays = super()._state()

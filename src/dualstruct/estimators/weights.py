@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dualstruct.errors import InputError
+from dualstruct.estimators.labels import Labels
 from dualstruct.features import FeatureExtractor
 
 
@@ -109,9 +109,7 @@ class WeightTable:
         )
 
     def _number(self, label: str) -> int:
-        if label not in self.labels:
-            raise InputError(f"there is no label {label!r}")
-        return self.labels.index(label)
+        return Labels(self.labels).number(label)
 
     def __repr__(self) -> str:
         rows = self.strongest(10)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dualstruct.errors import InputError
 from dualstruct.features.base import FeatureRows
 
-#: Labels renumbered at a time.
+#: Labels renumbered, or values written, at a time.
 _PIECE = 1 << 22
 
 
@@ -44,7 +44,7 @@ class RowsOnDisk:
         self.folder = Path(folder)
         self.sentences = self.tokens = self.features = 0
         self._files: dict[str, IO[bytes]] = {}
-        self._has_values: bool | None = None
+        self._has_values = False
         self._write("sentences", np.zeros(1, np.int64))
         self._write("offsets", np.zeros(1, np.int64))
 
@@ -58,17 +58,17 @@ class RowsOnDisk:
         """Append some sentences."""
         if rows.pairs is not None:
             raise InputError("features of pairs of labels (B lines) need all data in memory")
-        has_values = rows.values is not None
-        if self._has_values is None:
-            self._has_values = has_values
-        elif has_values != self._has_values:
-            raise InputError("some blocks have features with values, others without")
+        if rows.values is not None and not self._has_values:  # until now all were 1
+            self._has_values = True
+            self._write_ones(self.features)
         self._write("sentences", rows.sentences[1:].astype(np.int64) + self.tokens)
         self._write("offsets", rows.offsets[1:].astype(np.int64) + self.features)
         self._write("ids", rows.ids.astype(np.int32))
         self._write("truth", truth.astype(np.int32))
         if rows.values is not None:
             self._write("values", rows.values.astype(np.float32))
+        elif self._has_values:
+            self._write_ones(len(rows.ids))
         self.sentences += len(rows.sentences) - 1
         self.tokens += rows.n_tokens
         self.features += len(rows.ids)
@@ -100,6 +100,11 @@ class RowsOnDisk:
             raise InputError(
                 f"{self.folder}: the features cannot be written ({problem.strerror or problem})"
             ) from None
+
+    def _write_ones(self, count: int) -> None:
+        self._write("values", np.zeros(0, np.float32))
+        for first in range(0, count, _PIECE):
+            self._write("values", np.ones(min(_PIECE, count - first), np.float32))
 
     def _finish(self) -> None:
         try:

@@ -39,6 +39,7 @@ from typing import NoReturn
 
 from dualstruct.errors import InputError
 from dualstruct.features.templates import FARTHEST, Templates, Term
+from dualstruct.files.opening import lines_of
 
 __all__ = ["DIALECTS", "Pattern", "are_patterns", "parse_patterns"]
 
@@ -67,12 +68,12 @@ class Pattern:
 
 def are_patterns(text: str) -> bool:
     """Whether this is a template file of CRF++ or Wapiti: our own language has no ``%``."""
-    return any("%" in line.split("#", 1)[0] for line in text.split("\n"))
+    return any("%" in line.split("#", 1)[0] for line in lines_of(text))
 
 
 def detect_dialect(text: str) -> str:
     """Which of the two: Wapiti if the file has something that only Wapiti knows."""
-    for line in text.split("\n"):
+    for line in lines_of(text):
         line = line.split("#", 1)[0].strip()
         if line[:1] in ("u", "b", "*") or re.search(r"%[mtXMT]\[|%x\[\s*@", line):
             return "wapiti"
@@ -104,7 +105,7 @@ def parse_patterns(text: str, name: str = "templates", dialect: str | None = Non
     features: dict[Pattern, None] = {}  # in order, each once
     pairs: dict[Pattern, None] = {}
     lines = 0
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(lines_of(text), 1):
         line = (line.split("#", 1)[0] if dialect == "wapiti" else line).rstrip()
         if not line or line.startswith("#"):
             continue

@@ -45,6 +45,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from dualstruct.errors import InputError
 from dualstruct.features.presets import PRESETS
+from dualstruct.files.opening import lines_of
 
 if TYPE_CHECKING:
     from dualstruct.features.patterns import Pattern
@@ -158,7 +159,7 @@ def parse_templates(text: str, name: str = "templates") -> Templates:
     found: dict[Template, None] = {}  # in order, each once
     wanted: list[tuple[str | None, str]] = []  # gazetteer (None: clusters) and where it is used
 
-    for number, full_line in enumerate(text.split("\n"), 1):
+    for number, full_line in enumerate(lines_of(text), 1):
         line = full_line.split("#", 1)[0].rstrip()
         where = f"{name}, line {number}"
         if not line.strip():

@@ -15,7 +15,15 @@ from typing import IO, Any
 
 from dualstruct.errors import InputError
 
-__all__ = ["PathOrFile", "in_file", "name_of", "read_bytes", "read_pieces", "read_text"]
+__all__ = [
+    "PathOrFile",
+    "in_file",
+    "lines_of",
+    "name_of",
+    "read_bytes",
+    "read_pieces",
+    "read_text",
+]
 
 _OPEN: dict[str, Callable[[Path], Any]] = {
     ".gz": gzip.GzipFile,
@@ -96,3 +104,14 @@ def read_text(source: PathOrFile) -> str:
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
         raise InputError(f"{name_of(source)}, line {line}: this is not UTF-8 text") from None
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text without their ends, and without the mark of UTF-8 before the first.
+
+    Only \\n and \\r\\n end a line: the other line ends of Unicode may stand within a word.
+
+    >>> lines_of("\\ufeffa\\r\\nb\\u2028c\\n")
+    ['a', 'b\\u2028c', '']
+    """
+    return [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
