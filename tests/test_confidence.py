@@ -145,7 +145,9 @@ def test_confidence_without_calibration_is_refused(uncalibrated):
     with pytest.raises(InputError, match="never calibrated"):
         uncalibrated.reliability(*noisy(1, 3))
     with pytest.warns(UncalibratedWarning, match="calibrate"):
-        uncalibrated.predict_marginals([["w00"]])
+        [unasked] = uncalibrated.predict_marginals([["w00"]])
+    [plain] = uncalibrated.predict_marginals([["w00"]], beta=1.0)
+    np.testing.assert_array_equal(unasked, plain)
     assert uncalibrated.predict_confidence([["w00"]], beta=2.0)[0].labels == ["O"]
 
 

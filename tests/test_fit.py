@@ -15,6 +15,7 @@ import pytest
 
 from dualstruct import Chain, InputError, Problem, Stopping, fit
 from dualstruct.datasets import make_chains
+from dualstruct.fit import FitResult
 from dualstruct.solvers import (
     CPD,
     DCD,
@@ -347,6 +348,15 @@ def test_a_resumed_run_counts_the_time_of_both(tmp_path, monkeypatch):
     resumed = train(5, resume=True)
     assert (resumed.seconds, resumed.cpu_seconds) == (50, 25)
     assert [point.seconds for point in resumed.trace] == [10, 20, 30, 40, 50]
+
+
+def test_results_of_before_say_nothing_of_what_was_not_counted_then():
+    result = fit(problem(), DCD(), Stopping(passes=1))
+    facts = result.summary()
+    for name in ("beaten", "skipped", "unproven", "estimate"):
+        facts.pop(name)
+    assert str(FitResult.from_summary(facts, result.w)) == str(result)
+    assert FitResult.from_summary(facts, result.w) == result
 
 
 def test_averaged_weights_are_the_mean_over_all_steps():

@@ -353,6 +353,42 @@ def test_completing_averages_as_its_solver_does(solver):
         assert getattr(completing, name) == getattr(solver, name)
 
 
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"kappa1": 2}, [False, False, True, True]),
+        ({"kappa1": 0}, [True, True, True, True]),
+        ({"kappa1": 0, "kappa2": 0}, [False, False, False, False]),
+        ({"kappa1": 0, "heuristics": False}, [False, False, False, False]),
+    ],
+)
+def test_sdm_revisits_after_as_many_passes_as_it_is_told(settings, expected, monkeypatch):
+    revisit, made = DualIterate.revisit, []
+    monkeypatch.setattr(
+        DualIterate, "revisit", lambda self, rule: made.append(0) or revisit(self, rule)
+    )
+    data = make_chains(sentences=30, tokens=6, labels=3, features=30, noise=0.5, seed=2)
+    iterate = SDM().start(Problem(data.structure(), "hinge", 0.5), 0)
+    found = []
+    for _ in expected:
+        made.clear()
+        SDM(**settings).run_pass(iterate)
+        found.append(bool(made))
+        assert len(made) <= settings.get("kappa2", 5)
+    assert found == expected
+
+
+def test_every_round_of_the_ramp_begins_as_coarse_as_the_first():
+    data = make_chains(sentences=30, tokens=6, labels=3, features=30, noise=0.5, seed=2)
+    solver = RampSDM(passes_per_round=40)
+    iterate = solver.start(Problem(data.structure(), "ramp", 0.5), 0)
+    for _ in range(40):
+        solver.run_pass(iterate)
+    assert iterate.memory["scale"] < 0.5
+    solver.run_pass(iterate)
+    assert iterate.memory["scale"] >= 0.5
+
+
 def test_n_slack_and_one_slack_count_what_they_hold():
     data = make_chains(sentences=40, tokens=6, labels=3, features=30, noise=0.5, seed=1)
     problem = Problem(data.structure(), "hinge", 0.5)

@@ -196,6 +196,7 @@ def test_real_values_count_as_such():
 
 def test_weights_can_be_read_by_name(tagger):
     table = tagger.weights_
+    assert table.strongest(0) == table.strongest_pairs(0) == []
     strongest = table.strongest(5)
     assert [abs(row.weight) for row in strongest] == sorted(
         (abs(row.weight) for row in strongest), reverse=True
@@ -545,3 +546,15 @@ except OutputError as error:
 def test_a_folder_that_does_not_exist_is_explained(tagger, tmp_path):
     with pytest.raises(OutputError, match="could not be written: there is no folder"):
         tagger.save(tmp_path / "missing" / "m.dstruct")
+
+
+def test_labels_stand_in_the_column_file_or_beside_the_sentences(tmp_path):
+    file = tmp_path / "train.txt"
+    file.write_text("a X\nb Y\n\n")
+    with pytest.raises(InputError, match="labels were given beside a column file"):
+        SequenceTagger(passes=1).fit(file, [["X", "Y"]])
+    with pytest.raises(InputError, match="the labels are missing"):
+        SequenceTagger(passes=1).fit([["a", "b"]])
+    by_file = SequenceTagger(passes=1).fit(file)
+    by_hand = SequenceTagger(passes=1).fit([["a", "b"]], [["X", "Y"]])
+    np.testing.assert_array_equal(by_file._model.w.array, by_hand._model.w.array)
