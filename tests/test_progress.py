@@ -71,13 +71,13 @@ def test_the_line_is_shown_only_where_it_is_wanted_and_goes_when_training_ends(s
             happened.append("start")
 
         def update(self, text):
-            happened.append(text)
+            happened.append(str(text))
 
         def stop(self):
             happened.append("stop")
 
     monkeypatch.setattr("rich.live.Live", Live)
-    progress = ProgressLine(Stopping(passes=10), "f1", show=show)
+    progress = ProgressLine(Stopping(passes=10), show=show)
     with progress:
         progress.update(point(), None)
     text = progress.describe(point())
