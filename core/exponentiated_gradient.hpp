@@ -7,15 +7,19 @@
 // p_i ∝ exp θ_i(y) is log-linear in scores θ_i of the parts that the structure's outputs are made of.
 // A step of size η multiplies p_i by exp(η·gradient), which moves the scores of parts:
 //
-//   θ_i ← (1 − η/β) θ_i + η (w·φ_i + γΔ_i)          β = ∞: the hinge, without entropy
+//   θ_i ← (1 − η/β) θ_i + η (w·φ_i + γΔ_i)
 //
 // At first θ_i = −first_score·Δ_i: close to the truth, where w is close to c. (From uniform p_i the
 // frequent features get weights so large that many passes go into taking them back.)
 //
-// Each step's effect on D is computed exactly; η is halved until D does not fall. That alone would
-// accept a step to the mirror image of p_i behind the maximum, and the next one back, for ever: so
-// the example's next η aims at the maximum of the parabola that the slope before and the gain
-// describe, at most a little beyond this η.
+// A step from p to p' changes D by
+//
+//   slope − curvature,   slope = C (p' − p)·(w·φ + γΔ − θ/β),   curvature = C KL(p' ‖ p)/β + ½‖w' − w‖²
+//
+// which is exact, and each term is as small as the step: the difference of two values of D would be rounding
+// long before the optimum. η is halved until D does not fall. That alone would accept a step to the mirror
+// image of p_i behind the maximum, and the next one back, for ever: so the example's next η aims at the
+// maximum of the parabola that slope and curvature describe, at most a little beyond this η.
 #pragma once
 
 #include <algorithm>
@@ -85,8 +89,7 @@ public:
     }
 
     static constexpr int most_halvings = 12;
-    static constexpr double rounding = 1e-7;  // of float32 sums: a change of D by less is none
-    static constexpr double largest_score = 1000;  // of a part, without entropy: see keep_within
+    static constexpr double rounding = 1e-7;  // of a marginal
     static constexpr double growth = 1.1;  // of a step size that did well (the paper: 1.05)
 
 private:
@@ -102,9 +105,8 @@ public:
 
 private:
     struct Measure {
-        double value;  // H(p)/β + γ E Δ
-        double cost;   // E Δ
-        double size;   // of the numbers whose difference the value is
+        double value;    // H(p)/β + γ E Δ
+        double log_sum;  // of exp θ
     };
 
     double C_of(std::int64_t i) const { return C_ * structure_.weight(i); }
@@ -121,70 +123,48 @@ private:
         return total;
     }
 
-    static double largest_of(std::span<const float> scores) {
-        float most = 0;
-        for (const float score : scores) most = std::max(most, std::abs(score));
-        return most;
-    }
-
-    // Without entropy nothing holds θ back: it would grow until an output could not come back from far below, and in
-    // the end beyond what a float can hold. p ∝ exp θ is as good as certain long before.
-    static void keep_within(std::span<float> scores, double bound) {
-        const double largest = largest_of(scores);
-        if (largest <= bound) return;
-        for (float& score : scores) score *= static_cast<float>(bound / largest);
-    }
-
     Measure measure(std::int64_t i, std::span<const float> scores, std::vector<float>& marginals, Scratch& scratch) const {
         marginals.resize(scores.size());
         const double log_sum = structure_.part_marginals(i, scores, marginals, scratch);
         const double cost = structure_.expected_part_cost(i, marginals);
-        double score = 0, size = 0;
-        for (std::size_t k = 0; k < scores.size(); ++k) {
-            const double part = double{scores[k]} * marginals[k];
-            score += part;
-            size += std::abs(part);
-        }
-        return {inverse_beta_ * (log_sum - score) + gamma_ * cost, cost,
-                inverse_beta_ * std::abs(log_sum) + std::max(inverse_beta_, 1.0) * size + gamma_ * cost};
+        return {inverse_beta_ * (log_sum - inner(scores, marginals)) + gamma_ * cost, log_sum};
     }
 
     void update(std::int64_t i, Scratch& scratch) {
         const std::span<float> old = scores(i);
+        const std::size_t parts = old.size();
         const double C = C_of(i);
         double& step = steps[static_cast<std::size_t>(i)];
         const Measure before = measure(i, old, marginals_, scratch);
-        gains_.resize(old.size());
+        gains_.resize(parts);
         structure_.part_scores(w_.data(), i, gamma_, gains_);
-        const double largest_step =
-            inverse_beta_ > 0 ? 1 / inverse_beta_ : largest_score / std::max(largest_of(gains_), 1e-20);
-        trial_.resize(old.size());
-        change_.resize(old.size());
-        after_gains_.resize(old.size());
+        trial_.resize(parts);
+        change_.resize(parts);
+        after_gains_.resize(parts);
         for (int halving = 0; halving < most_halvings; ++halving) {
-            const double eta = std::min(step, largest_step);
+            const double eta = std::min(step, 1 / inverse_beta_);
             const auto kept = static_cast<float>(1 - eta * inverse_beta_), moved = static_cast<float>(eta);
-            for (std::size_t k = 0; k < old.size(); ++k) trial_[k] = kept * old[k] + moved * gains_[k];
-            if (inverse_beta_ == 0) {
-                structure_.center_parts(i, marginals_, trial_);
-                keep_within(trial_, largest_score);
-            }
+            for (std::size_t k = 0; k < parts; ++k) trial_[k] = kept * old[k] + moved * gains_[k];
             const Measure after = measure(i, trial_, trial_marginals_, scratch);
             // E_new δ − E_old δ = E_old φ − E_new φ.
-            for (std::size_t k = 0; k < old.size(); ++k) change_[k] = marginals_[k] - trial_marginals_[k];
+            for (std::size_t k = 0; k < parts; ++k) change_[k] = marginals_[k] - trial_marginals_[k];
             structure_.add_parts(w_.data(), i, change_, static_cast<float>(C));
-            // ‖w'‖² − ‖w‖² = (w' − w)·(w' + w), by the scores of parts under both.
             structure_.part_scores(w_.data(), i, gamma_, after_gains_);
-            const double of_cost = gamma_ * (before.cost - after.cost);
-            const double norm_change = C * (inner(change_, gains_) + inner(change_, after_gains_) - 2 * of_cost);
-            const double gain = C * (after.value - before.value) - 0.5 * norm_change;
-            const double noise = rounding * C * (1 + before.size + after.size);
-            if (gain >= -noise) {
-                // D(p + t(p' − p)) ≈ D(p) + slope·t − (slope − gain)·t² is largest at t = slope / 2(slope − gain),
-                // and the gradient at p is that of θ: w·φ + γΔ − θ/β.
-                const double slope = C * (inverse_beta_ * inner(change_, old) - inner(change_, gains_));
-                const bool overshot = slope > noise && slope < 2 * growth * (slope - gain);
-                step = eta * (overshot ? std::max(slope / (2 * (slope - gain)), 0.5) : growth);
+            double slope = 0, noise = 0, divergence = before.log_sum - after.log_sum, both = 0, length = 0;
+            for (std::size_t k = 0; k < parts; ++k) {
+                const double gradient = gains_[k] - inverse_beta_ * old[k], by = double{trial_[k]} - old[k];
+                slope -= C * change_[k] * gradient;
+                noise += C * rounding * (marginals_[k] + trial_marginals_[k]) * std::abs(gradient);
+                divergence += trial_marginals_[k] * by;  // KL(p' ‖ p)
+                both -= change_[k] * by;                 // KL(p' ‖ p) + KL(p ‖ p')
+                length += C * change_[k] * (double{after_gains_[k]} - gains_[k]);  // ‖w' − w‖²
+            }
+            divergence = std::clamp(divergence, 0.0, std::max(both, 0.0));
+            const double curvature = C * inverse_beta_ * divergence + 0.5 * std::max(length, 0.0);
+            if (slope - curvature >= -noise) {
+                // D(p + t(p' − p)) ≈ D(p) + slope·t − curvature·t² is largest at t = slope / 2 curvature.
+                const bool overshot = slope > noise && slope < 2 * growth * curvature;
+                step = eta * (overshot ? std::max(slope / (2 * curvature), 0.5) : growth);
                 std::copy(trial_.begin(), trial_.end(), old.begin());
                 value_[static_cast<std::size_t>(i)] = after.value;
                 return;

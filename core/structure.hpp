@@ -134,9 +134,6 @@ public:
     // Returns log Σ_y exp(score of y).
     virtual double part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
                                   Scratch& scratch) const;
-    // Takes the mean under p out of the scores of parts of which every output has equally many, such as the
-    // labels of a token: p stays what it is. What does not do so has scores that grow by more than they need to.
-    virtual void center_parts(std::int64_t, std::span<const float> marginals, std::span<float> scores) const;
     // E Δ_i(y); w += step·(Σ_part marginal·φ_part); w += step·(φ_i(y_i) − E φ_i(y)).
     virtual double expected_part_cost(std::int64_t i, std::span<const float> marginals) const;
     virtual void add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const;
@@ -218,27 +215,12 @@ inline void Structure::mark_observed(float*, std::int64_t) const {
 }
 
 namespace detail {
-// for_each_part(visit) visits the numbers of parts of which every output has equally many.
-template <class ForEachPart>
-void take_mean_out(std::span<const float> marginals, std::span<float> scores, ForEachPart for_each_part) {
-    double mass = 0, mean = 0;
-    for_each_part([&](std::size_t part) {
-        mass += marginals[part];
-        mean += double{marginals[part]} * scores[part];
-    });
-    if (!(mass > 0)) return;
-    for_each_part([&](std::size_t part) { scores[part] -= static_cast<float>(mean / mass); });
-}
-
 [[noreturn]] inline void no_parts() { throw Unsupported("the outputs of this structure do not come in parts"); }
 }  // namespace detail
 
 inline std::int64_t Structure::parts(std::int64_t) const { detail::no_parts(); }
 inline void Structure::part_scores(const float*, std::int64_t, double, std::span<float>) const { detail::no_parts(); }
 inline double Structure::part_marginals(std::int64_t, std::span<const float>, std::span<float>, Scratch&) const {
-    detail::no_parts();
-}
-inline void Structure::center_parts(std::int64_t, std::span<const float>, std::span<float>) const {
     detail::no_parts();
 }
 inline double Structure::expected_part_cost(std::int64_t, std::span<const float>) const { detail::no_parts(); }

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from dualstruct import SequenceTagger, _core
+from dualstruct.datasets import make_chains
 from dualstruct.errors import InputError
 from dualstruct.features import FeatureRows
 from dualstruct.fit import Stopping, fit
@@ -511,14 +512,13 @@ def test_crfsuite_finds_the_same_optimum(tmp_path):
 
 
 def dual_of(naive: NaiveChain, p: list[np.ndarray], loss, C: float) -> float:
-    """D(p) written out; the hinge has no entropy."""
-    smooth = isinstance(loss, SoftmaxMargin)
+    """D(p) written out."""
     value, v = 0.0, np.zeros(naive.dimension)
     for i, q in enumerate(p):
         outputs = naive.outputs(i)
         entropy = -float(q @ np.log(np.maximum(q, 1e-300)))
         cost = float(q @ [naive.loss(i, y) for y in outputs])
-        value += entropy / loss.beta + loss.gamma * cost if smooth else cost
+        value += entropy / loss.beta + loss.gamma * cost
         v += C * q @ np.array([naive.delta(i, y) for y in outputs])
     return float(C * value - 0.5 * v @ v)
 
@@ -544,7 +544,7 @@ def distributions(naive: NaiveChain, chain: Chain, theta: np.ndarray) -> list[np
 
 
 @settings(max_examples=60)
-@given(chains, st.sampled_from(["crf", "softmax_margin", "hinge"]), st.sampled_from([0.2, 2.0]))
+@given(chains, st.sampled_from(["crf", "softmax_margin"]), st.sampled_from([0.2, 2.0]))
 def test_exponentiated_gradient_keeps_its_dual_exact_and_rising(naive, name, C):
     chain = naive.fast()
     problem = Problem(chain, name, C)
@@ -584,26 +584,15 @@ def test_exponentiated_gradient_agrees_with_lbfgs(naive, loss, C):
     assert certificate.primal == pytest.approx(lbfgs, rel=1e-3, abs=1e-3)
 
 
+# Beyond β = 10 the gains of steps are far below the rounding of the dual itself.
 @pytest.mark.parametrize("C", [0.1, 1.0])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_exponentiated_gradient_comes_close_to_the_optimum_of_the_hinge(seed, C):
-    naive = random_chain(np.random.default_rng(seed), sentences=20, tokens=5, labels=4, features=6)
-    problem = Problem(naive.fast(), "hinge", C)
-    result = fit(problem, ExponentiatedGradient(), Stopping(gap=1e-3, passes=1000))
+@pytest.mark.parametrize("beta", [1.0, 10.0, 100.0, 300.0])
+def test_exponentiated_gradient_reaches_its_gap_near_the_hinge(beta, C):
+    data = make_chains(sentences=30, tokens=6, labels=3, features=30, noise=0.5, seed=0)
+    problem = Problem(data.structure(), SoftmaxMargin(beta, 1.0), C)
+    result = fit(problem, ExponentiatedGradient(), Stopping(gap=1e-3, passes=500))
     assert result.stopped_by == "gap"
-    duals = [point.dual for point in result.trace]
-    assert min(np.diff(duals)) > -1e-4 * result.dual
-
-
-def test_exponentiated_gradient_closes_the_gap_of_the_hinge():
-    naive = random_chain(np.random.default_rng(9), sentences=5, tokens=3)
-    problem = Problem(naive.fast(), "hinge", C=0.5)
-    iterate = train(problem, ExponentiatedGradient(), passes=1000)
-    iterate.rebuild()
-    certificate = problem.certify(iterate.w, iterate.dual())
-    assert -1e-5 < certificate.gap < 1e-2
-    p = [np.random.default_rng(1).dirichlet(np.ones(len(naive.outputs(i)))) for i in range(5)]
-    assert dual_of(naive, p, problem.loss, 0.5) <= certificate.primal
+    assert (result.primal - result.dual) / result.primal <= 1e-3
 
 
 def test_exponentiated_gradient_resumes_bit_for_bit(tmp_path):

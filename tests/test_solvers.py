@@ -398,8 +398,10 @@ def test_n_slack_and_one_slack_count_what_they_hold():
 
 
 def test_losses_that_do_not_fit_are_refused_with_those_that_do():
-    with pytest.raises(InputError, match="sdm with hinge"):
+    with pytest.raises(InputError, match="squared_hinge is for dcd, dcd-light, cpd"):
         find_solver("sdm", "squared_hinge")
+    with pytest.raises(InputError, match="eg does not take the loss hinge, only crf and softmax_m"):
+        find_solver("eg", "hinge")
     for loss in ("hinge", "squared_hinge", "ramp"):
         assert loss in find_solver("auto", loss).losses
     with pytest.raises(InputError, match="no steps to average"):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualstruct import (
@@ -49,7 +49,6 @@ EXACT = [
     (FrankWolfe(), "hinge"),
     (CuttingPlane(tolerance=1e-8), "hinge"),
     (CuttingPlane(slack="n", tolerance=1e-8), "hinge"),
-    (ExponentiatedGradient(), "hinge"),
     (LBFGS(), "crf"),
     (ExponentiatedGradient(), "crf"),
     (LBFGS(), "softmax_margin"),
@@ -82,8 +81,6 @@ def optimum(naive: NaiveChain, loss: str, C: float) -> float:
 @pytest.mark.parametrize(("solver", "loss"), EXACT, ids=names)
 @settings(max_examples=8)
 @given(seed=st.integers(0, 2**32 - 1), C=st.sampled_from([0.05, 1.0]))
-@example(seed=14, C=1.0)  # exponentiated gradient on the hinge: its steps had become rounding
-@example(seed=703, C=1.0)  # here its scores had become infinite
 def test_a_weight_of_k_is_the_example_k_times_at_the_optimum(solver, loss, seed, C):
     rng = np.random.default_rng(seed)
     naive = random_chain(rng, sentences=3, tokens=2, labels=2, features=3, weighted=True)
@@ -91,10 +88,9 @@ def test_a_weight_of_k_is_the_example_k_times_at_the_optimum(solver, loss, seed,
     best = optimum(repeated(naive, times), loss, C)
     naive.weights = np.array(times, dtype=float)
     problem = Problem(naive.fast(), loss, C)
-    gap = 0.02 if (solver.name, loss) == ("eg", "hinge") else 1e-4  # it comes close slowly
-    result = fit(problem, solver, Stopping(gap=gap, passes=40_000))
+    result = fit(problem, solver, Stopping(gap=1e-4, passes=40_000))
     assert result.stopped_by in ("gap", "converged")
-    assert result.primal == pytest.approx(best, rel=3 * gap, abs=3 * gap)
+    assert result.primal == pytest.approx(best, rel=3e-4, abs=3e-4)
     assert result.dual <= best + 1e-5 * max(1, best)
 
 

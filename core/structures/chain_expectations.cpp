@@ -107,23 +107,6 @@ double Chain::part_marginals(std::int64_t i, std::span<const float> scores, std:
     return log_sum;
 }
 
-void Chain::center_parts(std::int64_t i, std::span<const float> marginals, std::span<float> scores) const {
-    const auto n = static_cast<std::size_t>(tokens(i)), K = static_cast<std::size_t>(data_.labels);
-    const auto stride = static_cast<std::size_t>(stride_);
-    const auto center = [&](std::size_t row, std::size_t rows) {
-        detail::take_mean_out(marginals, scores, [&](auto visit) {
-            for (std::size_t r = row; r < row + rows; ++r) {
-                for (std::size_t k = 0; k < K; ++k) visit(r * stride + k);
-            }
-        });
-    };
-    for (std::size_t t = 0; t < n; ++t) center(t, 1);
-    center(n, K);  // n − 1 steps
-    center(n + K, 1);
-    center(n + K + 1, 1);
-    for (std::size_t t = 1; has_pairs() && t < n; ++t) center(n + K + 2 + t * K, K);
-}
-
 double Chain::expected_part_cost(std::int64_t i, std::span<const float> marginals) const {
     const std::int64_t n = tokens(i), first = data_.sentences[i];
     double total = 0;

@@ -415,19 +415,6 @@ double FactorGraph::part_marginals(std::int64_t i, std::span<const float> scores
     return found.log_partition;
 }
 
-void FactorGraph::center_parts(std::int64_t i, std::span<const float> marginals, std::span<float> scores) const {
-    const Graph& g = graph(i);
-    const auto center = [&](std::size_t first, int count) {
-        detail::take_mean_out(marginals, scores, [&](auto visit) {
-            for (std::size_t k = 0; k < at(count); ++k) visit(first + k);
-        });
-    };
-    for (int v = 0; v < g.variables(); ++v) center(at(g.first_state(v)), g.states(v));
-    for_soft_factors(i, [&](int f, const Soft&) {
-        center(at(g.total_states()) + at(g.first_score(f)), g.score_count(f));
-    });
-}
-
 double FactorGraph::expected_part_cost(std::int64_t i, std::span<const float> marginals) const {
     const Graph& g = graph(i);
     double total = 0;

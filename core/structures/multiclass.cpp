@@ -243,12 +243,6 @@ double Multiclass::part_marginals(std::int64_t, std::span<const float> scores, s
     return softmax(marginals, 1);
 }
 
-void Multiclass::center_parts(std::int64_t, std::span<const float> marginals, std::span<float> scores) const {
-    detail::take_mean_out(marginals, scores, [&](auto visit) {
-        for (std::size_t k = 0; k < scores.size(); ++k) visit(k);
-    });
-}
-
 double Multiclass::expected_part_cost(std::int64_t i, std::span<const float> marginals) const {
     double total = 0;
     for (int k = 0; k < data_.labels; ++k) total += double{marginals[at(k)]} * cost(i, k);

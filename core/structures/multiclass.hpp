@@ -56,7 +56,6 @@ public:
     void part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const override;
     double part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
                           Scratch& scratch) const override;
-    void center_parts(std::int64_t i, std::span<const float> marginals, std::span<float> scores) const override;
     double expected_part_cost(std::int64_t i, std::span<const float> marginals) const override;
     void add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const override;
     void add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const override;

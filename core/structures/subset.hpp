@@ -89,9 +89,6 @@ public:
                           Scratch& scratch) const override {
         return whole_.part_marginals(at(i), scores, marginals, scratch);
     }
-    void center_parts(std::int64_t i, std::span<const float> marginals, std::span<float> scores) const override {
-        whole_.center_parts(at(i), marginals, scores);
-    }
     double expected_part_cost(std::int64_t i, std::span<const float> marginals) const override {
         return whole_.expected_part_cost(at(i), marginals);
     }

@@ -220,17 +220,6 @@ double Tree::part_marginals(std::int64_t i, std::span<const float> scores, std::
     return log_partition;
 }
 
-void Tree::center_parts(std::int64_t i, std::span<const float> marginals, std::span<float> scores) const {
-    const auto n = static_cast<std::size_t>(words(i)), L = static_cast<std::size_t>(features_.labels());
-    for (std::size_t m = 1; m <= n; ++m) {  // every word has one arc
-        detail::take_mean_out(marginals, scores, [&](auto visit) {
-            for (std::size_t h = 0; h <= n; ++h) {
-                for (std::size_t k = 0; k < L; ++k) visit((h * (n + 1) + m) * L + k);
-            }
-        });
-    }
-}
-
 double Tree::expected_part_cost(std::int64_t i, std::span<const float> marginals) const {
     const int n = words(i), L = features_.labels();
     double total = 0;

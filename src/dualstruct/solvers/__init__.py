@@ -85,17 +85,17 @@ def find_solver(name: str | Solver, loss: str) -> Solver:
         solver = name
     elif name == "auto":
         if loss not in AUTO:
-            raise InputError(f"no solver takes the loss {loss}; {_pairs()}")
+            raise InputError(f"no solver takes the loss {loss}; there is {', '.join(AUTO)}")
         solver = SOLVERS[AUTO[loss]]()
     elif name.replace("_", "-") in SOLVERS:
         solver = SOLVERS[name.replace("_", "-")]()
     else:
         raise InputError(f"unknown solver {name!r}; there is auto, {', '.join(SOLVERS)}")
     if loss not in solver.losses:
-        raise InputError(f"solver {solver.name} does not take the loss {loss}; {_pairs()}")
+        others = ", ".join(other.name for other in SOLVERS.values() if loss in other.losses)
+        own = " and ".join(solver.losses)
+        raise InputError(
+            f"solver {solver.name} does not take the loss {loss}, only {own}; "
+            f"{loss} is for {others or 'no solver'}"
+        )
     return solver
-
-
-def _pairs() -> str:
-    fits = (f"{solver.name} with {' or '.join(solver.losses)}" for solver in SOLVERS.values())
-    return f"these pairs fit: {', '.join(fits)}"
