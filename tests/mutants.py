@@ -53,6 +53,7 @@ NO_JUDGES = {
     "test_attributes.py",
     "test_chain.py",
     "test_cli.py",
+    "test_cli_trees.py",
     "test_compat_pycrfsuite.py",
     "test_corpora.py",
     "test_crfsuite_pickles.py",
