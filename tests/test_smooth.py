@@ -606,12 +606,12 @@ def test_exponentiated_gradient_resumes_bit_for_bit(tmp_path):
     assert parts.w.array.tobytes() == whole.w.array.tobytes()
 
 
-@pytest.mark.parametrize(("loss", "step"), [("crf", 1.0), ("softmax_margin", 1.0), ("hinge", 10.0)])
-def test_the_first_step_of_exponentiated_gradient_is_what_its_description_says(loss, step):
+@pytest.mark.parametrize("loss", ["crf", "softmax_margin"])
+def test_the_first_step_of_exponentiated_gradient_is_1(loss):
     chain = random_chain(np.random.default_rng(2)).fast()
     same, half = (
         fit(Problem(chain, loss, 0.5), ExponentiatedGradient(given), Stopping(passes=2)).w.array
-        for given in (step, step / 2)
+        for given in (1.0, 0.5)
     )
     unasked = fit(Problem(chain, loss, 0.5), ExponentiatedGradient(), Stopping(passes=2)).w.array
     assert unasked.tobytes() == same.tobytes() != half.tobytes()
