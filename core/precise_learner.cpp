@@ -31,7 +31,17 @@ PreciseLearner::PreciseLearner(const PreciseData& data) : data_(data) {
         !all_below(data.feature_labels, data.labels) || !all_below(data.transition_features, data.features, -1)) {
         throw std::invalid_argument("the training data do not fit together");
     }
-    transitions_.resize(K * K);
+    // Each pair of labels has a feature of its own, so that its weight can be kept in step.
+    const auto first = static_cast<std::int64_t>(data.feature_labels.size());
+    transition_of_.assign(static_cast<std::size_t>(data.features - first), -1);
+    for (std::size_t pair = 0; pair < K * K; ++pair) {
+        const std::int32_t f = data.transition_features[pair];
+        if (f < 0) continue;
+        if (f < first || transition_of_[f - first] >= 0) {
+            throw std::invalid_argument("two pairs of labels, or a pair and an attribute, have the same feature");
+        }
+        transition_of_[f - first] = static_cast<std::int64_t>(pair);
+    }
     delta_.resize(static_cast<std::size_t>(data.features));
     is_noted_.resize(static_cast<std::size_t>(data.features));
     restart();
@@ -40,6 +50,7 @@ PreciseLearner::PreciseLearner(const PreciseData& data) : data_(data) {
 void PreciseLearner::restart() {
     w_.assign(static_cast<std::size_t>(data_.features), 0.0);
     late_ = w_;
+    transitions_.assign(data_.transition_features.size(), 0.0);
     variance_.clear();
     met_ = 1;
 }
@@ -50,8 +61,8 @@ std::vector<double> PreciseLearner::average() const {
     return mean;
 }
 
-// Emissions and transitions of sentence i under scale·w.
-void PreciseLearner::score(std::int64_t i, double scale) {
+// Emissions of sentence i under scale·w.
+void PreciseLearner::score_tokens(std::int64_t i, double scale) {
     const auto K = static_cast<std::size_t>(data_.labels);
     const std::int64_t first = data_.sentences[i], T = data_.sentences[i + 1] - first;
     emissions_.assign(static_cast<std::size_t>(T) * K, 0.0);
@@ -65,10 +76,19 @@ void PreciseLearner::score(std::int64_t i, double scale) {
             }
         }
     }
-    for (std::size_t pair = 0; pair < K * K; ++pair) {
+}
+
+void PreciseLearner::score_transitions(double scale) {
+    for (std::size_t pair = 0; pair < transitions_.size(); ++pair) {
         const std::int32_t f = data_.transition_features[pair];
-        transitions_[pair] = f < 0 ? 0.0 : scale * w_[f];
+        if (f >= 0) transitions_[pair] = scale * w_[f];
     }
+}
+
+void PreciseLearner::add(std::int64_t feature, double change) {
+    w_[feature] += change;
+    const std::int64_t move = feature - static_cast<std::int64_t>(data_.feature_labels.size());
+    if (move >= 0) transitions_[transition_of_[move]] = w_[feature];
 }
 
 // Calls visit(feature, value) for the features of a labelling.
@@ -109,8 +129,8 @@ void PreciseLearner::forget_difference() {
 bool PreciseLearner::find_difference(std::int64_t i) {
     const std::int64_t first = data_.sentences[i], T = data_.sentences[i + 1] - first;
     const auto truth = data_.truth.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(T));
-    score(i);
-    best_ = precise_decode(emissions_, transitions_, data_.labels);
+    score_tokens(i);
+    best_ = decoder_.decode(emissions_, transitions_, data_.labels);
     wrong_ = 0;
     for (std::size_t t = 0; t < truth.size(); ++t) wrong_ += best_[t] != truth[t];
     if (wrong_ == 0) return false;
@@ -138,7 +158,7 @@ double PreciseLearner::perceptron(std::span<const std::int32_t> order, const Int
     return meet_all(order, interrupt, [&](std::int64_t i) {
         if (!find_difference(i)) return 0.0;
         for (const std::int64_t f : noted_) {
-            w_[f] += delta_[f];
+            add(f, delta_[f]);
             late_[f] += met_ * delta_[f];
         }
         return static_cast<double>(wrong_) / static_cast<double>(best_.size());
@@ -156,7 +176,7 @@ double PreciseLearner::passive_aggressive(std::span<const std::int32_t> order, i
         if (norm2 == 0) return loss;  // no feature tells the two labellings apart
         const double step = kind == 1 ? std::min(c, loss / norm2) : loss / norm2;
         for (const std::int64_t f : noted_) {
-            w_[f] += step * delta_[f];
+            add(f, step * delta_[f]);
             late_[f] += met_ * step * delta_[f];
         }
         return loss;
@@ -172,7 +192,7 @@ double PreciseLearner::arow(std::span<const std::int32_t> order, double variance
         double spread = gamma;
         for (const std::int64_t f : noted_) spread += variance_[f] * delta_[f] * delta_[f];
         for (const std::int64_t f : noted_) {
-            w_[f] += loss / spread * variance_[f] * delta_[f];
+            add(f, loss / spread * variance_[f] * delta_[f]);
             variance_[f] = 1 / (1 / variance_[f] + delta_[f] * delta_[f] / gamma);
         }
         return loss;
@@ -189,7 +209,8 @@ double PreciseLearner::gradient(std::span<const std::int32_t> order, double lamb
         scale *= 1 - rate * lambda;
         const std::int64_t begin = data_.sentences[i], T = data_.sentences[i + 1] - begin;
         const auto truth = data_.truth.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(T));
-        score(i, scale);
+        score_tokens(i, scale);
+        score_transitions(scale);
         const PreciseSums sums = precise_sum(emissions_, transitions_, data_.labels, true);
         const double step = rate / scale;
         walk(i, truth, [&](std::int64_t f, double value) { w_[f] += step * value; });
@@ -210,13 +231,14 @@ double PreciseLearner::gradient(std::span<const std::int32_t> order, double lamb
         return sums.log_partition - precise_score(emissions_, transitions_, data_.labels, truth);
     });
     for (double& weight : w_) weight *= scale;
+    score_transitions();
     return loss;
 }
 
 double PreciseLearner::log_loss(std::span<const std::int32_t> order, const Interrupt& interrupt) {
     return meet_all(order, interrupt, [&](std::int64_t i) {
         const std::int64_t begin = data_.sentences[i], T = data_.sentences[i + 1] - begin;
-        score(i);
+        score_tokens(i);
         return precise_sum(emissions_, transitions_, data_.labels, false).log_partition -
                precise_score(emissions_, transitions_, data_.labels,
                              data_.truth.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(T)));

@@ -55,12 +55,14 @@ public:
 
 private:
     std::int64_t size() const { return static_cast<std::int64_t>(data_.sentences.size()) - 1; }
-    void score(std::int64_t i, double scale = 1);
+    void score_tokens(std::int64_t i, double scale = 1);
+    void score_transitions(double scale = 1);
     bool find_difference(std::int64_t i);
     template <class Visit>
     void walk(std::int64_t i, std::span<const std::int32_t> output, Visit visit) const;
     void note(std::int64_t feature, double change);
     void forget_difference();
+    void add(std::int64_t feature, double change);
     template <class Step>
     double meet_all(std::span<const std::int32_t> order, const Interrupt& interrupt, Step step);
 
@@ -70,9 +72,13 @@ private:
     std::vector<double> variance_;
     double met_ = 1;
 
+    std::vector<std::int64_t> transition_of_;  // [features that are not of attributes]: the pair of labels
+    std::vector<double> transitions_;          // [labels, labels]: their weights, 0 where there is no feature
+
     // Of the sentence at hand.
-    std::vector<double> emissions_, transitions_;
-    std::vector<std::int32_t> best_;
+    std::vector<double> emissions_;
+    PreciseDecoder decoder_;
+    std::span<const std::int32_t> best_;
     int wrong_ = 0;
     double shortfall_ = 0;                // w·(φ(best) − φ(truth))
     std::vector<double> delta_;           // [features]

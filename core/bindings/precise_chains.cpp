@@ -71,7 +71,9 @@ void bind_chain(nb::module_& m) {
             std::vector<std::int32_t> path;
             {
                 nb::gil_scoped_release no_gil;
-                path = precise_decode(scores, c.transitions(), c.labels());
+                PreciseDecoder decoder;
+                const auto best = decoder.decode(scores, c.transitions(), c.labels());
+                path.assign(best.begin(), best.end());
             }
             return to_numpy(std::move(path));
         }, "emissions"_a)

@@ -18,6 +18,38 @@ std::size_t count_tokens(std::span<const double> emissions, std::span<const doub
     return emissions.size() / K;
 }
 
+// Two doubles: what every machine has registers for.
+typedef double Pair __attribute__((vector_size(16)));
+
+Pair load(const double* p) {
+    Pair x;
+    __builtin_memcpy(&x, p, sizeof x);
+    return x;
+}
+
+// best[k] = emission[k] + max_j before[j] + transitions[j][k], so many pairs of labels at a time. The last
+// ones begin where they end with the last label; there are as many labels at least.
+template <std::size_t Pairs>
+void max_step(const double* before, const double* transitions, const double* emission, std::size_t K, double* best) {
+    constexpr std::size_t width = 2 * Pairs;
+    for (std::size_t done = 0; done < K; done += width) {
+        const std::size_t first = std::min(done, K - width);
+        Pair most[Pairs];
+        for (Pair& m : most) m = Pair{lowest, lowest};
+        for (std::size_t j = 0; j < K; ++j) {
+            const Pair from{before[j], before[j]};
+            for (std::size_t p = 0; p < Pairs; ++p) {
+                const Pair score = from + load(transitions + j * K + first + 2 * p);
+                most[p] = score > most[p] ? score : most[p];
+            }
+        }
+        for (std::size_t p = 0; p < Pairs; ++p) {
+            const Pair total = most[p] + load(emission + first + 2 * p);
+            __builtin_memcpy(best + first + 2 * p, &total, sizeof total);
+        }
+    }
+}
+
 // Σ_k exp(a[k] + b[k]), in logarithms.
 double log_sum(const double* a, const double* b, std::size_t count) {
     double most = lowest;
@@ -137,30 +169,37 @@ PreciseSums sum_of_products(std::span<const double> emissions, std::span<const d
 
 }  // namespace
 
-std::vector<std::int32_t> precise_decode(std::span<const double> emissions, std::span<const double> transitions,
-                                         int labels) {
+std::span<const std::int32_t> PreciseDecoder::decode(std::span<const double> emissions,
+                                                     std::span<const double> transitions, int labels) {
     const auto K = static_cast<std::size_t>(labels);
     const std::size_t T = count_tokens(emissions, transitions, labels);
-    std::vector<std::int32_t> path(T), from(T * K);
-    if (T == 0) return path;
-    std::vector<double> best(emissions.begin(), emissions.begin() + static_cast<std::ptrdiff_t>(K)), next(K);
-    for (std::size_t t = 1; t < T; ++t) {
-        std::int32_t* const winner = from.data() + t * K;
-        std::ranges::fill(next, lowest);
-        for (std::size_t j = 0; j < K; ++j) {
-            for (std::size_t k = 0; k < K; ++k) {
-                const double score = best[j] + transitions[j * K + k];
-                const bool better = score > next[k];
-                winner[k] = better ? static_cast<std::int32_t>(j) : winner[k];
-                next[k] = better ? score : next[k];
-            }
-        }
-        for (std::size_t k = 0; k < K; ++k) next[k] += emissions[t * K + k];
-        best.swap(next);
+    path_.resize(T);
+    if (T == 0 || K == 1) {
+        std::ranges::fill(path_, 0);
+        return path_;
     }
-    path[T - 1] = static_cast<std::int32_t>(std::ranges::max_element(best) - best.begin());
-    for (std::size_t t = T - 1; t > 0; --t) path[t - 1] = from[t * K + static_cast<std::size_t>(path[t])];
-    return path;
+    const auto step = K >= 8 ? max_step<4> : max_step<1>;
+    best_.resize(T * K);
+    std::copy_n(emissions.begin(), K, best_.begin());
+    for (std::size_t t = 1; t < T; ++t) {
+        step(&best_[(t - 1) * K], transitions.data(), &emissions[t * K], K, &best_[t * K]);
+    }
+    const auto last = best_.end() - static_cast<std::ptrdiff_t>(K);
+    path_[T - 1] = static_cast<std::int32_t>(std::max_element(last, best_.end()) - last);
+    for (std::size_t t = T - 1; t > 0; --t) {
+        // The argmax that the maxima did not keep, by the same sums: the first of equal labels wins.
+        const double* const before = &best_[(t - 1) * K];
+        const double* const into = &transitions[static_cast<std::size_t>(path_[t])];
+        double most = lowest;
+        std::size_t from = 0;
+        for (std::size_t j = 0; j < K; ++j) {
+            const double score = before[j] + into[j * K];
+            from = score > most ? j : from;
+            most = score > most ? score : most;
+        }
+        path_[t - 1] = static_cast<std::int32_t>(from);
+    }
+    return path_;
 }
 
 PreciseSums precise_sum(std::span<const double> emissions, std::span<const double> transitions, int labels,

@@ -25,8 +25,18 @@ struct PreciseSums {
 };
 
 // emissions: [tokens, labels]; transitions: [labels, labels], from and to.
-std::vector<std::int32_t> precise_decode(std::span<const double> emissions, std::span<const double> transitions,
+// The best labelling; what it needs room for is kept for the next sentence.
+class PreciseDecoder {
+public:
+    // The answer is good until the next call.
+    std::span<const std::int32_t> decode(std::span<const double> emissions, std::span<const double> transitions,
                                          int labels);
+
+private:
+    std::vector<double> best_;  // [tokens, labels]: of the labellings that end here
+    std::vector<std::int32_t> path_;
+};
+
 PreciseSums precise_sum(std::span<const double> emissions, std::span<const double> transitions, int labels,
                         bool pairs);
 double precise_score(std::span<const double> emissions, std::span<const double> transitions, int labels,
