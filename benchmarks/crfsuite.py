@@ -14,14 +14,27 @@ from pathlib import Path
 from typing import Any
 
 import pycrfsuite
-from measuring import DATA, Clock
 
 import dualstruct.compat.pycrfsuite as ours
 from dualstruct import read_columns
+from measuring import DATA, Clock
 
 Sentence = list[dict[str, Any]]
 LIBRARIES = {"dualstruct": ours, "CRFsuite": pycrfsuite}
-STREETS = {"street", "st", "avenue", "ave", "road", "rd", "drive", "dr", "lane", "ln", "blvd", "way"}
+STREETS = {
+    "street",
+    "st",
+    "avenue",
+    "ave",
+    "road",
+    "rd",
+    "drive",
+    "dr",
+    "lane",
+    "ln",
+    "blvd",
+    "way",
+}
 DIRECTIONS = {"n", "s", "e", "w", "north", "south", "east", "west", "ne", "nw", "se", "sw"}
 
 
@@ -76,40 +89,49 @@ CORPORA: dict[str, tuple[Callable[[Any], Sentence], int]] = {
 }
 
 
-def train(library: Any, X: list[Sentence], Y: list[list[str]], algorithm: str, rounds: int, path: Path) -> float:
+def train(
+    library: Any, path: Path, X: list[Sentence], Y: list[list[str]], prepared: bool, **params: Any
+) -> float:
     clock = Clock()
-    trainer = library.Trainer(algorithm, {"max_iterations": rounds}, verbose=False)
+    algorithm = params.pop("algorithm")
+    trainer = library.Trainer(algorithm, params, verbose=False)
     for x, y in zip(X, Y, strict=True):
-        trainer.append(x, y)
+        trainer.append(library.ItemSequence(x) if prepared else x, y)
     trainer.train(str(path))
     return clock.lap()
 
 
-def open_and_tag(library: Any, path: Path, x: Sentence) -> float:
-    clock = Clock()
-    tagger = library.Tagger()
-    tagger.open(str(path))
-    tagger.tag(x)
-    return clock.lap()
-
-
-def open_bytes_and_tag(library: Any, path: Path, x: Sentence) -> float:
+def open_and_tag(library: Any, path: Path, x: Sentence, in_memory: bool) -> float:
     data = path.read_bytes()
     clock = Clock()
     tagger = library.Tagger()
-    tagger.open_inmemory(data)
+    if in_memory:
+        tagger.open_inmemory(data)
+    else:
+        tagger.open(str(path))
     tagger.tag(x)
     return clock.lap()
 
 
-def report(name: str, repeats: int, measure: Callable[[Any], float]) -> None:
+def tag_all(library: Any, path: Path, X: list[Sentence]) -> float:
+    tagger = library.Tagger()
+    tagger.open(str(path))
+    clock = Clock()
+    for x in X:
+        tagger.tag(x)
+    return clock.lap()
+
+
+def report(
+    name: str, repeats: int, measure: Callable[..., float], *args: Any, **named: Any
+) -> None:
     """The fastest of the repeats, the libraries in turns, and the ratio of the two."""
     times: dict[str, list[float]] = {library: [] for library in LIBRARIES}
     for _ in range(repeats):
         for library, module in LIBRARIES.items():
-            times[library].append(measure(module))
+            times[library].append(measure(module, *args, **named))
     mine, theirs = (1000 * min(times[library]) for library in LIBRARIES)
-    print(f"| {name} | {mine:.1f} | {theirs:.1f} | {mine / theirs:.2f} |", flush=True)
+    print(f"| {name} | {mine:.2f} | {theirs:.2f} | {mine / theirs:.2f} |", flush=True)
 
 
 def main() -> None:
@@ -126,21 +148,18 @@ def main() -> None:
             items, rounds = CORPORA[corpus]
             file = read_columns(args.data / corpus / "train.txt.xz")
             X, Y = [items(x) for x in file.tokens], [list(y) for y in file.labels]
+            path = Path(folder, "model")  # the last one written is CRFsuite's own
             for algorithm in args.algorithms:
-                paths = {module: Path(folder, library) for library, module in LIBRARIES.items()}
-                report(
-                    f"{corpus}, train {algorithm}, {rounds} iterations",
-                    args.repeats,
-                    lambda module: train(module, X, Y, algorithm, rounds, paths[module]),
-                )
-            path = Path(folder, "CRFsuite")
+                for prepared, iterations in ((False, rounds), (True, 5)):
+                    given = "ItemSequence" if prepared else "dicts"
+                    params = {"algorithm": algorithm, "max_iterations": iterations}
+                    name = f"{corpus}: train {algorithm}, {given}, {iterations} iterations"
+                    report(name, args.repeats, train, path, X, Y, prepared, **params)
             size = f"{path.stat().st_size / 1e6:.1f} MB"
-            for name, measure in (("open", open_and_tag), ("open_inmemory", open_bytes_and_tag)):
-                report(
-                    f"{corpus}, {name} {size} and tag",
-                    10 * args.repeats,
-                    lambda module: measure(module, path, X[0]),
-                )
+            often = 10 * args.repeats
+            report(f"{corpus}: open {size} and tag", often, open_and_tag, path, X[0], False)
+            report(f"{corpus}: open_inmemory and tag", often, open_and_tag, path, X[0], True)
+            report(f"{corpus}: tag all", args.repeats, tag_all, path, X)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, pairwise
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import dualstruct.compat.pycrfsuite as ours
 from dualstruct.compat.conversion import tagger_from_crfsuite
+from dualstruct.compat.items import attributes_of
 from dualstruct.compat.log import LabelScore, TrainLogParser
 from dualstruct.errors import InputError
 from dualstruct.files.crfsuite import parse_crfsuite
@@ -94,15 +96,20 @@ def test_items_are_those_of_python_crfsuite(items):
 @settings(max_examples=50)
 def test_sequences_mean_the_same_whether_the_core_or_python_reads_them(items):
     trainer = ours.Trainer("ap", {"max_iterations": 1}, verbose=False)
-    trainer.append(items, ["X"] * len(items))
-    prepared = ours.ItemSequence(items)
-    trainer.append(prepared, ["X"] * len(items))
-    (offsets, ids, values), (offsets_2, ids_2, values_2) = trainer._data.rows
-    assert offsets.tolist() == offsets_2.tolist()
+    read_by_python = [list(attributes_of(item)) for item in items]
+    prepared = pickle.loads(pickle.dumps(ours.ItemSequence(items)))
+    by_python = ours.ItemSequence.__new__(ours.ItemSequence)
+    by_python.__setstate__({"_pairs": read_by_python})
+    for sequence in (items, prepared, by_python):
+        trainer.append(sequence, ["X"] * len(items))
+    (offsets, ids, values), *others = trainer._data.rows
     values = np.ones(len(ids)) if values is None else values
-    for a, b in pairwise(offsets.tolist()):  # sets have no order
-        row = zip(ids[a:b], values[a:b], strict=True)
-        assert sorted(row) == sorted(zip(ids_2[a:b], values_2[a:b], strict=True))
+    for offsets_2, ids_2, values_2 in others:
+        assert offsets.tolist() == offsets_2.tolist()
+        values_2 = np.ones(len(ids)) if values_2 is None else values_2
+        for a, b in pairwise(offsets.tolist()):  # sets have no order
+            row = zip(ids[a:b], values[a:b], strict=True)
+            assert sorted(row) == sorted(zip(ids_2[a:b], values_2[a:b], strict=True))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -15,7 +15,7 @@ from dualstruct.errors import InputError
 from dualstruct.files.crfsuite import (
     CRFsuiteModel,
     is_crfsuite,
-    lookup3,
+    open_crfsuite,
     parse_crfsuite,
     read_crfsuite,
     write_crfsuite,
@@ -96,19 +96,20 @@ def tagged(tagger, sentence):
 def test_models_of_crfsuite_decode_identically_here(tmp_path, variant):
     path = tmp_path / "theirs"
     crfsuite_model(path, **variant)
-    model = read_crfsuite(path)
+    model = open_crfsuite(path.read_bytes())
+    names, chain = model.labels, model.chain
     tagger = pycrfsuite.Tagger()
     tagger.open(str(path))
-    assert model.labels == tagger.labels()
+    assert names == tagger.labels()
     for sentence in made_up(seed=1)[0]:
         labels, marginals, probability = tagged(tagger, sentence)
-        _, offsets, ids, values = model.features.transform([sentence])
-        emissions = model.chain.emissions(offsets, ids, values)
-        best = model.chain.decode(emissions)
-        assert [model.labels[k] for k in best] == labels
-        log_partition, ours = model.chain.sum(emissions)
+        _, offsets, ids, values = model.transform([sentence])
+        emissions = model.emissions(offsets, ids, values)
+        best = chain.decode(emissions)
+        assert [names[k] for k in best] == labels
+        log_partition, ours = chain.sum(emissions)
         np.testing.assert_allclose(ours, marginals, atol=1e-12)
-        score = model.chain.score(emissions, best)
+        score = chain.score(emissions, best)
         assert np.exp(score - log_partition) == pytest.approx(probability, abs=1e-12)
 
 
@@ -144,11 +145,12 @@ def test_models_written_here_open_in_crfsuite_and_tag_identically(tmp_path_facto
     assert sorted(tagger.labels()) == sorted(model.labels)
     names = st.sampled_from([*model.attributes, "unknown attribute"])
     sentence = data.draw(st.lists(st.lists(names, max_size=4), min_size=1, max_size=5))
-    _, offsets, ids, values = model.features.transform([sentence])
-    emissions = model.chain.emissions(offsets, ids, values)
-    labels = [model.labels[k] for k in model.chain.decode(emissions)]
+    file = open_crfsuite(path.read_bytes())
+    _, offsets, ids, values = file.transform([sentence])
+    emissions = file.emissions(offsets, ids, values)
+    labels = [model.labels[k] for k in file.chain.decode(emissions)]
     assert tagger.tag(sentence) == labels
-    _, marginals = model.chain.sum(emissions)
+    _, marginals = file.chain.sum(emissions)
     for t in range(len(sentence)):
         for k, label in enumerate(model.labels):
             assert tagger.marginal(label, t) == pytest.approx(marginals[t, k], abs=1e-6)
@@ -157,18 +159,16 @@ def test_models_written_here_open_in_crfsuite_and_tag_identically(tmp_path_facto
 
 @given(models(), st.sampled_from([1, 100]))  # by products, or by logarithms
 def test_sums_over_labellings_are_those_of_enumeration(model, scale):
-    K = len(model.labels)
+    K, chain = len(model.labels), open_crfsuite(model.to_bytes()).chain
     emissions = scale * np.linspace(-3, 5, 3 * K).reshape(3, K)[::-1]
-    scores = {
-        y: model.chain.score(emissions, np.array(y, np.int32)) for y in product(range(K), repeat=3)
-    }
-    log_partition, marginals = model.chain.sum(emissions)
+    scores = {y: chain.score(emissions, np.array(y, np.int32)) for y in product(range(K), repeat=3)}
+    log_partition, marginals = chain.sum(emissions)
     assert log_partition == pytest.approx(np.logaddexp.reduce(list(scores.values())))
     for t in range(3):
         for k in range(K):
             share = sum(np.exp(s - log_partition) for y, s in scores.items() if y[t] == k)
             assert marginals[t, k] == pytest.approx(share, rel=1e-6, abs=1e-9)
-    best = tuple(model.chain.decode(emissions).tolist())
+    best = tuple(chain.decode(emissions).tolist())
     assert scores[best] == pytest.approx(max(scores.values()))
 
 
@@ -177,17 +177,11 @@ def test_long_sentences_and_large_weights_do_not_overflow():
         ["a", "b"], ["x"], *(np.array([0, 0]), np.array([0, 1]), np.array([900.0, 899.0])),
         *(np.array([0]), np.array([1]), np.array([-800.0])),
     )  # fmt: skip
-    emissions = model.chain.emissions(
-        np.arange(2001, dtype=np.int64), np.zeros(2000, np.int32), None
-    )
-    log_partition, marginals = model.chain.sum(emissions)
+    file = open_crfsuite(model.to_bytes())
+    emissions = file.emissions(np.arange(2001, dtype=np.int64), np.zeros(2000, np.int32), None)
+    log_partition, marginals = file.chain.sum(emissions)
     assert np.isfinite(log_partition)
     np.testing.assert_allclose(marginals.sum(axis=1), 1)
-
-
-def test_lookup3_gives_its_authors_published_values():
-    text = b"Four score and seven years ago"
-    assert lookup3([b"", text]).tolist() == [0xDEADBEEF, 0x17770551]
 
 
 def test_hashes_of_all_lengths_find_their_names_in_crfsuite(tmp_path):
@@ -212,7 +206,8 @@ def test_names_that_are_not_utf8_survive(tmp_path):
     again = parse_crfsuite(model.to_bytes())
     assert (again.labels, again.attributes) == (model.labels, model.attributes)
     assert b"caf\xe9\0" in model.to_bytes()
-    assert again.features.transform([[["café", "caf"]]])[2].tolist() == [1]
+    file = open_crfsuite(model.to_bytes())
+    assert file.transform([[["café", "caf"]]])[2].tolist() == [1]
 
 
 @pytest.mark.parametrize(
@@ -240,16 +235,32 @@ def test_every_truncation_is_refused(healthy):
             parse_crfsuite(healthy[:end], "model")
 
 
-def parsed_or_refused(data):
+def or_refused(call, *args):
+    """The answer of a call, or None if it says in one sentence that the model is damaged."""
     try:
-        model = parse_crfsuite(data, "model")
+        return call(*args)
     except InputError as error:
         if not str(error).startswith("model is") or "\n" in str(error):
             pytest.fail(f"not a sentence about the model: {error}")
+
+
+def parsed_or_refused(data, names=()):
+    """Read all of it; open it and look up every name and every number."""
+    model = or_refused(parse_crfsuite, data, "model")
+    file = or_refused(open_crfsuite, data, "model")
+    assert model is None or file is not None
+    if file is None:
         return
-    offsets = np.array([0, 1], np.int64)
-    if model.attributes:
-        model.chain.decode(model.chain.emissions(offsets, np.zeros(1, np.int32), None))
+    for name in names:
+        rows = or_refused(file.transform, [[[name]]])
+        assert model is None or rows is not None
+        if rows is None:
+            continue
+        emissions = or_refused(file.emissions, *rows[1:])
+        assert model is None or emissions is not None
+        if emissions is not None:
+            assert np.isfinite(emissions).all()
+            file.chain.decode(emissions)
 
 
 @given(st.data())
@@ -259,7 +270,77 @@ def test_flipped_bytes_never_crash(healthy, data):
     places = st.one_of(st.integers(0, 60), st.integers(0, len(healthy) - 1))
     for _ in range(data.draw(st.integers(1, 4))):
         damaged[data.draw(places)] = data.draw(st.integers(0, 255))
-    parsed_or_refused(bytes(damaged))
+    parsed_or_refused(bytes(damaged), parse_crfsuite(healthy).attributes)
+
+
+def changed(data, place, number):
+    """The same bytes but for one number."""
+    return data[:place] + struct.pack("<I", number) + data[place + 4 :]
+
+
+def word(data, place):
+    return struct.unpack_from("<I", data, place)[0]
+
+
+CONTRADICTION = r"^model is damaged: the references of attributes contradict the features$"
+
+
+def test_what_is_damaged_is_refused_when_it_is_needed_and_the_rest_serves(healthy):
+    attributes = parse_crfsuite(healthy).attributes
+    list_of_second = word(healthy, word(healthy, 44) + 12 + 4)  # the header's last place: AFRF
+    damaged = changed(healthy, list_of_second + 4, 0xFFFF)
+    file = open_crfsuite(damaged, "model")
+    healthy_file = open_crfsuite(healthy)
+    for number, name in enumerate(attributes):
+        rows = file.transform([[[name]]])[1:]
+        assert rows[1].tolist() == [number]
+        if number != 1:
+            assert (file.emissions(*rows) == healthy_file.emissions(*rows)).all()
+    with pytest.raises(InputError, match=CONTRADICTION):
+        file.emissions(*file.transform([[[attributes[1]]]])[1:])
+    with pytest.raises(InputError, match=CONTRADICTION):
+        file.check()
+    with pytest.raises(InputError, match=CONTRADICTION):
+        parse_crfsuite(damaged, "model")
+
+
+def hash_tables(data, what):
+    """Where the buckets of each hash table begin, and how many it has."""
+    begin = word(data, {"labels": 32, "attributes": 36}[what])
+    pairs = (struct.unpack_from("<2I", data, begin + 24 + 8 * table) for table in range(256))
+    return [(begin + place, size) for place, size in pairs if size]
+
+
+@pytest.mark.parametrize("what", ["labels", "attributes"])
+def test_names_that_their_hashes_do_not_lead_to_are_damage(healthy, what):
+    place, size = hash_tables(healthy, what)[0]
+    for bucket in range(place, place + 8 * size, 8):
+        if word(healthy, bucket + 4):
+            damaged = changed(healthy, bucket, word(healthy, bucket) ^ 1)
+            with pytest.raises(InputError, match=f"^model is damaged: {what[:-1]} [0-9]+ is n"):
+                parse_crfsuite(damaged, "model")
+            led_astray = changed(healthy, bucket + 4, 0xFFFFFF)
+            with pytest.raises(InputError, match=f"^model is damaged: a record of the {what} lies"):
+                parse_crfsuite(led_astray, "model")
+
+
+def test_a_table_without_an_empty_bucket_is_damage():
+    # Each name is found behind thousands of others: as many steps as names, squared.
+    names = [f"attribute {i}" for i in range(3000)]
+    empty = (np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
+    data = bytearray(CRFsuiteModel(["a"], names, *empty, *empty).to_bytes())
+    begin = word(data, 36)
+    first, _ = hash_tables(data, "attributes")[0]
+    end = begin + word(data, begin + 20)
+    for bucket in range(first, end, 8):
+        if not word(data, bucket + 4):
+            struct.pack_into("<2I", data, bucket, 0, 2072)
+    for table in range(256):  # and each table is all of them
+        struct.pack_into("<2I", data, begin + 24 + 8 * table, first - begin, (end - first) // 8)
+    with pytest.raises(InputError, match=r"^model is damaged: the hashes of the attributes"):
+        parse_crfsuite(bytes(data), "model")
+    found = open_crfsuite(bytes(data)).transform([[["attribute 7", "nothing"]]])
+    assert found[2].tolist() == [7]
 
 
 @pytest.mark.parametrize("huge", [0x7FFFFFFF, 0xFFFFFFFF, 0xFFFFFFF0, 100_000])

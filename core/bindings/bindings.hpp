@@ -84,6 +84,7 @@ void bind_text(nb::module_& m);
 void bind_structures(nb::module_& m);
 void bind_chains(nb::module_& m);
 void bind_precise_chains(nb::module_& m);
+void bind_crfsuite(nb::module_& m);
 void bind_graphs(nb::module_& m);
 void bind_tree_structure(nb::module_& m);
 void bind_learning(nb::module_& m);

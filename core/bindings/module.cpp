@@ -11,6 +11,7 @@ NB_MODULE(_core, m) {
     dualstruct::bind_structures(m);
     dualstruct::bind_chains(m);
     dualstruct::bind_precise_chains(m);
+    dualstruct::bind_crfsuite(m);
     dualstruct::bind_graphs(m);
     dualstruct::bind_tree_structure(m);
     dualstruct::bind_learning(m);

@@ -15,6 +15,7 @@
 #include <tuple>
 #include <variant>
 
+#include "bindings/attribute_rows.hpp"
 #include "bindings/bindings.hpp"
 #include "text/conllu.hpp"
 #include "text/input_error.hpp"
@@ -72,16 +73,6 @@ std::pair<Array<std::int64_t>, Array<std::int32_t>> rows_to_numpy(Rows&& rows) {
     std::int32_t* const ids = rows.ids.release();
     const nb::capsule owner(ids, [](void* p) noexcept { delete[] static_cast<std::int32_t*>(p); });
     return {to_numpy(std::move(rows.offsets)), Array<std::int32_t>(ids, {size}, owner)};
-}
-
-using AttributeArrays =
-    std::tuple<Array<std::int64_t>, Array<std::int64_t>, Array<std::int32_t>, std::optional<Array<double>>>;
-
-AttributeArrays attributes_to_numpy(AttributeRows&& rows) {
-    std::optional<Array<double>> values;
-    if (!rows.values.empty()) values = to_numpy(std::move(rows.values));
-    return {to_numpy(std::move(rows.sentences)), to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.ids)),
-            std::move(values)};
 }
 
 Function function_from(const std::string& name, const std::variant<int, std::string>& argument) {
@@ -372,6 +363,31 @@ void bind_features(nb::module_& m) {
             "hashes"_a, "name_bytes"_a, "name_offsets"_a)
         .def("select", [](TemplateFeatures& f, const Input<std::uint8_t>& keep) { f.select(span_of(keep)); }, "keep"_a);
 
+    nb::class_<Items>(m, "Items", "The attributes of one sentence's tokens by name.")
+        .def_static("read", [](nb::handle sentence) { return Items::read(sentence.ptr()); }, "sentence"_a)
+        .def_static(
+            "from_pairs",
+            [](const std::vector<std::vector<std::pair<std::string, double>>>& tokens) {
+                Items items;
+                for (const auto& token : tokens) {
+                    for (const auto& [name, value] : token) items.add(name, value);
+                    items.end_token();
+                }
+                return items;
+            },
+            "tokens"_a)
+        .def("__len__", &Items::tokens)
+        .def("pairs", [](const Items& items) {
+            nb::list tokens;
+            for (std::size_t t = 0; t < items.tokens(); ++t) {
+                nb::list token;
+                items.walk(t, [&](std::string_view name, double value) {
+                    token.append(nb::make_tuple(to_str(name), value));
+                });
+                tokens.append(token);
+            }
+            return tokens;
+        });
     nb::class_<AttributeFeatures>(m, "AttributeFeatures", "Features that tokens state themselves, as dicts or strings.")
         .def(nb::init<int>(), "hash_bits"_a)
         .def(
@@ -380,11 +396,15 @@ void bind_features(nb::module_& m) {
                 return attributes_to_numpy(f.fit(sentences.ptr(), min_count));
             },
             "sentences"_a, "min_count"_a)
+        .def("extend", [](AttributeFeatures& f, const Items& items) { return attributes_to_numpy(f.extend(items)); },
+             "items"_a)
         .def(
             "extend",
             [](AttributeFeatures& f, nb::handle sentences) { return attributes_to_numpy(f.extend(sentences.ptr())); },
             "sentences"_a)
-        .def("intern", &AttributeFeatures::intern, "name"_a)
+        .def("transform",
+             [](const AttributeFeatures& f, const Items& items) { return attributes_to_numpy(f.transform(items)); },
+             "items"_a)
         .def(
             "transform",
             [](const AttributeFeatures& f, nb::handle sentences) {
@@ -394,6 +414,11 @@ void bind_features(nb::module_& m) {
         .def_prop_ro("dimension", &AttributeFeatures::dimension)
         .def("find", [](const AttributeFeatures& f, const std::string& name) { return f.find(name); }, "name"_a)
         .def("name", &AttributeFeatures::name, "id"_a)
+        .def_prop_ro("names", [](const AttributeFeatures& f) {
+            nb::list names;
+            for (std::size_t id = 0; id < f.all_names().size(); ++id) names.append(to_str(f.all_names()[id]));
+            return names;
+        }, "Of all features by their ids; none of hashed ones.")
         .def("all_names", [](const AttributeFeatures& f) { return strings_to_numpy(f.all_names()); })
         .def(
             "restore",

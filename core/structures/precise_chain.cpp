@@ -250,12 +250,19 @@ PreciseChain::PreciseChain(int labels, std::span<const std::int64_t> offsets, st
     }
 }
 
-std::vector<double> PreciseChain::emissions(const PreciseRows& rows) const {
+void check_rows(const PreciseRows& rows, std::int64_t attributes) {
     if (rows.offsets.empty() || rows.offsets.front() < 0 || !std::ranges::is_sorted(rows.offsets) ||
         rows.offsets.back() > static_cast<std::int64_t>(rows.attributes.size()) ||
         (!rows.values.empty() && rows.values.size() != rows.attributes.size())) {
         throw std::invalid_argument("the offsets do not fit the attributes");
     }
+    if (std::ranges::any_of(rows.attributes, [=](std::int64_t a) { return a < 0 || a >= attributes; })) {
+        throw std::invalid_argument("an attribute that the model does not have");
+    }
+}
+
+std::vector<double> PreciseChain::emissions(const PreciseRows& rows) const {
+    check_rows(rows, attributes());
     const auto K = static_cast<std::size_t>(labels_);
     const std::size_t T = rows.offsets.size() - 1;
     std::vector<double> result(T * K);
@@ -263,7 +270,6 @@ std::vector<double> PreciseChain::emissions(const PreciseRows& rows) const {
         double* const row = result.data() + t * K;
         for (std::int64_t at = rows.offsets[t]; at < rows.offsets[t + 1]; ++at) {
             const std::int64_t a = rows.attributes[at];
-            if (a < 0 || a >= attributes()) throw std::invalid_argument("an attribute that the model does not have");
             const double value = rows.values.empty() ? 1.0 : rows.values[at];
             for (std::int64_t f = offsets_[a]; f < offsets_[a + 1]; ++f) row[targets_[f]] += weights_[f] * value;
         }

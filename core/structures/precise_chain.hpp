@@ -18,6 +18,9 @@ struct PreciseRows {
     std::span<const double> values;            // empty: all 1
 };
 
+// Throws unless the offsets fit the attributes, and these are of a model with so many.
+void check_rows(const PreciseRows& rows, std::int64_t attributes);
+
 struct PreciseSums {
     double log_partition = 0;       // log Σ_y exp score(y)
     std::vector<double> marginals;  // [tokens, labels]

@@ -128,11 +128,12 @@ private:
     Place first_;
 };
 
-// Walks over the attributes of tokens and calls emit(name, weight) for each.
-template <class Emit>
+// Walks over the attributes of tokens and calls sink.add(name, weight) for each, and says where a token and
+// a sentence end.
+template <class Sink>
 class AttributeReader {
 public:
-    AttributeReader(AttributeRows& rows, Emit emit) : rows_(rows), emit_(std::move(emit)) {}
+    explicit AttributeReader(Sink& sink) : sink_(sink) {}
 
     void add_sentence(PyObject* sentence, Place place) {
         for (place.token = 0; place.token < PySequence_Fast_GET_SIZE(sentence); ++place.token) {
@@ -144,9 +145,9 @@ public:
                 place.fail("a dict or a list of str is wanted, not a " + type_name(token) +
                            " (tokens that are words need templates, such as features=\"ner\")");
             }
-            rows_.offsets.push_back(static_cast<std::int64_t>(rows_.ids.size()));
+            sink_.end_token();
         }
-        rows_.sentences.push_back(static_cast<std::int64_t>(rows_.offsets.size()) - 1);
+        sink_.end_sentence();
     }
 
 private:
@@ -266,46 +267,79 @@ private:
 
     void add_string(PyObject* text) {
         if (depth_ == 0) {
-            emit_(utf8(text, place_), 1.0F);
+            sink_.add(utf8(text, place_), 1.0);
             return;
         }
         const Level level(*this, utf8(text, place_));
-        emit_(name_, 1.0F);
+        sink_.add(name_, 1.0);
     }
 
     void add_weight(double weight) {
         // Training is in single precision, and has to be able to hold what it is given.
         if (!std::isfinite(static_cast<float>(weight))) fail(std::isnan(weight) ? "the value is NaN" : "the value is infinite");
-        if (weight != 0) emit_(name_, weight);  // a weight of 0 says nothing
+        sink_.add(name_, weight);
     }
 
     [[noreturn]] void fail(const std::string& reason) const {
         place_.fail(depth_ == 0 ? reason : "attribute \"" + name_ + "\": " + reason);
     }
 
-    AttributeRows& rows_;
-    Emit emit_;
+    Sink& sink_;
     Place place_;
     std::string name_;  // of the attribute so far
     int depth_ = 0;
 };
 
-template <class Find>
-AttributeRows read_attributes(PyObject* sentences, Find&& find) {
-    AttributeRows rows;
-    const auto emit = [&rows, &find](std::string_view name, double weight) {
-        const std::int32_t id = find(name);
+// Attributes as numbers.
+class RowSink {
+public:
+    RowSink(AttributeRows& rows, const Number& number) : rows_(rows), number_(number) {}
+
+    void add(std::string_view name, double weight) {
+        if (weight == 0) return;  // it says nothing
+        const std::int32_t id = number_(name);
         if (id < 0) return;
-        if (weight != 1.0 && rows.values.empty()) rows.values.assign(rows.ids.size(), 1.0);
-        rows.ids.push_back(id);
-        if (weight != 1.0 || !rows.values.empty()) rows.values.push_back(weight);
-    };
-    AttributeReader reader(rows, emit);
+        if (weight != 1.0 && rows_.values.empty()) rows_.values.assign(rows_.ids.size(), 1.0);
+        rows_.ids.push_back(id);
+        if (weight != 1.0 || !rows_.values.empty()) rows_.values.push_back(weight);
+    }
+    void end_token() { rows_.offsets.push_back(static_cast<std::int64_t>(rows_.ids.size())); }
+    void end_sentence() { rows_.sentences.push_back(static_cast<std::int64_t>(rows_.offsets.size()) - 1); }
+
+private:
+    AttributeRows& rows_;
+    const Number& number_;
+};
+
+}  // namespace
+
+AttributeRows read_attributes(PyObject* sentences, const Number& number) {
+    AttributeRows rows;
+    RowSink sink(rows, number);
+    AttributeReader reader(sink);
     for_each_sentence(sentences, [&](PyObject* sentence, const Place& place) { reader.add_sentence(sentence, place); });
     return rows;
 }
 
-}  // namespace
+AttributeRows number_items(const Items& items, const Number& number) {
+    AttributeRows rows;
+    RowSink sink(rows, number);
+    for (std::size_t t = 0; t < items.tokens(); ++t) {
+        items.walk(t, [&](std::string_view name, double value) { sink.add(name, value); });
+        sink.end_token();
+    }
+    sink.end_sentence();
+    return rows;
+}
+
+Items Items::read(PyObject* sentence) {
+    Items items;
+    AttributeReader reader(items);
+    const Reference list(as_list(sentence));
+    if (!list) throw InputError("a list of tokens is wanted, not a " + type_name(sentence));
+    reader.add_sentence(list.get(), Place{});
+    return items;
+}
 
 std::shared_ptr<TokenTable> read_tokens(PyObject* sentences) {
     TokenReader reader;
@@ -342,6 +376,15 @@ AttributeRows AttributeFeatures::extend(PyObject* sentences) {
 
 AttributeRows AttributeFeatures::transform(PyObject* sentences) const {
     return read_attributes(sentences, [this](std::string_view name) { return find(name); });
+}
+
+AttributeRows AttributeFeatures::extend(const Items& items) {
+    if (hash_bits_ > 0) return transform(items);
+    return number_items(items, [this](std::string_view name) { return table_.intern(name); });
+}
+
+AttributeRows AttributeFeatures::transform(const Items& items) const {
+    return number_items(items, [this](std::string_view name) { return find(name); });
 }
 
 std::int64_t AttributeFeatures::dimension() const {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.files.crfsuite import is_utf8
 
 #: Token offsets, attribute numbers, and their values (None: all 1).
 Rows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64] | None]
@@ -32,50 +33,49 @@ class ItemSequence:
     """
 
     def __init__(self, pyseq: Iterable[Any]) -> None:
-        self._pairs: list[list[tuple[str, float]]]
         if isinstance(pyseq, ItemSequence):
-            self._pairs = pyseq._pairs
-        else:
-            self._pairs = [list(_attributes(item)) for item in pyseq]
+            self.core: _core.Items = pyseq.core
+            return
+        sequence = pyseq if isinstance(pyseq, list | tuple) else list(pyseq)
+        try:
+            self.core = _core.Items.read(sequence)
+        except InputError:  # perhaps it has bytes, or iterables of another kind
+            self.core = _core.Items.from_pairs([list(attributes_of(item)) for item in sequence])
 
     def items(self) -> list[dict[str, float]]:
         """The attributes and values of each token."""
-        return [dict(pairs) for pairs in self._pairs]
+        return [dict(pairs) for pairs in self.core.pairs()]
 
-    def rows(self, features: _core.AttributeFeatures, learn: bool) -> Rows:
-        """The same as numbers; unknown attributes get one (``learn``) or are left out."""
-        number = features.intern if learn else features.find
-        offsets, ids, values = [0], [], []
-        for pairs in self._pairs:
-            for name, value in pairs:
-                if (id := number(name)) >= 0 and value:
-                    ids.append(id)
-                    values.append(value)
-            offsets.append(len(ids))
-        return np.array(offsets, np.int64), np.array(ids, np.int32), np.array(values, np.float64)
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_pairs": self.core.pairs()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.core = _core.Items.from_pairs(state["_pairs"])
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return len(self.core)
 
     def __repr__(self) -> str:
         return f"<ItemSequence of size {len(self)}>"
 
 
-def rows_of(features: _core.AttributeFeatures, xseq: Any, learn: bool) -> Rows:
-    """A sequence as numbers, in the core if it can be read there."""
-    if isinstance(xseq, ItemSequence):
-        return xseq.rows(features, learn)
-    sequence = xseq if isinstance(xseq, list | tuple) else list(xseq)
-    try:
-        read = features.extend if learn else features.transform
-        _, offsets, ids, values = read([sequence])
-        return offsets, ids, values
-    except InputError:  # perhaps it has bytes, or iterables of another kind
-        return ItemSequence(sequence).rows(features, learn)
+def rows_of(read: Callable[[Any], tuple[Any, ...]], xseq: Any) -> Rows:
+    """A sequence as numbers; ``read`` is what the core has for it (``extend`` or ``transform``)."""
+    if not isinstance(xseq, ItemSequence):
+        sequence = xseq if isinstance(xseq, list | tuple) else list(xseq)
+        try:
+            _, offsets, ids, values = read([sequence])
+            return offsets, ids, values
+        except InputError:
+            xseq = ItemSequence(sequence)
+    _, offsets, ids, values = read(xseq.core)
+    return offsets, ids, values
 
 
 def _text(key: Any) -> str:
     if isinstance(key, str):
+        if not is_utf8(key):
+            raise InputError(f"the attribute {key!r} has half a surrogate pair in it")
         return key
     if isinstance(key, bytes):
         try:
@@ -85,7 +85,8 @@ def _text(key: Any) -> str:
     raise InputError(f"an attribute's name is a {type(key).__name__}, not a str")
 
 
-def _attributes(item: Any) -> Iterator[tuple[str, float]]:
+def attributes_of(item: Any) -> Iterator[tuple[str, float]]:
+    """What Python makes of an item that the core cannot read: names and values."""
     if not isinstance(item, dict):
         for key in item:
             yield _text(key), 1.0
@@ -93,7 +94,7 @@ def _attributes(item: Any) -> Iterator[tuple[str, float]]:
     for key, value in item.items():
         name = _text(key)
         if isinstance(value, dict | list | set | frozenset | tuple):
-            for inner, weight in _attributes(value):
+            for inner, weight in attributes_of(value):
                 yield f"{name}:{inner}", weight
         elif isinstance(value, str | bytes):
             yield f"{name}:{_text(value)}", 1.0

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from dualstruct.compat.items import ItemSequence, rows_of
 from dualstruct.compat.log import TrainLogParser
 from dualstruct.compat.training import Sequences, train
 from dualstruct.errors import DualstructError, InputError
-from dualstruct.files.crfsuite import HEADER, parse_crfsuite
+from dualstruct.files.crfsuite import HEADER, CRFsuiteModel, open_crfsuite, parse_crfsuite
 from dualstruct.files.writing import replace_file
 
 if TYPE_CHECKING:
@@ -53,17 +54,32 @@ class _Opened:
     """A model and the sequence that it was last asked about."""
 
     def __init__(self, data: bytes, name: str) -> None:
-        self.model = parse_crfsuite(data, name)
-        self.header = HEADER.unpack_from(data)
-        self.numbers = {label: k for k, label in enumerate(self.model.labels)}
+        self.data, self.name = data, name
+        self.file = open_crfsuite(data, name)
+        self.labels = self.file.labels
+        self.numbers = {label: k for k, label in enumerate(self.labels)}
         # Before the first sentence: what a model says of no tokens.
         self.emissions: NDArray[np.float64] = np.zeros((0, len(self.numbers)))
         self.sums: tuple[float, NDArray[np.float64]] | None = None
 
+    @cached_property
+    def chain(self) -> _core.PreciseChain:
+        """What decodes, given the scores of tokens."""
+        return self.file.chain
+
+    @cached_property
+    def model(self) -> CRFsuiteModel:
+        """All that is in the file."""
+        return parse_crfsuite(self.data, self.name)
+
+    @property
+    def header(self) -> tuple[Any, ...]:
+        return HEADER.unpack_from(self.data)
+
     def emissions_of(self, xseq: Any) -> NDArray[np.float64]:
         if not self.numbers:
             raise InputError("the model has no labels: it was trained on nothing")
-        return self.model.chain.emissions(*rows_of(self.model.features, xseq, learn=False))
+        return self.file.emissions(*rows_of(self.file.transform, xseq))
 
     def number(self, label: Any) -> int:
         name = label.decode() if isinstance(label, bytes) else label
@@ -116,7 +132,7 @@ class Tagger:
 
     def labels(self) -> list[str]:
         """The labels of the model."""
-        return list(self._model().model.labels)
+        return list(self._model().labels)
 
     def set(self, xseq: Any) -> None:
         """Take a sequence that :meth:`tag`, :meth:`probability` and :meth:`marginal` are about."""
@@ -130,8 +146,8 @@ class Tagger:
         if xseq is not None:
             emissions = opened.emissions_of(xseq)
             opened.emissions, opened.sums = emissions, None
-        names = opened.model.labels
-        return [names[k] for k in opened.model.chain.decode(emissions).tolist()]
+        names = opened.labels
+        return [names[k] for k in opened.chain.decode(emissions).tolist()]
 
     def probability(self, yseq: Sequence[str]) -> float:
         """The probability of these labels for the sequence that was set."""
@@ -144,7 +160,7 @@ class Tagger:
                 f"The numbers of items and labels differ: |x| = {tokens}, |y| = {len(yseq)}"
             )
         labels = np.array([opened.number(label) for label in yseq], np.int32)
-        score = opened.model.chain.score(opened.emissions, labels)
+        score = opened.chain.score(opened.emissions, labels)
         return float(np.exp(score - self._sums(opened)[0]))
 
     def marginal(self, y: str, pos: int) -> float:
@@ -161,7 +177,7 @@ class Tagger:
 
     def _sums(self, opened: _Opened) -> tuple[float, NDArray[np.float64]]:
         if opened.sums is None:
-            opened.sums = opened.model.chain.sum(opened.emissions)
+            opened.sums = opened.chain.sum(opened.emissions)
         return opened.sums
 
     def dump(self, filename: str | os.PathLike[str] | None = None) -> None:
@@ -303,7 +319,7 @@ class BaseTrainer:
 
     def append(self, xseq: Any, yseq: Sequence[str], group: int = 0) -> None:
         """Add a sequence and its labels; ``group`` is for holding out."""
-        rows = rows_of(self._attributes, xseq, learn=True)
+        rows = rows_of(self._attributes.extend, xseq)
         labels = [_label(label) for label in yseq]
         if len(rows[0]) - 1 != len(labels):
             raise InputError(
@@ -342,11 +358,10 @@ class BaseTrainer:
     def train_inmemory(self, holdout: int = -1) -> bytes:
         """The same, but what would stand in the file is the answer."""
         self._before_train()
-        attributes = [self._attributes.name(i) for i in range(self._attributes.dimension)]
         trained = train(
             self._data,
             list(self._labels),
-            attributes,
+            self._attributes.names,
             self._algorithm,
             self._params,
             holdout,
