@@ -58,6 +58,15 @@ def test_certificates_are_made_when_they_may_end_training(monkeypatch):
     assert result.passes <= watched.passes + 3
 
 
+def test_gaps_are_relative_to_the_primal_unless_it_is_nothing_but_rounding():
+    judge = problem(C=0.5)
+    assert judge.relative_gap(4.0, 3.0) == 0.25
+    assert judge.relative_gap(-4.0, -5.0) == 0.25
+    assert judge.relative_gap(4e-6, 3e-6) == pytest.approx(0.25)
+    assert judge.relative_gap(2.0**-30, 0.0) == 2.0**-30 / (2.0**-23 * 0.5)
+    assert judge.relative_gap(4.0, None) is judge.relative_gap(np.nan, 3.0) is None
+
+
 class Scripted(Solver):
     """Does nothing; the losses it says it met make estimates of the gap as they are told."""
 

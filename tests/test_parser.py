@@ -352,6 +352,8 @@ def test_a_pipeline_starts_from_words(pipeline, tmp_path):
     parsed.check_trees(single_root=True)
     scores = pipeline.evaluate(TEST)
     assert scores.tags["upos"] > 0.85
+    assert str(scores) == scores.table()
+    assert f"UPOS{100 * scores.tags['upos']:28.2f}" in str(scores)
     assert scores.trees.uas > 0.68
     assert parsed.forms == words
     assert evaluate_trees(TEST, parsed).las == scores.trees.las == pipeline.score(TEST)

@@ -196,6 +196,14 @@ def test_a_ramp_completes_by_its_own_rounds():
     assert np.isfinite(result.primal)
 
 
+def test_completions_are_inference_and_are_counted_as_such():
+    chain = Partial(3, sentences=6, tokens=4).fast()
+    assert len(chain.incomplete)
+    solver = Completing(DCD(), passes_per_round=2)
+    result = fit(Problem(chain, "squared_hinge", 0.5), solver, Stopping(passes=5))  # 2 completions
+    assert result.inference_calls == 5 * len(chain) + 2 * len(chain.incomplete)
+
+
 def test_planes_of_all_examples_cannot_follow_a_changing_truth():
     chain = Partial(1, sentences=6).fast()
     with pytest.raises(InputError, match="slack='n'"):
