@@ -57,12 +57,12 @@ def ray_folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def lost_driver(ray_folder):
     """A program that was killed while its workers trained."""
-    return run(*job("ray-driver", ray_folder), timeout=300)
+    return run(*job("ray-driver", ray_folder))
 
 
 @pytest.fixture(scope="session")
 def on_ray(ray_folder, lost_driver):
     """What came of all that the tests do on Ray: starting a cluster takes a while."""
-    done = run(*job("ray", ray_folder), timeout=600)
+    done = run(*job("ray", ray_folder))
     assert done.returncode == 0, done.stderr
     return json.loads((ray_folder / "found.json").read_text())

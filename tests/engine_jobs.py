@@ -29,6 +29,7 @@ from dualstruct.distributed import (
     run_ray,
 )
 from dualstruct.structures import Subset
+from patience import HANGS
 
 STRATEGIES = {
     "bqo": (BQO(), "squared_hinge"),
@@ -37,6 +38,8 @@ STRATEGIES = {
     "simple average": (SimpleAverage(DCD()), "squared_hinge"),
 }
 PASSES = 8
+#: Seconds after which a worker that hangs is noticed; no other may be that late.
+SILENCE = 10
 
 
 def train(ranks, name: str = "bqo", *, passes: int = PASSES, **options) -> list:
@@ -222,7 +225,7 @@ STRANGER = """
 import sys
 from ray._raylet import GcsClient
 try:
-    GcsClient(address=sys.argv[1]).internal_kv_get(b"", None, timeout=30)
+    GcsClient(address=sys.argv[1]).internal_kv_get(b"", None, timeout=300)
 except Exception as error:
     print(type(error).__name__)
 """
@@ -233,7 +236,7 @@ def stranger(address: str) -> str:
     environment = {name: value for name, value in os.environ.items() if "RAY" not in name}
     environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a guess"}
     command = [sys.executable, "-c", STRANGER, address]
-    return subprocess.check_output(command, env=environment, text=True, timeout=120).strip()
+    return subprocess.check_output(command, env=environment, text=True, timeout=HANGS).strip()
 
 
 def ray_at_an_address(folder: Path, address: str) -> None:
@@ -248,7 +251,7 @@ def ray_jobs(folder: Path) -> None:
         "fail": told(lambda: run_ray(2, fail)),
         "differ": told(lambda: run_ray(2, differ)),
         "strategies": told(lambda: run_ray(2, every_strategy_loses_a_worker(folder), restarts=4)),
-        "hangs": told(lambda: run_ray(2, hangs(folder), timeout=4)),
+        "hangs": told(lambda: run_ray(2, hangs(folder), timeout=SILENCE)),
         "dies always": told(lambda: run_ray(2, dies_always, restarts=1)),
         "ctrl-c twice": told(lambda: run_ray(2, interrupts_twice(os.getpid()))),
     }
@@ -256,7 +259,7 @@ def ray_jobs(folder: Path) -> None:
 
     address = ray.get_runtime_context().gcs_address
     command = [sys.executable, __file__, "ray-address", str(folder), address]
-    subprocess.run(command, check=True, timeout=120)
+    subprocess.run(command, check=True, timeout=HANGS)
     found |= {"address": json.loads((folder / "address.json").read_text())}
     found |= {"stranger": stranger(address), "listening": listening()}
     (folder / "found.json").write_text(json.dumps(found))
@@ -295,6 +298,7 @@ if __name__ == "__main__":
             "mpi-differ": differ,
         }[name]
         rank, found = run_mpi(
-            lambda ranks: (ranks.rank, work(ranks)), timeout=2 if name == "mpi-hangs" else 60
+            lambda ranks: (ranks.rank, work(ranks)),
+            timeout=SILENCE if name == "mpi-hangs" else HANGS,
         )
         (folder / f"found-{rank}.json").write_text(json.dumps(found))

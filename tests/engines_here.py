@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from patience import HANGS
+
 # The extra "test" brings both, so whoever lacks them shall notice; but nobody makes Ray for musl.
 needs_ray = pytest.mark.skipif(
     "musl" in (sysconfig.get_config_var("HOST_GNU_TYPE") or ""),
-    reason="there is no Ray for this platform",
+    reason="Ray is missing: it has no packages for musl; use a system with glibc",
 )
 
 
@@ -27,7 +29,7 @@ def job(name: str, folder: Path) -> list[str]:
     return [sys.executable, str(JOBS), name, str(folder)]
 
 
-def run(*command: str, timeout: float) -> subprocess.CompletedProcess[str]:
+def run(*command: str) -> subprocess.CompletedProcess[str]:
     """A program of the tests, with no settings for Ray but its own."""
     environment = {name: value for name, value in os.environ.items() if "RAY" not in name}
     environment["PYTHONPATH"] = str(Path(__file__).parent)
@@ -35,7 +37,7 @@ def run(*command: str, timeout: float) -> subprocess.CompletedProcess[str]:
     if (libraries / "libmpi.so").exists():
         environment.setdefault("LD_LIBRARY_PATH", str(libraries))
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=timeout, env=environment, check=False
+        command, capture_output=True, text=True, timeout=HANGS, env=environment, check=False
     )
 
 

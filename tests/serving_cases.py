@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -16,6 +15,7 @@ import uvicorn
 from dualstruct import DependencyParser, ParsingPipeline, SequenceTagger
 from dualstruct.datasets import load_english
 from dualstruct.serving.answers import Served, serve_model
+from patience import HANGS
 
 SENTENCE = "Dr Ines Calder moved from Lisbon to Oslo in March ."
 
@@ -78,12 +78,12 @@ def running(app: Any) -> Iterator[str]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
-    deadline = time.monotonic() + 20
-    while not server.started and time.monotonic() < deadline:
+    while not server.started:
+        assert thread.is_alive()
         thread.join(0.01)
     try:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(HANGS)
         listening.close()

@@ -19,7 +19,7 @@ from dualstruct.compat.log import LabelScore, TrainLogParser
 from dualstruct.errors import InputError
 from dualstruct.files.crfsuite import parse_crfsuite
 
-theirs = pytest.importorskip("pycrfsuite")
+theirs = pytest.importorskip("pycrfsuite", reason="missing: pip install python-crfsuite")
 
 ALGORITHMS = ("lbfgs", "l2sgd", "ap", "pa", "arow")
 NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=3)

@@ -57,7 +57,9 @@ def test_the_model_is_that_of_the_trainer(crf, tmp_path):
 
 
 def test_python_crfsuite_opens_the_model_and_agrees(crf):
-    theirs = pytest.importorskip("pycrfsuite").Tagger()
+    theirs = pytest.importorskip(
+        "pycrfsuite", reason="missing: pip install python-crfsuite"
+    ).Tagger()
     theirs.open(crf.modelfile.name)
     for x, marginals in zip(X, crf.predict_marginals(X), strict=True):
         assert crf.predict_single(x) == theirs.tag(x)

@@ -5,23 +5,20 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
-import os
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora_here import corpus_here
 from dualstruct import InputError
 from dualstruct.datasets import english_path
 from dualstruct.files.conllu import Treebank, iter_conllu, read_conllu, write_conllu
 from dualstruct.files.writing import OutputError
-
-DATA = Path(os.environ.get("DUALSTRUCT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 CELLS = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["Cs"]), min_size=1)
 
@@ -118,9 +115,7 @@ def test_new_heads_change_nothing_but_the_heads(file):
     ],
 )
 def test_real_treebanks_come_back_byte_for_byte(name):
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"there is no {name} in {DATA}")
+    path = corpus_here(name)
     data = lzma.decompress(path.read_bytes())
     treebank = read_conllu(path, trees="many-roots")
     assert bytes(treebank) == data

@@ -13,6 +13,7 @@ from dualstruct.compat import pycrfsuite
 from dualstruct.compat.conversion import END, START, crfsuite_from_tagger, tagger_from_crfsuite
 from dualstruct.errors import InputError
 from dualstruct.files.crfsuite import CRFsuiteModel, parse_crfsuite, write_crfsuite
+from patience import HANGS
 
 
 def made_up(seed=0, sentences=20):
@@ -82,7 +83,9 @@ def test_there_and_back_again_keeps_every_weight():
 
 @pytest.mark.parametrize("constraints", [None, "iob2"])
 def test_a_tagger_becomes_a_model_that_crfsuite_tags_the_same(tmp_path, constraints):
-    theirs = pytest.importorskip("pycrfsuite").Tagger()
+    theirs = pytest.importorskip(
+        "pycrfsuite", reason="missing: pip install python-crfsuite"
+    ).Tagger()
     tagger = SequenceTagger("attributes", loss="crf", C=2.0, constraints=constraints).fit(X, Y)
     write_crfsuite(tmp_path / "model", crfsuite_from_tagger(tagger))
     theirs.open(str(tmp_path / "model"))
@@ -127,7 +130,7 @@ def test_what_cannot_be_converted_is_refused():
 
 def convert(*arguments):
     command = [sys.executable, "-m", "dualstruct", "convert", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANGS)
 
 
 def test_the_command_converts_both_ways(tmp_path):

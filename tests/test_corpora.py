@@ -8,14 +8,13 @@ import gzip
 import http.server
 import io
 import lzma
-import os
 import threading
 import zipfile
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from corpora_here import corpus_here
 from dualstruct.cli import app
 from dualstruct.datasets import corpora
 from dualstruct.datasets.corpora import CORPORA, Corpus, Part, brown_parts, check, download
@@ -111,7 +110,7 @@ def test_a_part_that_is_cut_short_is_noticed(known, tmp_path):
 
 
 def test_files_and_members_of_archives_are_downloaded(known, tmp_path):
-    pytest.importorskip("pooch")
+    pytest.importorskip("pooch", reason="missing: pip install pooch")
     site, data = tmp_path / "site", tmp_path / "data"
     site.mkdir()
     (site / "a.conll").write_bytes(TRAIN)
@@ -132,7 +131,7 @@ def test_files_and_members_of_archives_are_downloaded(known, tmp_path):
 
 
 def test_a_download_that_fails_says_which_and_leaves_nothing(known, tmp_path):
-    pytest.importorskip("pooch")
+    pytest.importorskip("pooch", reason="missing: pip install pooch")
     (tmp_path / "site").mkdir()
     with served(tmp_path / "site") as address:
         known("toy", {"train": part(TRAIN, address=f"{address}/gone.conll")})
@@ -161,11 +160,8 @@ def test_the_files_of_brown_are_split_nine_and_ten():
 
 
 def test_the_corpora_of_this_machine_are_the_published_ones():
-    folder = Path(os.environ.get("DUALSTRUCT_DATA", Path(__file__).parents[2] / "shared" / "data"))
-    if not (folder / "wnut17").is_dir():
-        pytest.skip(f"no corpora in {folder}")
     for name in ("wnut17", "usaddress"):
-        for where, found in check(name, folder).items():
+        for where, found in check(name, corpus_here(name).parent).items():
             assert found.same, (name, where)
 
 

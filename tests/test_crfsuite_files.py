@@ -21,7 +21,7 @@ from dualstruct.files.crfsuite import (
     write_crfsuite,
 )
 
-pycrfsuite = pytest.importorskip("pycrfsuite")
+pycrfsuite = pytest.importorskip("pycrfsuite", reason="missing: pip install python-crfsuite")
 
 WORDS = ["Ada", "saw", "a", "très", "grey", "cat", "in", "Oslo", "東京", "and", "left"]
 LABELS = ["O", "B-PER", "B-LOC", "I-LOC", "NOUN"]

@@ -14,8 +14,9 @@ from dualstruct.compat import install_aliases
 from dualstruct.compat.pycrfsuite import _logparser
 from dualstruct.compat.sklearn_crfsuite import CRF
 from dualstruct.errors import InputError, NotFittedError
+from patience import HANGS
 
-pycrfsuite = pytest.importorskip("pycrfsuite", reason="pip install python-crfsuite")
+pycrfsuite = pytest.importorskip("pycrfsuite", reason="missing: pip install python-crfsuite")
 PACKAGES = ("pycrfsuite", "sklearn_crfsuite")
 
 
@@ -121,7 +122,9 @@ def test_a_pickle_in_their_layout_tags_as_crfsuite_does(aliases, trained, protoc
 
 
 def test_a_pickle_of_the_library_itself_tags_as_the_library_does(request):
-    library = pytest.importorskip("sklearn_crfsuite", reason="pip install sklearn-crfsuite")
+    library = pytest.importorskip(
+        "sklearn_crfsuite", reason="missing: pip install sklearn-crfsuite"
+    )
     theirs = library.CRF("lbfgs", c2=0.1, max_iterations=9, keep_tempfiles=False)
     theirs.fit(X, Y, X[:3], Y[:3])
     sequences = made_up(2)[0]
@@ -182,7 +185,9 @@ from sklearn.base import BaseEstimator
 assert sklearn_crfsuite.compat.BaseEstimator is BaseEstimator
 print("done")
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=HANGS
+    )
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 

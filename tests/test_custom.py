@@ -607,7 +607,7 @@ def test_a_c_function_that_fails_names_the_example():
 
 
 def test_numba_decoders_run_without_the_gil():
-    numba = pytest.importorskip("numba")
+    numba = pytest.importorskip("numba", reason="missing: pip install numba")
     from numba import types
 
     @numba.cfunc(

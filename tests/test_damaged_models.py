@@ -17,7 +17,7 @@ from dualstruct.compat.conversion import crfsuite_from_tagger
 from dualstruct.errors import InputError
 from dualstruct.files.arrays import read_arrays, write_arrays
 
-resource = pytest.importorskip("resource", reason="memory is measured as Unix does")
+resource = pytest.importorskip("resource", reason="memory is measured as on Unix")
 
 X = [["Ada", "lives", "in", "Turin"], ["Bo", "left", "Rome"]]
 Y = [["B-PER", "O", "O", "B-LOC"], ["B-PER", "O", "B-LOC"]]

@@ -40,7 +40,7 @@ class TestRay:
 class TestMPI:
     @pytest.mark.parametrize("workers", [1, 3])
     def test_mpi_gives_the_same_numbers_as_one_process(self, tmp_path, workers):
-        done = run(mpiexec(), "-n", str(workers), *job("mpi-all", tmp_path), timeout=120)
+        done = run(mpiexec(), "-n", str(workers), *job("mpi-all", tmp_path))
         assert done.returncode == 0, done.stderr
         assert found_by_ranks(tmp_path) == local(workers)
 
@@ -49,7 +49,7 @@ class TestMPI:
         [("mpi-fail", "worker 1: sentence 7 is broken"), ("mpi-differ", "worker 1 has 4 numbers")],
     )
     def test_a_rank_that_fails_ends_the_job_and_says_why(self, tmp_path, work, message):
-        done = run(mpiexec(), "-n", "2", *job(work, tmp_path), timeout=120)
+        done = run(mpiexec(), "-n", "2", *job(work, tmp_path))
         assert done.returncode != 0
         assert message in done.stderr
         assert "Traceback" not in done.stderr

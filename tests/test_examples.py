@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import dualstruct
+from patience import HANGS
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted((DOCS / "structures").glob("*.md"))
@@ -60,7 +61,7 @@ def test_the_commands_of_the_tutorial_print_what_it_says(tmp_path):
     assert len(runs) > 8
     for command, expected in runs:
         done = subprocess.run(
-            command, shell=True, cwd=tmp_path, env=environment, capture_output=True, timeout=120
+            command, shell=True, cwd=tmp_path, env=environment, capture_output=True, timeout=HANGS
         )
         printed = done.stdout.decode()
         assert done.returncode == 0, (command, done.stderr.decode())

@@ -34,7 +34,9 @@ from dualstruct.distributed.ray import _Board
 from dualstruct.files.writing import OutputError
 from dualstruct.solvers import DualIterate
 from dualstruct.structures import Subset
+from engine_jobs import SILENCE
 from engines_here import found_by_ranks, job, mpiexec, needs_ray, run
+from patience import HANGS
 
 CHAINS = make_chains(sentences=20, tokens=5, labels=3, features=30, noise=0.5, seed=3).structure()
 PROBLEM = Problem(CHAINS, "squared_hinge", 0.3)
@@ -255,7 +257,7 @@ def test_the_command_goes_on_from_the_folder_of_its_workers(tmp_path):
         model = tmp_path / name
         command = [sys.executable, "-m", "dualstruct", "train", str(data), "--model", str(model)]
         command += ["--engine", "local", "--workers", "2", "--passes", str(passes), *options]
-        done = run(*command, timeout=60)
+        done = run(*command)
         assert done.returncode == 0, done.stderr
         return SequenceTagger.load(model)._model.w.array
 
@@ -271,7 +273,7 @@ def test_a_thread_that_hangs_is_named_and_left_behind():
 
     def work(ranks) -> None:
         if ranks.rank == 1:
-            release.wait(60)
+            release.wait(HANGS)
         ranks.allreduce(np.zeros(3))
 
     expected = "worker 0 has waited 0.3 seconds for worker 1 to come to its allreduce of 3 numbers"
@@ -336,7 +338,7 @@ class TestRay:
         found = on_ray["hangs"]
         assert found["results"] == [undisturbed()] * 2
         assert found["warnings"][0].startswith(
-            "worker 0 has waited 4 seconds for worker 1 to come to its allreduce of"
+            f"worker 0 has waited {SILENCE} seconds for worker 1 to come to its allreduce of"
         )
 
     def test_workers_that_always_die_end_the_run_with_a_sentence(self, on_ray):
@@ -349,7 +351,7 @@ class TestRay:
         assert lost_driver.returncode == -9
         pids = [int(path.name.split("-")[1]) for path in ray_folder.glob("pid-*")]
         assert len(pids) >= 2
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + HANGS
         while alive := [pid for pid in pids if is_alive(pid)]:
             assert time.monotonic() < deadline, f"{alive} still run"
             time.sleep(0.1)
@@ -379,16 +381,16 @@ def is_alive(pid: int) -> bool:
 
 class TestMPI:
     def test_a_job_that_lost_a_worker_ends_and_goes_on_when_started_again(self, tmp_path):
-        killed = run(mpiexec(), "-n", "2", *job("mpi", tmp_path), timeout=60)
+        killed = run(mpiexec(), "-n", "2", *job("mpi", tmp_path))
         assert killed.returncode != 0
         assert "Killed" in killed.stdout + killed.stderr  # as mpiexec puts it
         assert found_by_ranks(tmp_path) == []
-        done = run(mpiexec(), "-n", "2", *job("mpi-again", tmp_path), timeout=60)
+        done = run(mpiexec(), "-n", "2", *job("mpi-again", tmp_path))
         assert done.returncode == 0, done.stderr
         assert found_by_ranks(tmp_path) == [undisturbed()] * 2
 
     def test_a_rank_that_hangs_ends_the_job_with_a_sentence(self, tmp_path):
-        done = run(mpiexec(), "-n", "2", *job("mpi-hangs", tmp_path), timeout=60)
+        done = run(mpiexec(), "-n", "2", *job("mpi-hangs", tmp_path))
         assert done.returncode != 0
-        assert "worker 0 has waited 2 seconds for worker 1 to come to its" in done.stderr
+        assert f"worker 0 has waited {SILENCE} seconds for worker 1 to come to its" in done.stderr
         assert "Traceback" not in done.stderr

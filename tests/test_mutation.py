@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mutation import mutants_of, sampled
+from patience import HANGS
 
 HERE = Path(__file__).resolve().parent
 
@@ -178,7 +179,7 @@ def test_tests_judge_the_lines_they_run_unless_they_fail_without_a_mutant(tmp_pa
 
     def run(*options):
         done = subprocess.run(
-            [*command, *options], env=environment, capture_output=True, text=True, timeout=300
+            [*command, *options], env=environment, capture_output=True, text=True, timeout=HANGS
         )
         assert not done.stderr
         return done.returncode, done.stdout

@@ -22,6 +22,7 @@ from dualstruct.solvers import DCA, DCD, MIRA, SGD, Averaged, Pegasos, Perceptro
 from naive import NaiveChain, random_chain, solve_hinge
 from naive_online import NaiveOnline, solve_smooth
 from naive_optima import solve_simplex_qp
+from patience import HANGS
 
 C = 0.7
 DATA = make_chains(sentences=120, tokens=8, labels=4, features=60, noise=0.6, seed=1)
@@ -387,7 +388,7 @@ def test_the_command_line_reports_a_missing_gap_as_null(tmp_path):
     write_columns(file, [["a", "b"], ["b", "c"]], [["X", "Y"], ["Y", "X"]])
     command = [sys.executable, "-m", "dualstruct", "train", file, "--model", tmp_path / "m.dstruct"]
     command += ["--loss", "hinge", "--solver", "mira", "--json"]
-    done = subprocess.run(command, capture_output=True, check=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, check=True, timeout=HANGS)
     report = json.loads(done.stdout)
     assert report["gap"] is report["dual"] is None
     assert report["stopped_by"] == "passes"
@@ -496,9 +497,16 @@ def test_weights_and_averages_of_another_structure_are_refused():
 def test_ctrl_c_in_a_pass_leaves_w_whole():
     big = make_chains(sentences=2000, tokens=200, labels=40, features=2000, seed=0)
     problem = Problem(big.structure(), "hinge", C=0.1)
-    timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    result = fit(problem, Pegasos(), Stopping(passes=10_000))
+
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+
+    class Interrupted(Pegasos):
+        def run_pass(self, iterate):
+            if timer.ident is None:
+                timer.start()
+            return super().run_pass(iterate)
+
+    result = fit(problem, Interrupted(), Stopping(passes=10_000))
     assert result.stopped_by == "interrupt"
     assert problem.primal(result.w) == pytest.approx(result.primal)
     assert np.isfinite(result.primal)

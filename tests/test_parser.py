@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from corpora_here import corpus_here
 from dualstruct import (
     DCD,
     DependencyParser,
@@ -407,12 +408,7 @@ def test_morphology_can_be_tagged_too():
 
 
 def test_real_treebanks_reach_a_fair_score_quickly():
-    from test_conllu import DATA
-
-    path = DATA / "ddt_conllx" / "test.conllx.xz"
-    if not path.exists():
-        pytest.skip(f"there is no ddt_conllx in {DATA}")
-    danish = read_conllu(path)
+    danish = read_conllu(corpus_here("ddt_conllx/test.conllx.xz"))
     parser = quick(hash_bits=16, passes=3).fit(danish[:200])
     assert not parser.single_root_
     assert parser.evaluate(danish[200:]).uas > 0.65

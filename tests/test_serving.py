@@ -28,6 +28,7 @@ from dualstruct.serving import requests
 from dualstruct.serving.answers import serve_model
 from dualstruct.serving.app import Limits, create_app
 from dualstruct.serving.suspicion import MOST, Suspicion, find_suspects
+from patience import HANGS
 
 WORDS = cases.SENTENCE.split()
 
@@ -259,15 +260,15 @@ def test_a_mistake_of_the_server_is_a_sentence_without_details(monkeypatch):
 
 @pytest.fixture(scope="module")
 def address():
-    app = create_app(cases.served(cases.tagger()), limits=Limits(body=0.3))
-    with cases.running(app) as address:
+    limits = Limits(body=HANGS, answer=HANGS)
+    with cases.running(create_app(cases.served(cases.tagger()), limits=limits)) as address:
         yield address
 
 
 def raw(address: str, *pieces: bytes) -> bytes:
     """What comes back for bytes that no well-behaved client would send."""
     host, port = address.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=HANGS) as connection:
         for piece in pieces:
             connection.sendall(piece)
         received = b""
@@ -279,8 +280,10 @@ def raw(address: str, *pieces: bytes) -> bytes:
 HEAD = b"POST /api/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
-def test_a_body_that_does_not_arrive_in_time_is_refused(address):
-    answer = raw(address, HEAD + b'Content-Length: 20\r\n\r\n{"text"')
+def test_a_body_that_does_not_arrive_in_time_is_refused():
+    app = create_app(cases.served(cases.tagger()), limits=Limits(body=0.3))
+    with cases.running(app) as address:
+        answer = raw(address, HEAD + b'Content-Length: 20\r\n\r\n{"text"')
     assert answer.startswith(b"HTTP/1.1 408")
     assert b"the request has not arrived within 0.3 seconds" in answer
 
@@ -298,9 +301,9 @@ def test_a_large_body_is_refused_before_it_is_read(address):
 def test_an_answer_that_takes_too_long_is_given_up(monkeypatch):
     served = cases.served(cases.tagger())
     release = threading.Event()
-    monkeypatch.setattr(served, "predict", lambda sentence, k: release.wait(20))
+    monkeypatch.setattr(served, "predict", lambda sentence, k: release.wait(HANGS))
     with cases.running(create_app(served, limits=Limits(answer=0.1))) as address:
-        response = httpx.post(f"{address}/api/predict", json={"text": "a"})
+        response = httpx.post(f"{address}/api/predict", json={"text": "a"}, timeout=HANGS)
         release.set()
     assert refusal(response) == (
         503,
@@ -314,10 +317,10 @@ def test_a_hundred_clients_at_once_get_right_answers(address):
     asked = [
         [sentences[(7 * c + r) % len(sentences)] for r in range(rounds)] for c in range(clients)
     ]
-    together = threading.Barrier(clients, timeout=30)
+    together = threading.Barrier(clients, timeout=HANGS)
 
     def converse(questions: list[list[str]]) -> list[list[str]]:
-        connection = HTTPConnection(address.removeprefix("http://"), timeout=60)
+        connection = HTTPConnection(address.removeprefix("http://"), timeout=HANGS)
         answers = []
         try:
             for question in questions:
@@ -340,14 +343,14 @@ def test_suspects_are_looked_for_in_the_background():
     release, found = threading.Event(), [{"sentence": 1}]
 
     def search():
-        release.wait(20)
+        release.wait(HANGS)
         return found
 
     suspicion = Suspicion(search)
     suspicion.start()
     assert suspicion.state()["state"] == "working"
     release.set()
-    suspicion.join(20)
+    suspicion.join(HANGS)
     assert suspicion.state() == {"state": "ready", "message": "", "suspects": found}
 
     def fail():
@@ -355,7 +358,7 @@ def test_suspects_are_looked_for_in_the_background():
 
     failing = Suspicion(fail)
     failing.start()
-    failing.join(20)
+    failing.join(HANGS)
     assert failing.state()["state"] == "failed"
     assert failing.state()["message"] == "there is no such file"
     assert ask(cases.tagger(), "/api/suspects").json()["state"] == "missing"
@@ -391,16 +394,16 @@ def test_the_command_says_where_the_page_is_and_ends_on_ctrl_c(tmp_path):
         line = process.stdout.readline()
         assert line.startswith(f"{path} is at http://127.0.0.1:")
         address = line.split()[3]
-        with urlopen(f"{address}api/model", timeout=20) as response:
+        with urlopen(f"{address}api/model", timeout=HANGS) as response:
             assert json.load(response)["name"] == "ner.dstruct"
         port = address.rstrip("/").rpartition(":")[2]
         second = serve(path, "--port", port, "--no-browser")
-        _, error = second.communicate(timeout=30)
+        _, error = second.communicate(timeout=HANGS)
         assert second.returncode == 1
         assert error.startswith(f"dualstruct: cannot listen on port {port} of 127.0.0.1")
         assert error.count("\n") == 1
     finally:
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=30)
+        _, error = process.communicate(timeout=HANGS)
     assert process.returncode == 0
     assert "Traceback" not in error

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 import serving_cases as cases
 from dualstruct.serving.app import create_app
 from dualstruct.serving.suspicion import Suspicion
+from patience import HANGS
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 FLAGS = [
@@ -27,8 +28,8 @@ FLAGS = [
 ]
 WORDS = cases.SENTENCE.split()
 
-expect.set_options(timeout=30_000)  # a busy machine is no reason to fail
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+expect.set_options(timeout=1000 * HANGS)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="missing: the system's package chromium")
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +66,7 @@ def browser(tmp_path_factory):
 def page(browser):
     """A page that must not complain, and must talk to nobody but its server."""
     one = browser.new_page()
+    one.set_default_timeout(1000 * HANGS)
     complaints: list[str] = []
     requests: list[str] = []
     one.on("pageerror", lambda error: complaints.append(str(error)))

@@ -459,7 +459,7 @@ def test_crfsuite_finds_the_same_optimum(tmp_path):
     their state weights are our transitions from the start and into the end. Its objective is
     −log-likelihood + c2·‖w‖², ours ½‖w‖² − C·log-likelihood: C = 1/(2·c2).
     """
-    pycrfsuite = pytest.importorskip("pycrfsuite", reason="python-crfsuite is not installed")
+    pycrfsuite = pytest.importorskip("pycrfsuite", reason="missing: pip install python-crfsuite")
     rng = np.random.default_rng(3)
     sentences, labels, features, c2 = 60, 3, 10, 0.25
     teacher = rng.normal(size=(features, labels))

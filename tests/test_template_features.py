@@ -19,6 +19,7 @@ from dualstruct.features.gazetteers import make_gazetteer
 from dualstruct.features.template_extractor import TemplateExtractor
 from dualstruct.features.templates import PRESETS, parse_templates
 from dualstruct.files.columns import read_columns
+from patience import HANGS
 
 WORDS = st.one_of(
     st.text(max_size=8),
@@ -314,7 +315,7 @@ def test_fitting_gets_its_turn_while_others_read(hash_bits):
         daemon=True,
     )
     writer.start()
-    writer.join(timeout=20)
+    writer.join(timeout=HANGS)
     finished = not writer.is_alive()
     done.set()
     for reader in readers:

@@ -518,7 +518,7 @@ def expected(folder) -> dict:
 
 @needs_ray
 def test_estimators_on_ray_make_the_models_of_one_process(folder, expected):
-    done = run(sys.executable, worker_jobs.__file__, "ray", str(folder), timeout=300)
+    done = run(sys.executable, worker_jobs.__file__, "ray", str(folder))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     unreachable = found.pop("unreachable")
@@ -528,7 +528,7 @@ def test_estimators_on_ray_make_the_models_of_one_process(folder, expected):
 
 def test_estimators_under_mpi_make_the_models_of_one_process(folder, expected):
     job = [mpiexec(), "-n", "2", sys.executable, worker_jobs.__file__, "mpi", str(folder)]
-    done = run(*job, timeout=120)
+    done = run(*job)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == expected
 
@@ -536,11 +536,11 @@ def test_estimators_under_mpi_make_the_models_of_one_process(folder, expected):
 def test_the_command_under_mpi_writes_and_tells_once(folder, tmp_path):
     command = [sys.executable, "-m", "dualstruct", "train", folder / "train.txt", "--engine", "mpi"]
     command += ["--model", tmp_path / "m.dstruct", "--passes", "2"]
-    done = run(mpiexec(), "-n", "2", *map(str, command), timeout=120)
+    done = run(mpiexec(), "-n", "2", *map(str, command))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("2 workers (mpi), bqo") == 1
     assert SequenceTagger.load(tmp_path / "m.dstruct").result_.passes == 2
-    done = run(mpiexec(), "-n", "2", *map(str, command), "--workers", "3", timeout=120)
+    done = run(mpiexec(), "-n", "2", *map(str, command), "--workers", "3")
     assert done.returncode != 0
     assert "workers is 3, but this MPI job has 2: start it with mpiexec -n 3" in done.stderr
     assert "Traceback" not in done.stderr
