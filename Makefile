@@ -24,7 +24,7 @@ fuzz: .venv/installed-test
 	$(BIN)/python tests/loopback.py $(BIN)/python tests/fuzz.py --seconds $(FUZZ_SECONDS)
 
 # Small changes that some test ought to notice: the share that none does must be small. MUTANTS says
-# how many of each file ("all": hours), WHERE which files.
+# how many of each file (or "all"), WHERE which files.
 MUTANTS ?= 5
 mutants: .venv/installed-test
 	nice $(BIN)/python tests/loopback.py $(BIN)/python tests/mutants.py --number $(MUTANTS) $(WHERE)
