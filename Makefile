@@ -10,7 +10,7 @@ CORES := --numprocesses auto --dist loadfile
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test fuzz mutants lint format docs sanitize flips wheel-test clean experiments-quick \
-	bench bench-chunking bench-confidence bench-defaults bench-distributed bench-growth bench-parsing bench-solvers bench-suspects
+	bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-growth bench-parsing bench-solvers bench-suspects
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -104,6 +104,10 @@ bench-growth: .venv/installed-bench
 
 bench-parsing: .venv/installed-bench
 	$(BIN)/python benchmarks/parsing.py
+
+# python-crfsuite and its look-alike: training, opening, tagging. Two minutes.
+bench-crfsuite: .venv/installed-bench
+	$(BIN)/python benchmarks/crfsuite.py
 
 bench-confidence: .venv/installed-bench
 	$(BIN)/python benchmarks/confidence.py
