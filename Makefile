@@ -9,8 +9,9 @@ BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTR
 CORES := --numprocesses auto --dist loadfile
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test fuzz mutants lint format docs sanitize flips wheel-test clean experiments-quick \
-	bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-growth bench-parsing bench-solvers bench-suspects
+.PHONY: demo test fuzz fuzz-sanitized kills mutants lint format docs sanitize flips wheel-test clean experiments-quick \
+	bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-growth bench-parsing \
+	bench-solvers bench-suspects
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -21,7 +22,19 @@ test: .venv/installed-test
 # Random cases for the tests of hypothesis, until the time is over: `make test` always tries the same.
 FUZZ_SECONDS ?= 300
 fuzz: .venv/installed-test
-	$(BIN)/python tests/loopback.py $(BIN)/python tests/fuzz.py --seconds $(FUZZ_SECONDS)
+	$(BIN)/python tests/loopback.py $(BIN)/python tests/fuzz.py --seconds $$(($(FUZZ_SECONDS) / 2))
+	$(BIN)/python tests/loopback.py $(BIN)/python tests/hostile_inputs.py --seconds $$(($(FUZZ_SECONDS) / 2))
+
+# Training and saving, killed at random instants.
+KILLS ?= 1000
+kills: .venv/installed-test
+	$(BIN)/python tests/kills.py --kills $(KILLS)
+
+# Hostile inputs to a core under AddressSanitizer and UBSan.
+fuzz-sanitized: .venv-sanitize/installed
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	.venv-sanitize/bin/python tests/hostile_inputs.py --seconds $(FUZZ_SECONDS)
 
 # Small changes that some test ought to notice: the share that none does must be small. MUTANTS says
 # how many of each file (or "all"), WHERE which files.

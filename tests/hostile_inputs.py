@@ -1,0 +1,508 @@
+"""Feeds damaged and hostile inputs to every reader until time is over.
+
+    python tests/hostile_inputs.py --seconds 300 [--seed 7] [--keep FOLDER] [columns model …]
+
+A reader takes bytes that began as something valid and were changed: bits, pieces, numbers, values
+of JSON behind a checksum that is right again. It may answer or refuse by an error of
+dualstruct's own. Anything else is a failure: another exception, an end of the process, more than
+10 seconds or 2 GB. Failing inputs are made small and kept; the exit code is 1. Each of them belongs
+into tests/test_hostile_inputs.py.
+
+Workers are processes of their own, so that the search survives what it looks for; where atheris is
+installed, every other one is guided by the lines that an input reaches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+HANG = 10.0  # seconds an input may take
+MEMORY = 2 << 30  # bytes a process may hold
+#: Numbers and strings at which readers break.
+NUMBERS = (0, -1, 1, 2**31 - 1, 2**31, 2**32, 2**53, 2**63, -(2**63), 10**30, 1e308, -1e-320, 0.5)
+STRINGS = (
+    "", "\0", "\x1b[2J", "\ud800", "\u202e", "\ufeff", "é" * 3000, "__class__", "../../x",
+    "9" * 5000, "word[-100..100] & word[-100..100]", "(" * 3000, "nan", "inf", "-", "%x[0,0]",
+)  # fmt: skip
+
+
+class HangError(BaseException):
+    """An input took too long; no reader catches this."""
+
+
+def changed_bytes(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
+    """A few random changes of some bytes."""
+    out = bytearray(data)
+    for _ in range(rng.choice((1, 1, 1, 2, 4, 16))):
+        at = rng.randrange(len(out) + 1)
+        length = min(rng.choice((1, 1, 2, 4, 8, 64, 512)), len(out) - at)
+        change = rng.randrange(9)
+        if change == 0 and at < len(out):
+            out[at] ^= 1 << rng.randrange(8)
+        elif change == 1:
+            out[at : at + length] = rng.randbytes(length)
+        elif change == 2:
+            del out[at : at + length]
+        elif change == 3:
+            out[at:at] = out[at : at + length] * rng.choice((1, 2, 50))
+        elif change == 4:
+            out[at:at] = rng.choice(STRINGS).encode("utf-8", "surrogatepass")
+        elif change == 5:
+            number = rng.choice(NUMBERS)
+            out[at:at] = str(number).encode()
+        elif change == 6:
+            other = rng.choice(others)
+            begin = rng.randrange(len(other) + 1)
+            out[at : at + length] = other[begin : begin + rng.choice((4, 64, 1024))]
+        elif change == 7:
+            size = rng.choice((1, 2, 4, 8))
+            number = int(rng.choice(NUMBERS[:9])) % 2 ** (8 * size)
+            out[at : at + size] = number.to_bytes(size, "little")
+        else:
+            out[at:at] = rng.choice((b"\n", b"\t", b"\n\n", b"\r\n", b" ", b"\xff", b"#", b"\0"))
+    return bytes(out[: 1 << 20])
+
+
+def changed_json(value: object, rng: random.Random) -> object:
+    """One random change somewhere inside a value of JSON."""
+    if isinstance(value, dict) and value and rng.random() < 0.9:
+        key = rng.choice(list(value))
+        copy = dict(value)
+        if rng.random() < 0.1:
+            del copy[key]
+        else:
+            copy[key] = changed_json(value[key], rng)
+        return copy
+    if isinstance(value, list) and value and rng.random() < 0.9:
+        copy = list(value)
+        at = rng.randrange(len(copy))
+        if rng.random() < 0.1:
+            copy[at:at] = copy[:3] * rng.choice((1, 1000))
+        else:
+            copy[at] = changed_json(copy[at], rng)
+        return copy
+    nested: object = []
+    for _ in range(rng.choice((1, 1, 500))):
+        nested = [nested]
+    safe = [text for text in STRINGS if "\ud800" not in text]
+    return rng.choice((rng.choice(NUMBERS), rng.choice(safe), None, True, {}, [], nested))
+
+
+class Reader:
+    """One way that bytes of a stranger come in.
+
+    Parameters
+    ----------
+    seeds : list of bytes
+        Valid inputs, from which others are made.
+    read : callable
+        Takes the file with an input, and does with it what a user would.
+    change : callable, optional
+        How an input is changed; bytes at random by default.
+    """
+
+    def __init__(
+        self,
+        seeds: list[bytes],
+        read: Callable[[Path], object],
+        change: Callable[[bytes, random.Random, list[bytes]], bytes] = changed_bytes,
+    ) -> None:
+        self.seeds, self.read, self.change = seeds, read, change
+
+
+def sentences() -> tuple[list[list[str]], list[list[str]]]:
+    X = [["Ada", "met", "Bo", "in", "Rome"], ["Rome", "is", "old"], ["Bo", "saw", "Ada", "."]]
+    Y = [["B-PER", "O", "B-PER", "O", "B-LOC"], ["B-LOC", "O", "O"], ["B-PER", "O", "B-PER", "O"]]
+    return X, Y
+
+
+def text_readers(folder: Path) -> dict[str, Reader]:
+    from dualstruct import SequenceTagger, read_columns, read_conllu
+    from dualstruct.datasets import load_english
+    from dualstruct.estimators.costs import read_costs
+    from dualstruct.features.clusters import read_clusters
+    from dualstruct.features.gazetteers import read_gazetteer
+    from dualstruct.files.blocks import read_blocks
+    from dualstruct.files.conllu import write_conllu
+
+    X, Y = sentences()
+    columns = "\n\n".join(
+        "\n".join(f"{x} N {y}" for x, y in zip(xs, ys, strict=True))
+        for xs, ys in zip(X, Y, strict=True)
+    ).encode()
+    trees = folder / "seed.conllu"
+    write_conllu(trees, load_english("test")[:3])
+    templates = b"columns word\nword[-2..2]\nword[-1] & word[0]\nsuffix(lower(word[0]),1..4)\n"
+    templates += b"shape(word[0])\n"
+    patterns = b'U00:%x[-1,0]\nU01:%x[0,0]/%x[1,0]\nB\nU02:%m[0,0,"^[A-Z]"]\n'
+
+    def trained(path: Path) -> object:
+        tagger = SequenceTagger(features=str(path), passes=1, hash_bits=10)
+        return tagger.fit(X, Y).predict(X[:1])
+
+    def columns_read(path: Path) -> object:
+        file = read_columns(path)
+        return [list(row) for row in file.tokens], [list(row) for row in file.labels]
+
+    def treebank_read(path: Path) -> object:
+        bank = read_conllu(path)
+        write_conllu(path.with_suffix(".out"), bank)
+        return [(s.forms, s.heads) for s in bank]
+
+    return {
+        "columns": Reader([columns, columns.replace(b" ", b"\t")], columns_read),
+        "blocks": Reader(
+            [columns], lambda path: [list(block.tokens) for block in read_blocks(path)]
+        ),
+        "conllu": Reader([trees.read_bytes()], treebank_read),
+        "templates": Reader([templates], trained),
+        "patterns": Reader([patterns], trained),
+        "clusters": Reader([b"0010\tAda\t7\n0011\tBo\t3\n01\tRome\t2\n"], read_clusters),
+        "gazetteer": Reader([b"Rome\nNew York\n\nSan Marino\n"], read_gazetteer),
+        "costs": Reader([b"# true predicted cost\nPER O 2\nLOC 0.5\n"], read_costs),
+    }
+
+
+def resealed(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
+    """A file of arrays with other facts or arrays, and a checksum that is right again."""
+    import numpy as np
+
+    from dualstruct.files.arrays import format_of, read_arrays, write_arrays
+
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "file"
+        path.write_bytes(data)
+        kind = format_of(path)
+        facts, arrays = read_arrays(path, kind)
+        for _ in range(rng.choice((1, 1, 2))):
+            if not arrays or rng.random() < 0.6:
+                kept = {key: facts[key] for key in ("format", "version") if key in facts}
+                told = changed_json(facts, rng)
+                facts = {**(told if isinstance(told, dict) else {}), **kept}
+                continue
+            chosen = rng.choice(list(arrays))
+            array = np.array(arrays[chosen])
+            change = rng.randrange(4)
+            if change == 0 and array.size:
+                values = [v for v in NUMBERS if array.dtype.kind == "f" or abs(v) < 2**62]
+                with np.errstate(all="ignore"):
+                    array.flat[rng.randrange(array.size)] = np.array(rng.choice(values)).astype(
+                        array.dtype
+                    )
+            elif change == 1:
+                array = array.ravel()[: rng.randrange(array.size + 1)]
+            elif change == 2:
+                array = np.concatenate([array.ravel(), array.ravel()])
+            else:
+                array = array.astype(rng.choice(("<f4", "<f8", "<i8", "<i4", "<u4")))
+            arrays[chosen] = array
+        write_arrays(path, kind, facts, arrays)
+        return path.read_bytes()
+
+
+def model_readers(folder: Path) -> dict[str, Reader]:
+    import dualstruct.compat.pycrfsuite as pycrfsuite
+    from dualstruct import DependencyParser, Problem, SequenceTagger, Stopping, fit, load_model
+    from dualstruct.datasets import load_english, make_chains
+    from dualstruct.solvers import SOLVERS
+
+    X, Y = sentences()
+    few = load_english("train")[:8]
+    models = []
+    for k, (loss, features) in enumerate([("squared_hinge", "ner"), ("crf", "word[0]\n")]):
+        SequenceTagger(features=features, loss=loss, passes=2).fit(X, Y).save(folder / f"tagger{k}")
+        models.append((folder / f"tagger{k}").read_bytes())
+    DependencyParser(hash_bits=8, passes=1).fit(few).save(folder / "parser")
+    models.append((folder / "parser").read_bytes())
+
+    def used(path: Path) -> object:
+        model = load_model(path)
+        return model.predict(few if isinstance(model, DependencyParser) else X[:1])
+
+    problem = {}
+    readers = {
+        "model": Reader(models, used),
+        "resealed model": Reader(models, used, resealed),
+    }
+    chains = make_chains(sentences=6, tokens=4, labels=3, features=8, seed=1).structure()
+    for name, solver in SOLVERS.items():
+        problem[name] = Problem(chains, solver.losses[0], 0.5)
+        file = folder / f"{name}.checkpoint"
+        fit(problem[name], solver(), Stopping(passes=3), checkpoint=file, checkpoint_every=1)
+
+        def resumed(path: Path, name: str = name) -> object:
+            return fit(
+                problem[name], SOLVERS[name](), Stopping(passes=5), checkpoint=path, resume=True
+            )
+
+        readers[f"checkpoint {name}"] = Reader([file.read_bytes()], resumed, resealed)
+    trainer = pycrfsuite.Trainer(algorithm="ap", verbose=False, params={"max_iterations": 3})
+    for x, y in zip(X, Y, strict=True):
+        trainer.append([[f"w={word}"] for word in x], y)
+    trainer.train(str(folder / "crfsuite"))
+
+    def tagged(path: Path) -> object:
+        tagger = pycrfsuite.Tagger()
+        tagger.open(str(path))
+        tagger.info()
+        return tagger.tag([["w=Ada"], ["w=is"]]) if tagger.labels() else None
+
+    readers["crfsuite"] = Reader([(folder / "crfsuite").read_bytes()], tagged)
+    return readers
+
+
+def page_readers(folder: Path) -> dict[str, Reader]:
+    import asyncio
+
+    import httpx
+
+    from dualstruct import SequenceTagger
+    from dualstruct.serving.answers import serve_model
+    from dualstruct.serving.app import create_app
+
+    X, Y = sentences()
+    model = SequenceTagger(features="ner", loss="crf", passes=2).fit(X, Y)
+    app = create_app(serve_model(model, "ner"))
+    bodies = [b'{"text": "Ada met Bo in Rome"}', b'{"sentences": [["Ada", "met", "Bo"]], "k": 2}']
+
+    def changed(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
+        if rng.random() < 0.5:
+            return changed_bytes(data, rng, others)
+        return json.dumps(changed_json(json.loads(data), rng)).encode()
+
+    def asked(path: Path) -> object:
+        body = path.read_bytes()
+        for place in ("/api/predict", "/api/explain"):
+            answer = asyncio.run(ask(place, body))
+            assert answer.status_code < 500, f"{place}: {answer.status_code} {answer.text[:500]}"
+        return None
+
+    async def ask(place: str, body: bytes) -> httpx.Response:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            return await client.post(
+                place, content=body, headers={"content-type": "application/json"}
+            )
+
+    return {"page": Reader(bodies, asked, changed)}
+
+
+def all_readers(folder: Path) -> dict[str, Reader]:
+    return text_readers(folder) | model_readers(folder) | page_readers(folder)
+
+
+def try_input(reader: Reader, path: Path) -> str | None:
+    """None, or the traceback of what no reader may raise."""
+    from dualstruct.errors import DualstructError
+    from dualstruct.files.writing import OutputError
+
+    def late(*_: object) -> None:
+        raise HangError
+
+    signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, HANG)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            reader.read(path)
+    except (DualstructError, OutputError):
+        return None
+    except HangError:
+        return f"took more than {HANG:g} seconds\n{traceback.format_exc()}"
+    except (Exception, SystemExit):
+        return traceback.format_exc()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return None
+
+
+def made_small(reader: Reader, path: Path, data: bytes, seconds: float = 10.0) -> bytes:
+    """The input without pieces that it fails without, too."""
+    end = time.monotonic() + seconds
+    piece = max(len(data) // 2, 1)
+    while piece and time.monotonic() < end:
+        at = 0
+        while at < len(data) and time.monotonic() < end:
+            shorter = data[:at] + data[at + piece :]
+            path.write_bytes(shorter)
+            if try_input(reader, path) is not None:
+                data = shorter
+            else:
+                at += piece
+        piece //= 2
+    return data
+
+
+def work(folder: Path, seed: int, seconds: float, names: list[str], guided: bool) -> None:
+    """One worker: inputs until time is over, counts on standard output."""
+    readers = all_readers(folder)
+    chosen = names or list(readers)
+    rng = random.Random(seed)
+    counts: Counter[str] = Counter()
+    path, end, shown = folder / "input", time.monotonic() + seconds, time.monotonic()
+
+    def feed(name: str, data: bytes) -> None:
+        nonlocal shown
+        path.write_bytes(data)
+        (folder / "reader").write_text(name)
+        counts[name] += 1
+        failure = try_input(readers[name], path)
+        if failure is not None:
+            small = made_small(readers[name], path, data) if len(data) < 100_000 else data
+            kept = folder / f"failed-{counts.total()}"
+            kept.write_bytes(small)
+            print(json.dumps({"reader": name, "input": str(kept), "failure": failure}), flush=True)
+        if time.monotonic() - shown > 2:
+            shown = time.monotonic()
+            print(json.dumps({"counts": counts}), flush=True)
+
+    def one(data: bytes | None = None) -> None:
+        name = rng.choice(chosen)
+        reader = readers[name]
+        every = [seed_ for other in readers.values() for seed_ in other.seeds]
+        feed(name, data or reader.change(rng.choice(reader.seeds), rng, every))
+
+    if guided:
+        import atheris
+
+        def test_one_input(data: bytes) -> None:
+            if time.monotonic() > end:
+                print(json.dumps({"counts": counts}), flush=True)
+                os._exit(0)
+            if data:
+                feed(chosen[data[0] % len(chosen)], data[1:])
+
+        seeds = folder / "seeds"
+        seeds.mkdir()
+        for k, name in enumerate(chosen):
+            for q, seed_ in enumerate(readers[name].seeds):
+                (seeds / f"{k}-{q}").write_bytes(bytes([k]) + seed_)
+        atheris.instrument_all()
+        atheris.Setup([sys.argv[0], str(seeds), "-max_len=65536", "-verbosity=0"], test_one_input)
+        atheris.Fuzz()
+    while time.monotonic() < end:
+        one()
+    print(json.dumps({"counts": counts}), flush=True)
+
+
+def memory_of(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+    except (OSError, IndexError):
+        return 0
+
+
+class Worker:
+    """A process that feeds inputs, and what it has said."""
+
+    def __init__(self, folder: Path, seed: int, seconds: float, names: list[str], guided: bool):
+        self.folder, self.counts, self.failures = folder, Counter(), []
+        self.memory = 0
+        folder.mkdir()
+        self.log = open(folder / "log", "wb+")  # noqa: SIM115
+        command = [sys.executable, __file__, "--worker", str(folder), "--seed", str(seed)]
+        command += ["--seconds", str(seconds), *(["--guided"] if guided else []), *names]
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT)
+
+    def watch(self) -> bool:
+        """Whether it goes on; one that hangs or takes too much memory is ended."""
+        self.memory = max(self.memory, memory_of(self.process.pid))
+        file = self.folder / "input"
+        still = time.time() - file.stat().st_mtime if file.exists() else 0
+        if self.memory > MEMORY or still > 6 * HANG:
+            self.process.kill()
+            self.process.wait()
+            why = f"{self.memory >> 20} MB" if self.memory > MEMORY else "no answer"
+            self.keep(why)
+            return False
+        return self.process.poll() is None
+
+    def keep(self, why: str) -> None:
+        name = (self.folder / "reader").read_text()
+        self.failures.append({"reader": name, "input": str(self.folder / "input"), "failure": why})
+
+    def finish(self) -> None:
+        self.log.seek(0)
+        said = self.log.read().decode(errors="replace").splitlines()
+        for line in said:
+            try:
+                told = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            if "counts" in told:
+                self.counts = Counter(told["counts"])
+            elif "failure" in told:
+                self.failures.append(told)
+        if self.process.returncode and not self.failures:
+            self.keep(f"ended with {self.process.returncode}\n" + "\n".join(said[-40:]))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--seed", type=int)
+    parser.add_argument(
+        "--keep", type=Path, default=Path("build/hostile"), help="for failing inputs"
+    )
+    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--guided", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("readers", nargs="*")
+    asked = parser.parse_args()
+    if asked.worker:
+        work(asked.worker, asked.seed, asked.seconds, asked.readers, asked.guided)
+        return 0
+    seed = random.SystemRandom().randrange(2**31) if asked.seed is None else asked.seed
+    print(f"hostile inputs for {asked.seconds:g} seconds, from seed {seed}", flush=True)
+    try:
+        import atheris  # noqa: F401
+
+        can_guide = True
+    except ImportError:
+        can_guide = False
+    counts: Counter[str] = Counter()
+    failures, most = [], 0
+    with tempfile.TemporaryDirectory() as name:
+        end, number, running = time.monotonic() + asked.seconds, 0, []
+        while True:
+            left = end - time.monotonic()
+            while left > 1 and len(running) < (os.cpu_count() or 1):
+                guided = can_guide and number % 2 == 1
+                running.append(
+                    Worker(Path(name) / str(number), seed + number, left, asked.readers, guided)
+                )
+                number += 1
+            time.sleep(0.2)
+            for worker in [each for each in running if not each.watch()]:
+                running.remove(worker)
+                worker.finish()
+                counts.update(worker.counts)
+                most = max(most, worker.memory)
+                for failure in worker.failures:
+                    asked.keep.mkdir(parents=True, exist_ok=True)
+                    kept = asked.keep / f"{failure['reader'].replace(' ', '-')}-{len(failures)}"
+                    kept.write_bytes(Path(failure["input"]).read_bytes())
+                    failures.append(failure)
+                    print(f"{failure['reader']}: {kept}\n{failure['failure']}", flush=True)
+            if not running and end - time.monotonic() <= 1:
+                break
+    for reader, count in sorted(counts.items()):
+        print(f"{count:9,} {reader}")
+    print(f"{counts.total():,} inputs, {len(failures)} failed, at most {most >> 20} MB a process")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
