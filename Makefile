@@ -9,9 +9,9 @@ BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTR
 CORES := --numprocesses auto --dist loadfile
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test fuzz fuzz-sanitized kills mutants lint format docs sanitize flips wheel-test clean experiments-quick \
-	bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-growth bench-parsing \
-	bench-solvers bench-suspects
+.PHONY: demo test fuzz fuzz-sanitized kills mutants lint format docs sanitize tsan flips wheel-test clean \
+	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed \
+	bench-growth bench-parsing bench-solvers bench-suspects
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -88,6 +88,12 @@ FLIPS ?= 10000
 flips: .venv/installed-test
 	FLIPS=$(FLIPS) $(BIN)/python -m pytest tests/test_model_files.py -k flipped
 
+# What runs on several threads, under ThreadSanitizer. It sees the core alone: the interpreter is as it is.
+tsan: .venv-tsan/installed
+	LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS=halt_on_error=1 \
+	.venv-tsan/bin/python -m pytest -p no:cacheprovider -k "claimed or dropped or thread" \
+		tests/test_certificates.py tests/test_dcd.py tests/test_solvers.py tests/test_custom.py
+
 # A wheel in a new environment, without a compiler in reach: WHEEL_TESTS says which tests.
 WHEEL_TESTS ?= tests
 wheel-test: .venv/tools
@@ -156,8 +162,13 @@ experiments-quick: .venv/installed-experiments
 .venv-sanitize/installed: $(SOURCES)
 	$(PYTHON) -m venv .venv-sanitize
 	.venv-sanitize/bin/python $(PIP) -C build-dir=build/sanitize \
-		-C cmake.define.DUALSTRUCT_SANITIZE=ON '.[test]'
+		-C cmake.define.DUALSTRUCT_SANITIZE=address,undefined '.[test]'
+	touch $@
+
+.venv-tsan/installed: $(SOURCES)
+	$(PYTHON) -m venv .venv-tsan
+	.venv-tsan/bin/python $(PIP) -C build-dir=build/tsan -C cmake.define.DUALSTRUCT_SANITIZE=thread '.[test]'
 	touch $@
 
 clean:
-	rm -rf .venv .venv-sanitize build dist
+	rm -rf .venv .venv-sanitize .venv-tsan build dist
