@@ -35,6 +35,7 @@ def blocks(text: str, language: str) -> list[str]:
         DOCS / "data.md",
         DOCS / "explaining.md",
         DOCS / "confidence.md",
+        DOCS / "scikit_learn.md",
         DOCS / "suspects.md",
         DOCS / "tutorial.md",
     ],

@@ -17,7 +17,7 @@ from dualstruct.distributed.data import Part, Source
 from dualstruct.distributed.engines import check_engine
 from dualstruct.distributed.strategies import described, find_strategy, is_strategy
 from dualstruct.distributed.training import train_together
-from dualstruct.errors import InputError, NotFittedError
+from dualstruct.errors import InputError, not_fitted
 from dualstruct.estimators.params import Parameters, pack_solver, unpack_solver
 from dualstruct.files.arrays import as_json, read_arrays, write_arrays
 from dualstruct.files.schema import arguments_of, fit_type
@@ -207,7 +207,7 @@ class Estimator(Parameters, Generic[ModelT]):
 
     def _trained(self) -> ModelT:
         if not hasattr(self, "_model"):
-            raise NotFittedError(f"this {type(self).__name__} is not trained yet: call fit first")
+            raise not_fitted(f"this {type(self).__name__} is not trained yet")
         return self._model
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -259,10 +259,12 @@ class Estimator(Parameters, Generic[ModelT]):
         if hasattr(self, "_model"):
             facts, arrays = self._state()
             model = as_json(facts), arrays
-        return {"parameters": self.get_params(), "model": model}
+        parameters = self.get_params(deep=False)
+        return {"parameters": parameters, "model": model, **self._requests()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         type(self).__init__(self, **state["parameters"])
         if state["model"] is not None:
             self._restore(*state["model"])
         self.set_params(**state["parameters"])
+        self._restore_requests(state)

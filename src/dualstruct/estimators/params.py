@@ -11,8 +11,11 @@ import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dualstruct.distributed.strategies import STRATEGIES
 from dualstruct.errors import InputError
+from dualstruct.estimators.routing import Routed
 from dualstruct.files.schema import fit_type
 from dualstruct.solvers import SOLVERS, Averaged, Solver
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Parameters:
+class Parameters(Routed):
     """``get_params``, ``set_params`` and ``repr`` from the constructor's signature."""
 
     @classmethod
@@ -28,29 +31,65 @@ class Parameters:
         signature = inspect.signature(cls.__init__).parameters.values()
         return {p.name: p.default for p in signature if p.name != "self"}
 
+    def _component(self, name: str) -> Any:
+        """The value of a parameter that may have parameters of its own."""
+        return getattr(self, name)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's parameters as they are now."""
-        return {name: getattr(self, name) for name in self._defaults()}
+        """The constructor's parameters as they are now.
+
+        ``deep`` adds those of parts that are estimators: ``parser__C`` of ``parser``.
+        """
+        params = {name: getattr(self, name) for name in self._defaults()}
+        if not deep:
+            return params
+        parts = {name: self._component(name) for name in params}
+        return params | {
+            f"{name}__{inner}": value
+            for name, part in parts.items()
+            if hasattr(part, "get_params") and not isinstance(part, type)
+            for inner, value in part.get_params().items()
+        }
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters by name; they count from the next ``fit`` on."""
+        """Change parameters by name; they count from the next ``fit`` on.
+
+        ``parser__C`` is the parameter ``C`` of the part ``parser``.
+        """
         known = self._defaults()
-        for name, value in params.items():
-            if name not in known:
+        of_parts: dict[str, dict[str, Any]] = {}
+        for key in params:
+            name, _, inner = key.partition("__")
+            if name not in known or (inner and not hasattr(self._component(name), "set_params")):
                 raise InputError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}"
+                    f"{type(self).__name__} has no parameter {key!r}; it has {', '.join(known)}"
                 )
-            setattr(self, name, value)
+            if inner:
+                of_parts.setdefault(name, {})[inner] = params[key]
+        for name in params.keys() & known.keys():
+            setattr(self, name, params[name])
+        for name, inner_params in of_parts.items():
+            setattr(self, name, self._component(name).set_params(**inner_params))
         return self
 
     def __repr__(self) -> str:
         defaults = self._defaults()
         changed = [
             f"{name}={value!r}"
-            for name, value in self.get_params().items()
+            for name, value in self.get_params(deep=False).items()
             if repr(value) != repr(defaults[name])  # arrays do not compare to one answer
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    @property
+    def _repr_html_(self) -> Any:
+        """What notebooks show, unless scikit-learn's configuration wants text."""
+        from sklearn import get_config
+        from sklearn.utils import estimator_html_repr
+
+        if get_config()["display"] != "diagram":
+            raise AttributeError("scikit-learn's option display is not 'diagram'")
+        return lambda: estimator_html_repr(self)
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags
@@ -63,8 +102,10 @@ class Parameters:
 
 
 def as_list(examples: Any) -> Any:
-    """Generators as lists: examples are gone over more than once."""
-    return examples if hasattr(examples, "__len__") else list(examples)
+    """Generators as lists, what becomes an array as one: examples are gone over more than once."""
+    if hasattr(examples, "__len__"):
+        return examples
+    return np.asarray(examples) if hasattr(examples, "__array__") else list(examples)
 
 
 def count(examples: Any) -> int:

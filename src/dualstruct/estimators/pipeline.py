@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dualstruct.errors import InputError, NotFittedError
+from dualstruct.errors import InputError, not_fitted
 from dualstruct.estimators.params import Parameters
 from dualstruct.estimators.parser import DependencyParser
 from dualstruct.estimators.tagger import SequenceTagger
@@ -134,7 +134,7 @@ class ParsingPipeline(Parameters):
         columns = self._columns(treebank)
         if len(treebank) < self.folds:
             raise InputError(f"{len(treebank)} sentences cannot be divided into {self.folds} folds")
-        parser = DependencyParser(**(self.parser or DependencyParser()).get_params())
+        parser = DependencyParser(**self._component("parser").get_params())
         parser.set_params(lemma=False, morphology="feats" in columns)
         parser._settings()  # bad parameters fail before the taggers are trained
         treebank = parser.usable(treebank)
@@ -167,8 +167,14 @@ class ParsingPipeline(Parameters):
         return filled
 
     def _tagger(self) -> SequenceTagger:
-        given = (self.tagger or SequenceTagger(unseen_labels="count")).get_params()
+        given = self._component("tagger").get_params()
         return SequenceTagger(**given).set_params(verbose=self.verbose)
+
+    def _component(self, name: str) -> Any:
+        given = super()._component(name)
+        if given is None and name == "tagger":
+            return SequenceTagger(unseen_labels="count")
+        return DependencyParser() if given is None and name == "parser" else given
 
     def _learn(
         self, tagger: SequenceTagger, treebank: Treebank, name: str, dev: Any, what: str
@@ -198,7 +204,7 @@ class ParsingPipeline(Parameters):
 
     def _trained(self) -> tuple[dict[str, SequenceTagger], DependencyParser]:
         if not hasattr(self, "_parts"):
-            raise NotFittedError("this ParsingPipeline is not trained yet: call fit first")
+            raise not_fitted("this ParsingPipeline is not trained yet")
         return self._parts
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -314,13 +320,15 @@ class ParsingPipeline(Parameters):
         if hasattr(self, "_parts"):
             facts, arrays = self._state()
             model = as_json(facts), arrays
-        return {"parameters": self.get_params(), "model": model}
+        parameters = self.get_params(deep=False)
+        return {"parameters": parameters, "model": model, **self._requests()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         type(self).__init__(self)
         if state["model"] is not None:
             self._restore(*state["model"])
         self.set_params(**state["parameters"])
+        self._restore_requests(state)
 
 
 def _tag(taggers: dict[str, SequenceTagger], treebank: Treebank) -> Treebank:

@@ -22,6 +22,7 @@ from dualstruct.explaining.custom import compare_features
 from dualstruct.files.schema import fit_type
 from dualstruct.fit import Callback, FitResult, SummedScore
 from dualstruct.losses import Loss, SoftmaxMargin, find_loss
+from dualstruct.outputs import Outputs
 from dualstruct.problem import Certificate
 from dualstruct.solvers import Solver
 from dualstruct.structures.base import Structure
@@ -217,6 +218,8 @@ class StructuredSVM(Estimator[TrainedStructure]):
         """
         template = self._template()
         self._settings()  # bad parameters fail before features are computed
+        if Y is None:
+            raise InputError("StructuredSVM requires y to be passed, but the target y is None")
         X, Y = as_list(X), as_list(Y)
         check_pairs(X, Y)
         if not count(X):
@@ -317,12 +320,14 @@ class StructuredSVM(Estimator[TrainedStructure]):
     def predict(self, X: Sequence[Any]) -> list[Any]:
         """The best output of each input."""
         model = self._trained()
-        return model.structure.predict(model.structure.bind(as_list(X)), model.w, self.threads)
+        bound = model.structure.bind(as_list(X))
+        return Outputs(model.structure.predict(bound, model.w, self.threads))
 
     def predict_k_best(self, X: Sequence[Any], k: int = 5) -> list[list[tuple[float, Any]]]:
         """The k best outputs of each input with their scores, best first."""
         model = self._trained()
-        return model.structure.predict_k_best(model.structure.bind(as_list(X)), model.w, k)
+        bound = model.structure.bind(as_list(X))
+        return Outputs(model.structure.predict_k_best(bound, model.w, k))
 
     def explain(self, x: Any, other: Any = None) -> Comparison:
         """Which features of a custom structure make the best output beat another one.

@@ -23,6 +23,7 @@ from dualstruct.explaining.sentences import wanted_tokens
 from dualstruct.explaining.trees import explain_tree, without_arc
 from dualstruct.files.conllu import ConlluSentence, Treebank
 from dualstruct.metrics import Reliability, TreeScores, evaluate_trees, reliability
+from dualstruct.outputs import Outputs
 from dualstruct.structures import Tree
 from dualstruct.structures.second_order_tree import SecondOrderTree
 from dualstruct.structures.tree import MAX_WORDS
@@ -80,7 +81,7 @@ class TrainedParser(CalibratedEstimator[TreeModel]):
         if isinstance(tree, SecondOrderTree):
             raise InputError("the k best trees need a parser of order 1; this one has order 2")
         names = model.labels.names
-        found = []
+        found: list[list[tuple[float, ConlluSentence]]] = Outputs()
         for i, sentence in enumerate(treebank):
             n = len(sentence)
             trees = []
@@ -103,7 +104,8 @@ class TrainedParser(CalibratedEstimator[TreeModel]):
         """
         sharpness = self._beta(beta, strict=False)
         _, model, structure = self._structure(X)
-        return [arcs[:, 1:].T for arcs in arc_marginals(structure, model.w, sharpness)]
+        found = arc_marginals(structure, model.w, sharpness)
+        return Outputs(arcs[:, 1:].T for arcs in found)
 
     def predict_confidence(self, X: Sentences, beta: float | None = None) -> list[TreeConfidence]:
         """How probable the predicted trees are, their heads, and heads with relations."""
@@ -114,7 +116,7 @@ class TrainedParser(CalibratedEstimator[TreeModel]):
         of_relations = sharpness
         if beta is None and model.relation_temperature is not None:
             of_relations = 1 / model.relation_temperature
-        return list(
+        return Outputs(
             tree_confidence(structure, model.w, sharpness, of_relations, predicted.heads, relations)
         )
 

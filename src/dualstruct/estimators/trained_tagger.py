@@ -27,6 +27,7 @@ from dualstruct.explaining.chains import END, START, explain_chain
 from dualstruct.explaining.sentences import forms_of, wanted_tokens
 from dualstruct.files.spans import are_span_labels, spans
 from dualstruct.metrics import Reliability, Scores, evaluate_ids, reliability
+from dualstruct.outputs import Outputs
 from dualstruct.structures import Chain
 from dualstruct.suspecting import Doubt, Suspect
 from dualstruct.suspecting.ranking import cross_judge, dual_facts, judge_all, order_of
@@ -71,7 +72,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
         X: Sequence[Any],
         allowed: Sequence[Sequence[Sequence[str] | None] | None] | None = None,
     ) -> list[list[str]]:
-        """The best labels of each sentence.
+        """The best labels of each sentence: a list, of which numpy makes an array of lists.
 
         Parameters
         ----------
@@ -82,7 +83,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
         model = self._trained()
         chain = model.chain(as_list(X), allowed)
         best = chain.decode_all(model.w, threads=self.threads)
-        return model.codec.to_outer(model.labels.decode(best, chain.sentences))
+        return Outputs(model.codec.to_outer(model.labels.decode(best, chain.sentences)))
 
     def predict_iter(self, X: Iterable[Any], block: int = 1000) -> Iterator[list[str]]:
         """The best labels of each sentence of an iterator, as it goes: memory stays bounded.
@@ -120,7 +121,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
         sharpness = self._beta(beta, strict=False)
         chain = model.chain(as_list(X))
         marginals = chain.marginals_all(model.w, sharpness, threads=self.threads)
-        return np.split(marginals, chain.sentences[1:-1])[: len(chain)]
+        return Outputs(np.split(marginals, chain.sentences[1:-1])[: len(chain)])
 
     def class_indices(self, labels: Sequence[str]) -> list[int]:
         """Where in ``classes_``, and so in the marginals, a sentence's labels are."""
@@ -133,10 +134,10 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
         chain = model.chain(as_list(X))
         names = model.labels.names
         found = [chain.k_best(model.w, i, k) for i in range(len(chain))]
-        return [
+        return Outputs(
             [(score, model.codec.to_outer([[names[j] for j in y]])[0]) for score, y in outputs]
             for outputs in found
-        ]
+        )
 
     def predict_confidence(
         self, X: Sequence[Any], k: int = 1, beta: float | None = None
@@ -168,7 +169,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
         chain = model.chain(as_list(X))
         names = model.labels.names
         marked = Spans(names) if are_span_labels(names) else None
-        found = []
+        found: list[SentenceConfidence] = Outputs()
         for i in range(len(chain)):
             expected = chain.expectation(model.w, i, sharpness)
             best = [(score, y.tolist()) for score, y in chain.k_best(model.w, i, k)]

@@ -51,6 +51,8 @@ class CSRSequences:
             raise InputError(
                 f"a sparse matrix and a list of lengths are wanted: {problem}"
             ) from None
+        if np.iscomplexobj(csr):
+            raise InputError("Complex data not supported: the matrix has complex numbers")
         rows, self.n_columns = (int(size) for size in csr.shape)
         if (counts < 0).any() or int(counts.sum()) != rows:
             raise InputError(

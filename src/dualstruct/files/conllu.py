@@ -22,6 +22,7 @@ from dualstruct.errors import InputError
 from dualstruct.files.columns import ColumnSentences
 from dualstruct.files.opening import PathOrFile, in_file, name_of, read_bytes, read_pieces
 from dualstruct.files.writing import replace_file
+from dualstruct.outputs import Outputs
 
 __all__ = [
     "ConlluSentence",
@@ -403,6 +404,10 @@ class Treebank(Sequence[ConlluSentence]):
 
     def __len__(self) -> int:
         return len(self.table)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """One entry a sentence: so scikit-learn puts treebanks together."""
+        return Outputs(self).__array__(dtype, copy)
 
     def __bytes__(self) -> bytes:
         """The file."""

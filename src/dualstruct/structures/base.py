@@ -82,7 +82,7 @@ class Structure(ABC):
                 f"the weight of example {i + 1} is {given[i]}; it must be at least 0 and finite"
             )
         if len(given) and not given.any():
-            raise InputError("the weights of all examples are 0: there is nothing to learn from")
+            raise InputError("the weights of all examples are zero: there is nothing to learn from")
         self.core.weigh(given)
         self.example_weights = given
 

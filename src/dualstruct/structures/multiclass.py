@@ -224,6 +224,8 @@ def _with_column(rows: Any, column: NDArray[np.float32]) -> Any:
 
 def feature_matrix(X: Any, features: int | None = None) -> Any:
     """X as float32 [examples, features], dense or CSR; what is wrong is named by its example."""
+    if hasattr(X, "dtype") and np.iscomplexobj(X):
+        raise InputError("Complex data not supported: X has complex numbers")
     if is_sparse(X):
         matrix = X.tocsr().astype(np.float32)
         matrix.sum_duplicates()
@@ -234,9 +236,11 @@ def feature_matrix(X: Any, features: int | None = None) -> Any:
             return np.empty((0, features), dtype=np.float32)
         try:
             matrix = np.ascontiguousarray(X, dtype=np.float32)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError) as problem:
             lengths = [np.shape(x) for x in X]
-            odd = next((i for i, shape in enumerate(lengths) if shape != lengths[0]), 0)
+            odd = next((i for i, shape in enumerate(lengths) if shape != lengths[0]), None)
+            if odd is None:
+                raise InputError(f"the features in X are not numbers: {problem}") from None
             raise InputError(
                 f"example {odd + 1}: features of shape {lengths[odd]}, in the first {lengths[0]}"
             ) from None
@@ -257,7 +261,14 @@ def plain(label: Any) -> Any:
 
 def find_labels(labels: Iterable[Hashable]) -> list[Any]:
     """The different labels, sorted."""
-    found = {plain(label) for label in labels}
+    found: set[Any] = set()
+    for i, label in enumerate(labels):
+        try:
+            found.add(plain(label))
+        except TypeError:
+            raise InputError(
+                f"example {i + 1}: its label is a {type(label).__name__}, not one value"
+            ) from None
     try:
         return sorted(found)
     except TypeError:

@@ -10,10 +10,10 @@ from dualstruct.compat.pycrfsuite import ParsedDump, Tagger, Trainer
 from dualstruct.compat.sklearn_crfsuite._fileresource import FileResource
 from dualstruct.compat.sklearn_crfsuite.metrics import flat_accuracy_score
 from dualstruct.compat.sklearn_crfsuite.trainer import LinePerIterationTrainer
-from dualstruct.errors import InputError, NotFittedError
-from dualstruct.estimators.outputs import Outputs
+from dualstruct.errors import InputError, not_fitted
 from dualstruct.estimators.params import Parameters, as_list
 from dualstruct.files.writing import replace_file
+from dualstruct.outputs import Outputs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -173,6 +173,7 @@ calibration_max_trials
         if self.model_filename is not None:
             replace_file(self.model_filename, data)
         self._take(self._new_resource(data))
+        self._fitted()  # opens it
         self.training_log_ = trainer.logparser
         return self
 
@@ -224,7 +225,7 @@ calibration_max_trials
         if tagger is None:
             name = self.model_filename
             there = "" if name is None else f", and there is no model in {os.fspath(name)}"
-            raise NotFittedError(f"this CRF is not trained yet{there}: call fit first")
+            raise not_fitted(f"this CRF is not trained yet{there}")
         return tagger
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -317,6 +318,8 @@ calibration_max_trials
 
 def _append(trainer: Trainer, X: Any, y: Any, group: int, suffix: str) -> int:
     """Give the trainer all sequences; how many labels they have."""
+    if y is None:
+        raise InputError("CRF requires y to be passed, but the target y is None")
     X, y = as_list(X), as_list(y)
     if len(X) != len(y):
         raise InputError(f"X{suffix} has {len(X)} sequences, but y{suffix} has {len(y)}")
