@@ -170,11 +170,11 @@ def test_the_command_ranks_and_says_where(run, files, trained):
     assert (code, err) == (0, "")
     assert out.startswith("1. sentence ")
     assert "train.txt, line " in out
-    assert ", rather " in out
+    assert ", the model says " in out
     _, out, _ = run("suspects", *files, "--top", 12, "--format", "json")
     assert {row["sentence"] for row in json.loads(out)["suspects"]} == bad
     _, out, _ = run("suspects", *files, "--top", 1, "--format", "tsv")
-    assert out.splitlines()[0] == "sentence\tscore\ttoken\tform\tgiven\tpredicted"
+    assert out.startswith("sentence\tscore\ttoken\tform\tgiven\tpredicted\tkind\tgiven_prob")
 
 
 def test_the_command_takes_duals(run, files, trained, tmp_path):

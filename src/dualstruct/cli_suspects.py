@@ -1,4 +1,4 @@
-"""The command ``dualstruct suspects``: training sentences that are probably annotated wrongly."""
+"""The command ``dualstruct suspects``: training sentences with which the model disagrees."""
 
 from __future__ import annotations
 
@@ -10,11 +10,23 @@ import typer
 
 from dualstruct.cli_options import Columns, LabelColumn, Threads
 from dualstruct.errors import InputError
+from dualstruct.suspecting import FOLDS
 
 if TYPE_CHECKING:
-    from dualstruct.suspecting import Suspect
+    from dualstruct.suspecting import Doubt, Suspect
 
 FORMATS = ("text", "json", "tsv")
+TSV = (
+    "sentence",
+    "score",
+    "token",
+    "form",
+    "given",
+    "predicted",
+    "kind",
+    "given_probability",
+    "predicted_probability",
+)
 
 
 def suspects(
@@ -30,7 +42,7 @@ def suspects(
             help="Judge each sentence by a quick model of the other folds; 0: by the model itself, "
             "for sentences that it has not seen.",
         ),
-    ] = 2,
+    ] = FOLDS,
     duals: Annotated[
         Path | None,
         typer.Option(help="A checkpoint of the training: rank by its dual mass."),
@@ -40,9 +52,10 @@ def suspects(
     threads: Threads = 1,
     format: Annotated[str, typer.Option(help="text, json or tsv.")] = "text",
 ) -> None:
-    """Rank training sentences that fight the model, with what it would have said.
+    """Rank training sentences with which the model disagrees, with what it says instead.
 
-    A sentence is judged by its margin loss a token under a model that was trained without it.
+    Each is judged by a model that was trained without it. Where the two disagree either may be
+    wrong: those come first where it is most likely the annotation.
     """
     from dualstruct.cli_files import read
     from dualstruct.estimators import ParsingPipeline, SequenceTagger, load_model
@@ -75,11 +88,12 @@ def suspects(
         ]
         print(json.dumps({"suspects": rows}, ensure_ascii=False))
     elif format == "tsv":
-        print("sentence\tscore\ttoken\tform\tgiven\tpredicted")
+        print("\t".join(TSV))
         for each in found:
             for doubt in each.doubts:
-                cells = (doubt.token, doubt.form, doubt.given, doubt.predicted)
-                print("\t".join(map(str, (each.sentence, f"{each.score:.4f}", *cells))))
+                cells = (doubt.token, doubt.form, doubt.given, doubt.predicted, doubt.kind)
+                sure = (_probability(p) for p in _probabilities(doubt))
+                print("\t".join(map(str, (each.sentence, f"{each.score:.4f}", *cells, *sure))))
     else:
         _print(found, places)
 
@@ -100,10 +114,20 @@ def _print(found: list[Suspect], places: list[str]) -> None:
             words.append(" ")
         console.print(words, soft_wrap=True)
         for doubt in each.doubts:
-            console.print(
-                Text(f"    {doubt.token} {doubt.form}: {doubt.given}, rather {doubt.predicted}"),
-                soft_wrap=True,
+            given, predicted = map(_probability, _probabilities(doubt))
+            line = (
+                f"    {doubt.token} {doubt.form}: {doubt.given} ({given}), "
+                f"the model says {doubt.predicted} ({predicted}): {doubt.kind}"
             )
+            console.print(Text(line), soft_wrap=True)
+
+
+def _probabilities(doubt: Doubt) -> tuple[float | None, float | None]:
+    return doubt.given_probability, doubt.predicted_probability
+
+
+def _probability(p: float | None) -> str:
+    return "" if p is None else f"{p:.2g}"
 
 
 def _facts(suspect: Suspect) -> list[str]:

@@ -68,10 +68,12 @@ class Spans:
             | begins[None]
             | closes[:, None]
         )
-        #: The labels of each type.
-        self.of_type: dict[str, NDArray[np.bool_]] = {
-            type_: inside & (types == type_) for type_ in {t for p, t in parts if p != "O"}
+        #: The labels of each type, and those outside of spans.
+        self.of_type: dict[str, NDArray[np.intp]] = {
+            type_: np.flatnonzero(inside & (types == type_))
+            for type_ in dict.fromkeys(t for p, t in parts if p != "O")
         }
+        self.outside: NDArray[np.intp] = np.flatnonzero(~inside)
 
     def probability(self, found: Expectation, type_: str, start: int, end: int) -> float:
         """That tokens start … end − 1 are a span of the type, no longer and no shorter.
@@ -81,21 +83,28 @@ class Spans:
         """
         mine = self.of_type[type_]
         if start == 0:
-            here = found.labels[0].astype(float) * mine
+            here = found.labels[0, mine].astype(float)
         else:
-            before = found.pairs[start - 1].astype(float) * self.boundary
-            here = before.sum(axis=0) * mine
+            before = found.pairs[start - 1][:, mine].astype(float) * self.boundary[:, mine]
+            here = before.sum(axis=0)
+        inner = ~self.boundary[np.ix_(mine, mine)]
         for t in range(start, end - 1):
-            step = _given_first(found, t) * ~self.boundary
-            here = (here @ step) * mine
+            here = here @ (_given_first(found, t, mine)[:, mine] * inner)
         if end < len(found.labels):
-            here = here @ (_given_first(found, end - 1) * self.boundary)
+            here = here @ (_given_first(found, end - 1, mine) * self.boundary[mine])
+        return float(min(max(here.sum(), 0.0), 1.0))
+
+    def outside_probability(self, found: Expectation, start: int, end: int) -> float:
+        """That none of the tokens start … end − 1 is in a span."""
+        here = found.labels[start, self.outside].astype(float)
+        for t in range(start, end - 1):
+            here = here @ _given_first(found, t, self.outside)[:, self.outside]
         return float(min(max(here.sum(), 0.0), 1.0))
 
 
-def _given_first(found: Expectation, t: int) -> NDArray[np.float64]:
-    """p(label of t + 1 | label of t): [labels, labels]."""
-    pairs = found.pairs[t].astype(float)
+def _given_first(found: Expectation, t: int, mine: NDArray[np.intp]) -> NDArray[np.float64]:
+    """p(label of t + 1 | label of t) for some labels of t: [mine, labels]."""
+    pairs = found.pairs[t][mine].astype(float)
     totals = pairs.sum(axis=1, keepdims=True)
     given: NDArray[np.float64] = pairs / np.where(totals > 0, totals, 1.0)
     return given

@@ -15,7 +15,9 @@ from dualstruct.estimators.base import Estimator, Model
 from dualstruct.estimators.labels import Labels
 from dualstruct.losses import SoftmaxMargin, find_loss
 from dualstruct.structures.base import check_beta
-from dualstruct.suspecting.ranking import Duals, read_duals
+from dualstruct.suspecting import Suspect
+from dualstruct.suspecting.duals import read_duals
+from dualstruct.suspecting.search import Case, find
 
 
 class CalibratedModel(Model, Protocol):
@@ -48,10 +50,19 @@ class CalibratedEstimator(Estimator[CalibratedT]):
         loss = find_loss(self.loss, self.beta, self.gamma)
         return 1 / loss.beta if isinstance(loss, SoftmaxMargin) else None
 
-    def _duals(self, path: str | Path, examples: int) -> Duals:
-        """Those of a checkpoint of this model's training."""
+    def _suspects(
+        self, case: Case, top: int | None, folds: int, duals: str | Path | None
+    ) -> list[Suspect]:
+        """Those of annotated sentences; ``duals`` is a checkpoint of this model's training."""
         loss = find_loss(self.loss, self.beta, self.gamma).name
-        return read_duals(path, examples, loss, self.C)
+        return find(
+            case,
+            top=top,
+            folds=folds,
+            duals=None if duals is None else read_duals(duals, len(case.structure), loss, self.C),
+            seed=self.seed,
+            threads=self.threads,
+        )
 
     def _wants_temperature(self) -> bool:
         """Whether the loss leaves the scale of scores open, so that dev data should set it."""

@@ -22,7 +22,7 @@ from dualstruct.files.conllu import ConlluSentence, Treebank
 from dualstruct.files.schema import fit_type, inner_arrays
 from dualstruct.fit import Callback, FitResult
 from dualstruct.metrics import TreeScores, evaluate_trees
-from dualstruct.suspecting import Suspect
+from dualstruct.suspecting import FOLDS, Suspect
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -246,9 +246,9 @@ class ParsingPipeline(Parameters):
         X: Treebank | Sequence[ConlluSentence],
         y: None = None,
         top: int | None = None,
-        folds: int = 2,
+        folds: int = FOLDS,
     ) -> list[Suspect]:
-        """The trees that fight the parser, as :meth:`DependencyParser.suspects` finds them."""
+        """The trees with which the parser disagrees: :meth:`DependencyParser.suspects`."""
         return self.parser_.suspects(self.tag(X), top=top, folds=folds)
 
     def explain(

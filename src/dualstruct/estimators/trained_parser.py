@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,8 +27,9 @@ from dualstruct.outputs import Outputs
 from dualstruct.structures import Tree
 from dualstruct.structures.second_order_tree import SecondOrderTree
 from dualstruct.structures.tree import MAX_WORDS
-from dualstruct.suspecting import Doubt, Suspect
-from dualstruct.suspecting.ranking import cross_judge, dual_facts, judge_all, order_of
+from dualstruct.suspecting import FOLDS, Suspect
+from dualstruct.suspecting.trees import TreeCase
+from dualstruct.suspecting.trees import quick_settings as tree_settings
 
 Sentences = Treebank | Sequence[ConlluSentence] | Sequence[Sequence[str]]
 
@@ -154,10 +155,12 @@ class TrainedParser(CalibratedEstimator[TreeModel]):
         X: Treebank | Sequence[ConlluSentence],
         y: None = None,
         top: int | None = None,
-        folds: int = 2,
+        folds: int = FOLDS,
         duals: str | Path | None = None,
     ) -> list[Suspect]:
-        """The trees that fight the model, the most suspect first, and what it would have said.
+        """The trees with which the model disagrees, and what it says instead.
+
+        Those most worth a look come first; the model errs, too.
 
         Parameters
         ----------
@@ -192,45 +195,13 @@ class TrainedParser(CalibratedEstimator[TreeModel]):
             numbers,
         )
 
-        def speaker(w: _core.Weights) -> Callable[[int], NDArray[np.int32]]:
-            return partial(tree.decode, w)
-
-        found = None if duals is None else self._duals(duals, len(tree))
-        if folds == 0 or found is not None:
+        def own() -> _core.Weights:
             if model.second is not None:
                 raise InputError("a parser of order 2 judges by folds: leave out folds and duals")
-            w = tree.new_weights(model.grown_weights(tree)[0])
-            verdict = judge_all(tree, treebank.lengths, speaker, w, self.threads)
-        else:
-            verdict = cross_judge(
-                tree,
-                treebank.lengths,
-                speaker,
-                C=self.C,
-                folds=folds,
-                seed=self.seed,
-                threads=self.threads,
-            )
-        scores = verdict.scores if found is None else found.scores(treebank.lengths)
-        suspects = []
-        for i in order_of(scores, top).tolist():
-            sentence, output = treebank[i], verdict.outputs[i]
-            n = len(sentence)
-            doubts = tuple(
-                Doubt(m, form, _arc_text(sentence, *given), _arc_text(sentence, *said))
-                for m, form, given, said in zip(
-                    range(1, n + 1),
-                    sentence.forms,
-                    zip(sentence.heads, sentence.relations, strict=True),
-                    zip(output[:n].tolist(), (labels.names[k] for k in output[n:]), strict=True),
-                    strict=True,
-                )
-                if given != said
-            )
-            facts = dual_facts(found, i)
-            forms = tuple(sentence.forms)
-            suspects.append(Suspect(i + 1, float(scores[i]), forms, doubts, **facts))
-        return suspects
+            return tree.new_weights(model.grown_weights(tree)[0])
+
+        case = TreeCase(tree, labels.names, treebank, numbers, tree_settings(self.C), own)
+        return self._suspects(case, top, folds, duals)
 
     def explain(
         self,
@@ -323,10 +294,6 @@ def short_enough(treebank: Treebank) -> Treebank:
             "can be parsed, because memory grows with the square"
         )
     return treebank
-
-
-def _arc_text(sentence: ConlluSentence, head: int, relation: str) -> str:
-    return f"{relation} of " + (f"{sentence.forms[head - 1]} ({head})" if head else "the root")
 
 
 def _with_arcs(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dualstruct import _core
 from dualstruct.confidence import Entity, Reading, SentenceConfidence
 from dualstruct.confidence.chains import Spans, entity_probabilities
 from dualstruct.distributed.data import Part
@@ -29,8 +28,9 @@ from dualstruct.files.spans import are_span_labels, spans
 from dualstruct.metrics import Reliability, Scores, evaluate_ids, reliability
 from dualstruct.outputs import Outputs
 from dualstruct.structures import Chain
-from dualstruct.suspecting import Doubt, Suspect
-from dualstruct.suspecting.ranking import cross_judge, dual_facts, judge_all, order_of
+from dualstruct.suspecting import FOLDS, Suspect
+from dualstruct.suspecting.chains import ChainCase
+from dualstruct.suspecting.chains import quick_settings as chain_settings
 
 
 class TrainedTagger(CalibratedEstimator[ChainModel]):
@@ -275,10 +275,13 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
         X: Sequence[Any],
         y: Sequence[Sequence[str]],
         top: int | None = None,
-        folds: int = 2,
+        folds: int = FOLDS,
         duals: str | Path | None = None,
     ) -> list[Suspect]:
-        """The sentences that fight the model, the most suspect first, and what it would have said.
+        """The sentences with which the model disagrees, and what it says instead.
+
+        Those most worth a look come first. That a sentence is here does not mean that it is
+        annotated wrongly: the model errs, too (docs/suspects.md says how often).
 
         Parameters
         ----------
@@ -302,6 +305,10 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
         >>> tagger.suspects(X, y, top=1)[0].sentence
         20
         """
+        return self._suspects(self.suspect_case(X, y), top, folds, duals)
+
+    def suspect_case(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> ChainCase:
+        """Sentences and their labels as the search for suspects sees them."""
         model = self._trained()
         X, y = as_list(X), as_list(y)
         if has_unknown(y, self.unknown_label):
@@ -309,45 +316,21 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
                 "suspects are found among sentences whose labels are all known: leave out those "
                 f"with {self.unknown_label!r}"
             )
-        given = model.codec.to_inner(y)
-        labels = model.labels.extend(Labels.learn(given))
+        inner = model.codec.to_inner(y)
+        labels = model.labels.extend(Labels.learn(inner))
         rows = model.extractor.transform(X)
-        truth = labels.encode(given, rows.sentences)
-        # Without constraints: what is wrong may also be what cannot be.
-        chain = Chain(rows, len(labels), truth)
-        allowed = model.transitions if len(labels) == len(model.labels) else None
-        valid = chain if allowed is None else Chain(rows, len(labels), transitions=allowed)
-
-        def speaker(w: _core.Weights) -> Callable[[int], NDArray[np.int32]]:
-            pairs = chain.pair_weights(w) if chain.pair_dimension else None
-            packed = valid.pack(chain.emission_weights(w), chain.transition_weights(w), pairs)
-            return lambda i: valid.decode(packed, i)
-
-        found = None if duals is None else self._duals(duals, len(chain))
-        sizes = np.diff(chain.sentences)
-        if folds == 0 or found is not None:
-            grown = chain.pack(*model.grown_weights(rows, labels))
-            verdict = judge_all(chain, sizes, speaker, grown, self.threads)
-        else:
-            verdict = cross_judge(
-                chain, sizes, speaker, C=self.C, folds=folds, seed=self.seed, threads=self.threads
-            )
-        scores = verdict.scores if found is None else found.scores(sizes)
-        names = labels.names
-        suspects = []
-        for i in order_of(scores, top).tolist():
-            said = [names[k] for k in verdict.outputs[i]]
-            if allowed is not None:
-                said = model.codec.to_outer([said])[0]
-            told, forms = list(y[i]), forms_of(list(X[i]), int(sizes[i]))
-            doubts = tuple(
-                Doubt(t, form, a, b)
-                for t, (form, a, b) in enumerate(zip(forms, told, said, strict=True), 1)
-                if a != b
-            )
-            facts = dual_facts(found, i)
-            suspects.append(Suspect(i + 1, float(scores[i]), tuple(forms), doubts, **facts))
-        return suspects
+        chain = Chain(rows, len(labels), labels.encode(inner, rows.sentences))
+        known = len(labels) == len(model.labels)
+        return ChainCase(
+            chain,
+            labels.names,
+            model.transitions if known else None,
+            chain_settings(chain, self.C if self.loss == "crf" else 1.0),
+            own=lambda: chain.pack(*model.grown_weights(rows, labels)),
+            words=lambda i: forms_of(list(X[i]), chain.tokens(i)),
+            given=y,
+            to_outer=lambda said: model.codec.to_outer([said])[0] if known else said,
+        )
 
     def set_weight(self, feature: str, label: str, weight: float) -> None:
         """Change the weight of a feature, by its name, for a label; ``save`` keeps it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +38,20 @@ class FeatureRows:
         """The number of rows."""
         return len(self.offsets) - 1
 
+    def select(self, examples: ArrayLike) -> FeatureRows:
+        """The rows of some sentences, in this order."""
+        rows = places_of(self.sentences, examples)
+        cells = places_of(self.offsets, rows)
+        lengths = np.diff(self.sentences)[np.asarray(examples, dtype=np.intp)]
+        return replace(
+            self,
+            offsets=np.concatenate([[0], np.cumsum(np.diff(self.offsets)[rows])]),
+            ids=self.ids[cells],
+            values=None if self.values is None else self.values[cells],
+            sentences=np.concatenate([[0], np.cumsum(lengths)]),
+            pairs=None if self.pairs is None else self.pairs.select(examples),
+        )
+
     def matrix(self) -> scipy.sparse.csr_matrix:
         """The rows as a sparse matrix, for other libraries."""
         import scipy.sparse
@@ -45,6 +59,18 @@ class FeatureRows:
         values = np.ones(len(self.ids), np.float32) if self.values is None else self.values
         shape = (self.n_tokens, self.dimension)
         return scipy.sparse.csr_matrix((values, self.ids, self.offsets), shape)
+
+
+def places_of(offsets: NDArray[np.int64], blocks: ArrayLike) -> NDArray[np.int64]:
+    """The places that some of the blocks between offsets take, block after block.
+
+    >>> places_of(np.array([0, 2, 3, 6]), [2, 0]).tolist()
+    [3, 4, 5, 0, 1]
+    """
+    chosen = np.asarray(blocks, dtype=np.intp)
+    lengths = np.diff(offsets)[chosen]
+    before = np.cumsum(lengths) - lengths
+    return np.asarray(np.repeat(offsets[chosen] - before, lengths) + np.arange(lengths.sum()))
 
 
 class FeatureExtractor(ABC):

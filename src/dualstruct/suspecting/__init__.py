@@ -1,5 +1,5 @@
-"""Training sentences that fight the model: probably annotated wrongly."""
+"""Training sentences with which a model disagrees that has not seen them."""
 
-from dualstruct.suspecting.results import Doubt, Suspect
+from dualstruct.suspecting.results import FOLDS, Doubt, Suspect
 
-__all__ = ["Doubt", "Suspect"]
+__all__ = ["FOLDS", "Doubt", "Suspect"]

@@ -1,0 +1,63 @@
+"""What training left of each sentence: its dual mass, in a checkpoint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct.errors import InputError
+from dualstruct.files.arrays import read_arrays
+from dualstruct.fit import CHECKPOINT_FORMAT
+
+#: Σ α of a sentence counts as at its bound from this share of it on.
+NEARLY = 0.999
+
+
+@dataclass(frozen=True)
+class Duals:
+    """What training left in a checkpoint, for each example."""
+
+    mass: NDArray[np.float64]
+    bound: float | None
+    given_up: NDArray[np.bool_] | None
+
+    def scores(self, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Dual mass a token; those that were given up come before all others."""
+        found: NDArray[np.float64] = self.mass / np.maximum(sizes, 1)
+        if self.given_up is not None and len(found):
+            found = found + self.given_up * (found.max() + 1)
+        return found
+
+
+def read_duals(path: str | Path, examples: int, loss: str, C: float) -> Duals:
+    """The duals in a checkpoint of a run on these examples."""
+    _, arrays = read_arrays(path, CHECKPOINT_FORMAT)
+    if "sum_alpha" not in arrays:
+        raise InputError(
+            f"{path} holds no duals: only the solvers that keep cuts have them (dcd, sdm, "
+            "frank-wolfe, ramp-sdm and their kin); without --duals suspects are found all the same"
+        )
+    mass = np.asarray(arrays["sum_alpha"], dtype=float)
+    if len(mass) != examples:
+        raise InputError(
+            f"{path} is of a run on {len(mass):,} sentences, and there are {examples:,} here"
+        )
+    given_up = None
+    if "given_up" in arrays:
+        given_up = np.isin(np.arange(examples), arrays["given_up"])
+    return Duals(mass, C if loss in ("hinge", "ramp") else None, given_up)
+
+
+def dual_facts(duals: Duals | None, i: int) -> dict[str, Any]:
+    """What a suspect is told of its duals."""
+    if duals is None:
+        return {}
+    return {
+        "dual_mass": float(duals.mass[i]),
+        "at_bound": None if duals.bound is None else bool(duals.mass[i] >= NEARLY * duals.bound),
+        "given_up": None if duals.given_up is None else bool(duals.given_up[i]),
+    }
