@@ -75,6 +75,12 @@ def test_entities_have_the_probability_of_all_labellings_with_them(seed, names, 
     marked = Spans(names)
     for span, probability in expected.items():
         assert marked.probability(found, *span) == pytest.approx(probability, abs=2e-5)
+    n = chain.tokens(0)
+    for start, end in ((a, b) for a in range(n) for b in range(a + 1, n + 1)):
+        outside = sum(
+            q for y, q in zip(outputs, p, strict=True) if all(names[k] == "O" for k in y[start:end])
+        )
+        assert marked.outside_probability(found, start, end) == pytest.approx(outside, abs=2e-5)
 
 
 def test_sequences_have_their_share_of_the_sum(calibrated):

@@ -219,7 +219,17 @@ def test_suspects_are_listed_and_can_be_looked_at(page):
         "sentence": 2,
         "score": 1.25,
         "forms": WORDS,
-        "doubts": [{"token": 6, "form": "Lisbon", "given": "O", "predicted": "B-LOC"}],
+        "doubts": [
+            {
+                "token": 6,
+                "form": "Lisbon",
+                "given": "O",
+                "predicted": "B-LOC",
+                "kind": "missed",
+                "given_probability": 0.02,
+                "predicted_probability": 0.97,
+            }
+        ],
         "dual_mass": None,
         "at_bound": None,
         "given_up": None,
@@ -238,7 +248,9 @@ def test_suspects_are_listed_and_can_be_looked_at(page):
         expect(page.locator("#suspects")).to_have_text("Looking through the training file …")
         begin.set()
         expect(page.locator("#suspects mark")).to_have_text(["Lisbon"])
-        expect(page.locator("#suspects")).to_contain_text("Lisbon: O, rather B-LOC")
+        expect(page.locator("#suspects")).to_contain_text(
+            "Lisbon: O (0.020), the model says B-LOC (0.97): missed"
+        )
         expect(page.locator("#suspects")).to_contain_text("train.txt, line 7")
         page.get_by_role("button", name="Look at it").click()
         expect(page.locator(".tokens .word")).to_have_text(WORDS)

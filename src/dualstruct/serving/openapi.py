@@ -71,7 +71,7 @@ def describe(served: Served) -> dict[str, Any]:
         "paths": {
             "/api/model": _get("What the model is and what it wants", _about()),
             "/api/training": _get("How training went, pass by pass", _training()),
-            "/api/suspects": _get("Training sentences that fight the model", _suspects()),
+            "/api/suspects": _get("Training sentences with which the model disagrees", _suspects()),
             "/api/predict": _post(
                 "The best output, its confidence, and the k best", sentence, {"k": k}, prediction
             ),
@@ -278,7 +278,15 @@ def _training() -> Schema:
 
 
 def _suspects() -> Schema:
-    doubt = _object(token=INTEGER, form=STRING, given=STRING, predicted=STRING)
+    doubt = _object(
+        token=INTEGER,
+        form=STRING,
+        given=STRING,
+        predicted=STRING,
+        kind=STRING,
+        given_probability=MAYBE_NUMBER,
+        predicted_probability=MAYBE_NUMBER,
+    )
     maybe: Schema = {"type": ["boolean", "null"]}
     suspect = _object(
         where=STRING,

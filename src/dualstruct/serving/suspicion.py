@@ -15,7 +15,7 @@ from dualstruct.files.conllu import Treebank, read_conllu
 
 #: How many suspects the page shows.
 MOST = 20
-WITHOUT_FILE = "start the server with --train FILE to see the sentences that fight the model"
+WITHOUT_FILE = "start the server with --train FILE to see with which sentences the model disagrees"
 
 
 class Suspicion:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -28,7 +28,6 @@ from dualstruct.structures.chain import Expectation
 from dualstruct.suspecting.channel import Evidence
 from dualstruct.suspecting.results import Doubt
 from dualstruct.suspecting.search import (
-    FLOOR,
     SHARPER,
     SURE,
     Findings,
@@ -42,6 +41,10 @@ from dualstruct.suspecting.search import (
 LOSS, PASSES = "crf", 10
 #: Long spans may be less probable than single precision can tell from 0.
 SMALLEST = 1e-15
+#: Rivals of a span that have less than this share of its probability say nothing against it.
+NEGLIGIBLE = 1e-3
+#: A span that is at least so probable is no suspect.
+SURE_OF_SPAN = 0.98
 
 
 def quick_settings(chain: Chain, C: float) -> Quick:
@@ -343,24 +346,35 @@ class SpanSlips:
         self._length_share = {n: (times + 0.5) / count for n, times in lengths.items()}
 
     def of_span(self, expected: Expectation, span: Span) -> tuple[float, float, float, float]:
-        """p(span), and what slips of the three kinds make of the rest."""
+        """p(span), and what slips of the three kinds make of the rest.
+
+        A rival cannot be more probable than that each of its tokens has a label of its type: where
+        even that is far below p(span), it is left out.
+        """
         type_, start, end = span
-        probability = partial(self._marked.probability, expected)
+        given = self._marked.probability(expected, type_, start, end)
+        if given > SURE_OF_SPAN:
+            return given, 0.0, 0.0, 0.0
+
+        def rival(other: str, a: int, b: int) -> float:
+            if not 0 <= a < b <= len(expected.labels):
+                return 0.0
+            most = expected.labels[a:b, self._marked.of_type[other]].sum(axis=1).min()
+            if most < NEGLIGIBLE * given:
+                return 0.0
+            return self._marked.probability(expected, other, a, b)
+
         mine = self._type_share[type_]
-        first = expected.labels[start]
-        other = sum(
-            probability(other, start, end) * mine / (1 - share)
+        retyped = sum(
+            rival(other, start, end) * mine / (1 - share)
             for other, share in self._type_share.items()
-            if other != type_ and first[self._marked.of_type[other]].sum() > FLOOR
+            if other != type_
         )
         ends = ((start - 1, end), (start + 1, end), (start, end - 1), (start, end + 1))
-        moved = [probability(type_, a, b) for a, b in ends if 0 <= a < b <= len(expected.labels)]
-        invented = (
-            self._marked.outside_probability(expected, start, end)
-            * mine
-            * self._length_share[end - start]
-        )
-        return probability(type_, start, end), other, sum(moved) / len(ends), invented
+        moved = sum(rival(type_, a, b) for a, b in ends) / len(ends)
+        outside = self._marked.outside_probability(expected, start, end)
+        invented = outside * mine * self._length_share[end - start]
+        return given, retyped, moved, invented
 
     def evidence(
         self,

@@ -1,4 +1,4 @@
-// The training sentences that fight the model, the worst first.
+// The training sentences with which the model disagrees, those most worth a look first.
 
 import { make, sentence } from "./elements.js";
 
@@ -9,7 +9,7 @@ export function suspects(found, tryOut) {
   }
   if (!found.suspects.length) return [make("p", { class: "soft" }, "There are none.")];
   return [
-    make("p", { class: "soft" }, "Sentences that a model of the other sentences would annotate otherwise, or nearly so. Those most worth a look come first."),
+    make("p", { class: "soft" }, "Sentences with which a model of the other sentences disagrees. Either of the two may be wrong; those most worth a look come first."),
     make("ol", { class: "suspects" }, found.suspects.map((each) => item(each, tryOut))),
   ];
 }
@@ -19,12 +19,16 @@ function item(suspect, tryOut) {
   const words = suspect.forms.flatMap((form, t) => [doubted.has(t + 1) ? make("mark", {}, form) : form, " "]);
   const button = tryOut && make("button", { type: "button" }, "Look at it");
   button?.addEventListener("click", () => tryOut(suspect.forms.join(" ")));
-  const doubts = suspect.doubts.map((doubt) => make("li", {}, `${doubt.form}: ${doubt.given}, rather ${doubt.predicted}`));
+  const doubts = suspect.doubts.map((doubt) => make("li", {}, `${doubt.form}: ${doubt.given}${sure(doubt.given_probability)}, the model says ${doubt.predicted}${sure(doubt.predicted_probability)}: ${doubt.kind}`));
   return make(
     "li",
     {},
     make("div", { class: "line" }, make("p", {}, words), button),
-    make("p", { class: "soft" }, `${suspect.where}, ${suspect.score.toFixed(3)} a token`),
-    doubts.length ? make("ul", {}, doubts) : make("p", { class: "soft" }, "It would be annotated the same way, but only just."),
+    make("p", { class: "soft" }, `${suspect.where}, score ${suspect.score.toFixed(3)}`),
+    doubts.length ? make("ul", {}, doubts) : make("p", { class: "soft" }, "The model says the same, but is not sure of it."),
   );
+}
+
+function sure(probability) {
+  return probability === null ? "" : ` (${probability.toPrecision(2)})`;
 }
