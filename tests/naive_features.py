@@ -158,16 +158,60 @@ def attributes(token):
     return list(walk(token, None))
 
 
+def cells_of(line, separator):
+    """A blank separator stands for any run of blanks and tabs."""
+    blanks = line.replace("\t", " ").split(" ")
+    return tuple(c for c in blanks if c) if separator == " " else tuple(line.split(separator))
+
+
 def read_columns(text, separator):
-    """Sentences of tuples; a blank separator stands for any run of blanks and tabs."""
-    sentences, current = [], []
+    """Sentences of tuples, without comments and other lines that are no tokens."""
+    return [tokens for _, tokens in column_sentences(text, separator) if tokens]
+
+
+def column_sentences(text, separator):
+    """The lines before each sentence that are no tokens, blank ones among them, and its tokens.
+
+    Without a token behind them, the last lines come with none.
+    """
+    blocks = [[]]
     for line in text.removeprefix("\ufeff").split("\n"):
         line = line.removesuffix("\r")
-        if line.strip(" \t"):
-            blanks = line.replace("\t", " ").split(" ")
-            cells = [c for c in blanks if c] if separator == " " else line.split(separator)
-            current.append(tuple(cells))
-        elif current:
-            sentences.append(current)
-            current = []
-    return [*sentences, current] if current else sentences
+        blocks += [[]] if not line.strip(" \t") else []
+        blocks[-1].append(line)
+
+    def may_be_comment(line):
+        return line.startswith("# ")
+
+    def begins_document(line):
+        return line.split("\t")[0].split(" ")[0] == "-DOCSTART-"
+
+    # Which sentences begin with what may be a comment, and how many cells a token has.
+    begun, width, waiting = [], None, False
+    for block in blocks:
+        lines = [line for line in block if line.strip(" \t")]
+        while lines and (may_be_comment(lines[0]) or begins_document(lines[0])):
+            waiting = waiting or may_be_comment(lines[0])
+            lines = lines[1:]
+        if lines:
+            width = width or len(cells_of(lines[0], separator))
+            begun.append(waiting)
+            waiting = False
+    all_comments = len(begun) > 1 and all(begun)
+
+    sentences, before, tokens = [], [], []
+    for line in [line for block in blocks for line in block]:
+        if not line.strip(" \t"):
+            if tokens:
+                sentences.append((before, tokens))
+                before, tokens = [], []
+            elif before:
+                before.append(line)
+        elif not tokens and (
+            begins_document(line)
+            or (may_be_comment(line) and (all_comments or len(cells_of(line, separator)) != width))
+        ):
+            before.append(line)
+        else:
+            tokens.append(cells_of(line, separator))
+    return [*sentences, (before, tokens)] if before or tokens else sentences

@@ -175,7 +175,7 @@ def test_columns_beside_the_word_can_be_used(files, tmp_path):
     out = run("predict", model, files / "test-pos.txt")
     assert all(line.count("\t") == 2 for line in out.splitlines() if line)
     message = refusal("predict", model, stdin="one\ncolumn\n")
-    assert "the number of columns is 1; the model takes 2" in message
+    assert "the number of columns is 1, and the model was trained with columns 0, 1 of 3" in message
 
 
 def test_another_label_column_can_be_chosen(files, tmp_path):
@@ -336,7 +336,7 @@ def test_a_template_with_an_error_names_line_and_column(files, tmp_path):
 def test_models_that_cannot_be_read_or_written_are_explained(files, tmp_path):
     good = (files / "ner.dstruct").read_bytes()
     for content, message in (
-        (b"no model", "not a dualstruct model file"),
+        (b"\0no model", "not a dualstruct model file"),
         (good[: len(good) // 3], "damaged"),
         (b"", "damaged"),
     ):

@@ -47,8 +47,12 @@ def column_texts(draw):
 @given(column_texts())
 def test_reader_agrees_with_the_naive_one(case):
     text, separator = case
-    file = read_columns(io.BytesIO(text.encode()), separator=separator)
     expected = naive.read_columns(text, separator)
+    if not expected:
+        with pytest.raises(InputError, match="there are no tokens in it"):
+            read_columns(io.BytesIO(text.encode()), separator=separator)
+        return
+    file = read_columns(io.BytesIO(text.encode()), separator=separator)
     assert [
         [(*t, y) if isinstance(t, tuple) else (t, y) for t, y in zip(a, b, strict=True)]
         for a, b in zip(file.tokens, file.labels, strict=True)
@@ -58,7 +62,10 @@ def test_reader_agrees_with_the_naive_one(case):
 @given(column_texts())
 def test_separator_is_found_in_the_first_line(case):
     text, separator = case
-    first = next(line for line in text.split("\n") if line.strip("\ufeff \t\r"))
+    if not naive.read_columns(text, separator):
+        return
+    lines = [line for line in text.split("\n") if line.strip("\ufeff \t\r")]
+    first = next(line for line in lines if not line.startswith("# "))
     if separator == "\t" or "\t" not in first:
         by_itself = read_columns(io.StringIO(text))
         assert by_itself.tokens == read_columns(io.StringIO(text), separator=separator).tokens

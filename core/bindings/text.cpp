@@ -122,19 +122,60 @@ void check_range(const TokenTable& table, std::size_t column, std::int64_t begin
     if (begin < 0 || begin > end || end > table.tokens()) throw nb::index_error("no such tokens");
 }
 
-void bind_tokens(nb::module_& m) {
-    nb::class_<TokenTable>(m, "TokenTable", "Sentences of tokens; every cell is the id of an interned string.")
+void bind_columns(nb::module_& m) {
+    nb::class_<ColumnFormat>(m, "ColumnFormat", "How a column file is to be read, and which of its lines are no tokens.")
         .def_static(
-            "parse",
-            [](const nb::bytes& data, const std::string& separator) {
+            "of",
+            [](const nb::bytes& data, const std::string& separator, std::optional<bool> comments) {
                 if (separator.size() > 1 || separator == "\n" || separator == "\r") {
                     throw InputError("the separator has to be one ASCII character");
                 }
-                const std::string_view text = bytes_of(data);
-                const nb::gil_scoped_release unlocked;
-                return parse_columns(text, separator.empty() ? '\0' : separator.front());
+                return ColumnFormat::of(bytes_of(data), separator.empty() ? '\0' : separator.front(), comments);
             },
-            "data"_a, "separator"_a = "", "Read a column file; separator \"\" means tab or blanks, by the first line.")
+            "data"_a, "separator"_a = "", "comments"_a = nb::none(),
+            "From the beginning of a file; separator \"\" means tab or blanks, by the first token.")
+        .def_prop_ro("n_columns", [](const ColumnFormat& f) { return f.columns; })
+        .def_ro("comments", &ColumnFormat::comments)
+        .def_ro("numbered", &ColumnFormat::numbered)
+        .def("__getstate__",
+             [](const ColumnFormat& f) {
+                 return std::tuple(std::string(1, f.separator), f.columns, f.comments, f.numbered);
+             })
+        .def("__setstate__",
+             [](ColumnFormat& f, const std::tuple<std::string, std::size_t, bool, bool>& state) {
+                 const auto& [separator, columns, comments, numbered] = state;
+                 if (separator.size() != 1) throw InputError("the separator has to be one ASCII character");
+                 new (&f) ColumnFormat{separator.front(), columns, comments, numbered};
+             })
+        .def(
+            "token_lines",
+            [](const ColumnFormat& format, const nb::bytes& data) {
+                const std::string_view text = bytes_of(data);
+                return to_numpy(format.token_lines(text));
+            },
+            "data"_a, "The lines of a text that are tokens, counted from 1.");
+    m.def(
+        "parse_columns",
+        [](const nb::bytes& data, const ColumnFormat& format) {
+            const std::string_view text = bytes_of(data);
+            ColumnTable found;
+            {
+                const nb::gil_scoped_release unlocked;
+                found = parse_columns(text, format);
+            }
+            nb::list others;
+            for (const OtherLines& lines : found.others) {
+                const auto begin = static_cast<std::size_t>(lines.begin);
+                const auto length = static_cast<std::size_t>(lines.end - lines.begin);
+                others.append(nb::make_tuple(lines.sentence, lines.tokens, to_str(text.substr(begin, length))));
+            }
+            return nb::make_tuple(found.table, others);
+        },
+        "data"_a, "format"_a, "Read a column file: its tokens, and its other lines with the places before which they stand.");
+}
+
+void bind_tokens(nb::module_& m) {
+    nb::class_<TokenTable>(m, "TokenTable", "Sentences of tokens; every cell is the id of an interned string.")
         .def_static("from_sentences", [](nb::handle sentences) { return read_tokens(sentences.ptr()); }, "sentences"_a)
         .def("__len__", &TokenTable::size)
         .def_prop_ro("n_tokens", &TokenTable::tokens)
@@ -447,6 +488,7 @@ void bind_text(nb::module_& m) {
         }
     });
     bind_tokens(m);
+    bind_columns(m);
     bind_conllu(m);
     bind_lists(m);
     bind_features(m);

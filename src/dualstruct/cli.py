@@ -15,20 +15,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dualstruct import cli_experiments
+from dualstruct.cli_columns import (
+    Sentences,
+    compare_labels,
+    read_labelled,
+    read_sentences,
+    read_tokens,
+    scores_as_json,
+    token_blocks,
+)
 from dualstruct.cli_confidence import calibrate, confident_lines, reliability_of
 from dualstruct.cli_explain import explain
 from dualstruct.cli_files import (
     check_outputs,
     located,
     print_json,
-    read,
-    read_lines,
-    read_unlabelled,
-    unlabelled_blocks,
     warnings_shown,
     write,
 )
-from dualstruct.cli_options import Columns, Json, LabelColumn, Model, Threads
+from dualstruct.cli_options import Json, Model, SameColumns, SameLabelColumn, Threads
 from dualstruct.cli_serve import serve
 from dualstruct.cli_suspects import suspects
 from dualstruct.cli_train import train
@@ -94,15 +99,18 @@ def predict(
     text: Annotated[
         bool, typer.Option("--text", help="Each line is a sentence, words separated by blanks.")
     ] = False,
+    label_column: SameLabelColumn = None,
+    columns: SameColumns = None,
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
     """Label or parse new sentences.
 
-    A tagger prints columns, the predicted label last; a label column that the file already has is
-    left out. With --k-best, each labelling follows a line "# rank score", with --confidence each
-    sentence a line "# probability" and one "# entity" for each entity. A parser prints CoNLL-U
-    with everything else kept; a tag+parse model also takes one token a line.
+    A tagger prints all columns, with the predicted label in the place of a label that is there, or
+    last; comments (# …) and -DOCSTART- lines before sentences are kept. With --k-best, each
+    labelling follows a line "# rank score", with --confidence each sentence a line "# probability"
+    and one "# entity" for each entity. A parser prints CoNLL-U with everything else kept; a
+    tag+parse model also takes one token per line.
     """
     from dualstruct.estimators import SequenceTagger, load_model
 
@@ -114,23 +122,26 @@ def predict(
         return
     tagger.set_params(threads=threads)
     if not as_json:
-        for block in [read_lines(file)] if text else unlabelled_blocks(file, tagger):
+        blocks = token_blocks(file, tagger, columns, label_column)
+        for block in [read_sentences(file)] if text else blocks:
             _print_labels(tagger, block, k_best, marginals, confidence)
         return
-    sentences = read_lines(file) if text else read_unlabelled(file, tagger)
+    sentences = read_sentences(file) if text else read_tokens(file, tagger, columns, label_column)
+    rows: list[dict[str, Any]] = [{"tokens": list(tokens)} for tokens in sentences]
+    for i, row in enumerate(rows):
+        if metadata := sentences.metadata(i):
+            row["metadata"] = metadata
     if confidence:
-        pairs = zip(sentences, tagger.predict_confidence(sentences, k_best or 1), strict=True)
-        print_json({"sentences": [{"tokens": list(x), **y.to_dict()} for x, y in pairs]})
+        sure = tagger.predict_confidence(sentences.tokens, k_best or 1)
+        print_json({"sentences": [x | y.to_dict() for x, y in zip(rows, sure, strict=True)]})
         return
-    outputs, probabilities = _outputs(tagger, sentences, k_best, marginals)
-    rows = []
-    for i, (tokens, found) in enumerate(zip(sentences, outputs, strict=True)):
-        row: dict[str, Any] = {"tokens": list(tokens), "labels": found[0][1]}
+    outputs, probabilities = _outputs(tagger, sentences.tokens, k_best, marginals)
+    for i, (row, found) in enumerate(zip(rows, outputs, strict=True)):
+        row["labels"] = found[0][1]
         if probabilities is not None:
             row["marginals"] = probabilities[i][0]
         if k_best is not None:
             row["k_best"] = [{"score": score, "labels": labels} for score, labels in found]
-        rows.append(row)
     print_json({"sentences": rows})
 
 
@@ -149,26 +160,26 @@ def _outputs(
 
 
 def _print_labels(
-    tagger: SequenceTagger, sentences: Any, k_best: int | None, marginals: bool, confidence: bool
+    tagger: SequenceTagger,
+    sentences: Sentences,
+    k_best: int | None,
+    marginals: bool,
+    confidence: bool,
 ) -> None:
     if confidence:
-        sure = tagger.predict_confidence(sentences, k_best or 1)
-        write(confident_lines(sentences, sure, k_best is not None))
+        sure = tagger.predict_confidence(sentences.tokens, k_best or 1)
+        write([*confident_lines(sentences, sure, k_best is not None), *sentences.rest()])
         return
-    outputs, probabilities = _outputs(tagger, sentences, k_best, marginals)
+    outputs, probabilities = _outputs(tagger, sentences.tokens, k_best, marginals)
     lines: list[str] = []
-    for i, (tokens, found) in enumerate(zip(sentences, outputs, strict=True)):
+    for i, found in enumerate(outputs):
         for rank, (score, labels) in enumerate(found):
-            if k_best is not None:
-                lines.append(f"# {rank + 1} {score:.6f}")
-            for t, (token, label) in enumerate(zip(tokens, labels, strict=True)):
-                cells = [token] if isinstance(token, str) else list(token)
-                cells.append(label)
-                if probabilities is not None:
-                    cells.append(f"{probabilities[i][rank][t]:.4f}")
-                lines.append("\t".join(cells))
-            lines.append("")
-    write(lines)
+            above = [] if k_best is None else [f"# {rank + 1} {score:.6f}"]
+            behind = None
+            if probabilities is not None:
+                behind = [f"{p:.4f}" for p in probabilities[i][rank]]
+            lines += sentences.lines(i, labels, above, behind, first=not rank)
+    write([*lines, *sentences.rest()])
 
 
 @app.command()
@@ -177,14 +188,15 @@ def evaluate(
         Path,
         typer.Argument(
             metavar="MODEL|GOLD",
-            help="A model file that train wrote, or a CoNLL-U file with the true trees.",
+            help="A model file that train wrote, or a file with the true labels or trees.",
         ),
     ],
     test: Annotated[
         str,
         typer.Argument(
             metavar="TEST|PREDICTED",
-            help="What to score the model on (- is standard input), or a CoNLL-U file to score.",
+            help="What to score the model on (- is standard input), or a file with predicted "
+            "labels or trees.",
         ),
     ],
     unseen_labels: Annotated[
@@ -200,12 +212,12 @@ def evaluate(
         Path | None,
         typer.Option(help="Draw the same as reliability diagrams to this file, .svg or .png."),
     ] = None,
-    label_column: LabelColumn = -1,
-    columns: Columns = None,
+    label_column: SameLabelColumn = None,
+    columns: SameColumns = None,
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
-    """Score a model, or one CoNLL-U file against another one.
+    """Score a model, or the labels or trees of one file against those of another one.
 
     Labels: token accuracy, and precision, recall and F1 of spans as conlleval counts. Trees: UAS
     and LAS, with and without punctuation, as CoNLL-X and CoNLL-2018 count, by relation and
@@ -213,6 +225,7 @@ def evaluate(
     """
     from dualstruct import cli_trees
     from dualstruct.estimators import SequenceTagger, load_model
+    from dualstruct.files.opening import is_text
 
     if reliability is not None:
         from dualstruct.drawing.reliability import check_picture
@@ -220,41 +233,33 @@ def evaluate(
         check_picture(reliability)
         check_outputs([reliability], [model, test])
     asked = confidence or reliability is not None
-    if cli_trees.is_treebank(model):
-        if asked:
-            raise InputError("confidence is that of a model, and a file of trees has none")
+    chosen = columns is not None or label_column is not None
+    trees = cli_trees.is_treebank(model) and not chosen
+    if (trees or is_text(model)) and asked:
+        raise InputError("confidence is that of a model, and a file of labels or trees has none")
+    if trees:
         write([cli_trees.compare_files(model, test, as_json)])
+        return
+    if is_text(model):
+        scores = compare_labels(str(model), test, label_column, columns)
+        if as_json:
+            print_json(scores_as_json(scores))
+        else:
+            print(scores.table())
         return
     tagger = load_model(model)
     if not isinstance(tagger, SequenceTagger):
         write([cli_trees.evaluate(tagger, test, threads, as_json, asked, reliability)])
         return
     tagger.set_params(threads=threads, unseen_labels=unseen_labels)
-    data = read(test, label_column, columns)
+    data = read_labelled(test, tagger, label_column, columns)
     with located(data):
         started = time.perf_counter()
         scores = tagger.evaluate(data.tokens, data.labels)
         seconds = time.perf_counter() - started
     diagrams = reliability_of(tagger, data.tokens, data.labels, reliability) if asked else {}
-    report: dict[str, Any] = {
-        "accuracy": scores.accuracy,
-        "precision": scores.precision,
-        "recall": scores.recall,
-        "f1": scores.f1,
-        "tokens": scores.tokens,
-        "sentences": scores.sentences,
-        "tokens_per_second": scores.tokens / seconds,
-        "seconds": seconds,
-        "per_type": {
-            name: {
-                "precision": each.precision,
-                "recall": each.recall,
-                "f1": each.f1,
-                "support": each.support,
-            }
-            for name, each in scores.per_type.items()
-        },
-    }
+    report = scores_as_json(scores)
+    report |= {"tokens_per_second": scores.tokens / seconds, "seconds": seconds}
     if asked:
         report["confidence"] = {name: each.to_dict() for name, each in diagrams.items()}
     if as_json:

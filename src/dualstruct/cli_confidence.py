@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualstruct.cli_options import Columns, LabelColumn, Threads
+from dualstruct.cli_options import SameColumns, SameLabelColumn, Threads
 
 if TYPE_CHECKING:
+    from dualstruct.cli_columns import Sentences
     from dualstruct.confidence import SentenceConfidence
     from dualstruct.estimators import DependencyParser, SequenceTagger
     from dualstruct.metrics import Reliability
@@ -21,21 +22,21 @@ def calibrate(
     dev: Annotated[
         str, typer.Argument(help="A file with true labels or trees that was not trained on.")
     ],
-    label_column: LabelColumn = -1,
-    columns: Columns = None,
+    label_column: SameLabelColumn = None,
+    columns: SameColumns = None,
     threads: Threads = 1,
 ) -> None:
     """Fit the temperature that makes a model's scores probabilities, and keep it in its file.
 
     Predictions stay the same. Training with --dev does it by itself, unless the loss is crf.
     """
-    from dualstruct.cli_files import read
+    from dualstruct.cli_columns import read_labelled
     from dualstruct.estimators import ParsingPipeline, SequenceTagger, load_model
     from dualstruct.files.conllu import read_conllu
 
     loaded = load_model(model)
     if isinstance(loaded, SequenceTagger):
-        data = read(dev, label_column, columns)
+        data = read_labelled(dev, loaded, label_column, columns)
         loaded.set_params(threads=threads).calibrate(data.tokens, data.labels)
         temperature = loaded.temperature_
     else:
@@ -47,25 +48,23 @@ def calibrate(
 
 
 def confident_lines(
-    sentences: Sequence[Any], found: Sequence[SentenceConfidence], ranked: bool
+    sentences: Sentences, found: Sequence[SentenceConfidence], ranked: bool
 ) -> list[str]:
     """Columns with the label and its probability, after lines about the sentence."""
     lines: list[str] = []
-    for tokens, each in zip(sentences, found, strict=True):
+    for i, each in enumerate(found):
+        above = []
         if ranked:
-            lines += [
+            above += [
                 f"# {rank} {reading.score:.6f} {reading.probability:.4f} {' '.join(reading.labels)}"
                 for rank, reading in enumerate(each.k_best, 1)
             ]
-        lines.append(f"# probability {each.probability:.4f}")
-        lines += [
+        above.append(f"# probability {each.probability:.4f}")
+        above += [
             f"# entity {entity.type} {entity.start + 1}-{entity.end} {entity.probability:.4f}"
             for entity in each.entities
         ]
-        for token, label, probability in zip(tokens, each.labels, each.marginals, strict=True):
-            cells = [token] if isinstance(token, str) else list(token)
-            lines.append("\t".join([*cells, label, f"{probability:.4f}"]))
-        lines.append("")
+        lines += sentences.lines(i, each.labels, above, [f"{p:.4f}" for p in each.marginals])
     return lines
 
 

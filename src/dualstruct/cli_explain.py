@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualstruct.cli_files import read_lines, read_unlabelled
+from dualstruct.cli_columns import read_sentences, read_tokens
+from dualstruct.cli_options import SameColumns
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def explain(
     top: Annotated[
         int, typer.Option(min=1, help="How many contributions to show one by one, as text.")
     ] = 12,
+    columns: SameColumns = None,
     format: Annotated[str, typer.Option(help="text, html or json.")] = "text",
 ) -> None:
     """Show which features and transitions made each label, or each arc, beat the runner-up.
@@ -58,7 +60,7 @@ def explain(
     if token is not None and sentence is None:
         sentence = "1"
     loaded = load_model(model)
-    explanations = list(_explanations(loaded, file, text, sentence, token, most))
+    explanations = list(_explanations(loaded, file, text, sentence, token, most, columns))
     if format == "json":
         rows = [{"sentence": number, **each.to_dict()} for number, each in explanations]
         print(json.dumps({"sentences": rows}, ensure_ascii=False))
@@ -83,14 +85,20 @@ def _print(explanations: list[tuple[int, Explanation]], top: int) -> None:
 
 
 def _explanations(
-    model: AnyModel, file: str, text: bool, sentence: str | None, token: int | None, most: int
+    model: AnyModel,
+    file: str,
+    text: bool,
+    sentence: str | None,
+    token: int | None,
+    most: int,
+    columns: str | None,
 ) -> Iterator[tuple[int, Explanation]]:
     """The sentences that are wanted, with their numbers."""
     from dualstruct.estimators import SequenceTagger
 
     sentences: Any
     if isinstance(model, SequenceTagger):
-        sentences = _tagger_sentences(model, file, text)
+        sentences = _tagger_sentences(model, file, text, columns)
     else:
         sentences = _parser_sentences(model, file, text)
     found = False
@@ -111,11 +119,13 @@ def _is_sentence(file: str) -> bool:
     return " " in file.strip() and not Path(file).exists()
 
 
-def _tagger_sentences(tagger: Any, file: str, text: bool) -> Iterator[tuple[str | None, Any]]:
+def _tagger_sentences(
+    tagger: Any, file: str, text: bool, columns: str | None
+) -> Iterator[tuple[str | None, Any]]:
     if _is_sentence(file):
         yield None, file.split()
         return
-    for tokens in read_lines(file) if text else read_unlabelled(file, tagger):
+    for tokens in read_sentences(file) if text else read_tokens(file, tagger, columns):
         yield None, list(tokens)
 
 

@@ -13,30 +13,14 @@ from typing import TYPE_CHECKING, Any
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
-    from dualstruct.estimators import SequenceTagger
     from dualstruct.files.columns import ColumnFile
 
 
-_CONLLU = (
-    "{name}: this looks like CoNLL-U; --task parse and --task tag+parse learn its trees, and "
-    "taggers take columns from a file without comments, for instance --columns 1 --label-column 3"
-)
-
-
 def read(path: str, label_column: int, columns: str | None) -> ColumnFile:
-    """A column file with labels; CoNLL-U is no such file."""
+    """A column file to train on."""
     from dualstruct.files.columns import read_columns
 
-    chosen = column_numbers(columns)
-    try:
-        data = read_columns(path, label_column=label_column, columns=chosen)
-    except InputError as error:
-        if ".conllu" in path:
-            raise InputError(_CONLLU.format(name=Path(path).name)) from error
-        raise
-    if chosen is None and data.tokens.n_columns == 9 and data.tokens[0][0][0] == "1":
-        raise InputError(_CONLLU.format(name=data.name))
-    return data
+    return read_columns(path, label_column=label_column, columns=column_numbers(columns))
 
 
 def column_numbers(columns: str | None) -> list[int] | None:
@@ -49,35 +33,13 @@ def column_numbers(columns: str | None) -> list[int] | None:
         raise InputError(f"--columns is {columns!r}; numbers such as 0,2 are wanted") from None
 
 
-def read_unlabelled(file: str, tagger: SequenceTagger) -> Any:
-    """The tokens of a column file that may have a label column after the model's columns."""
-    from dualstruct.files.columns import read_columns
-
-    return without_label(read_columns(file, label_column=None), tagger)
-
-
-def unlabelled_blocks(file: str, tagger: SequenceTagger) -> Iterator[Any]:
-    """The same by blocks of sentences: what was read is labelled before the rest is read."""
-    from dualstruct.files.blocks import read_blocks
-
-    for block in read_blocks(file, label_column=None, block_bytes=1 << 20):
-        yield without_label(block, tagger)
-
-
-def without_label(data: ColumnFile, tagger: SequenceTagger) -> Any:
-    wanted = tagger.n_columns_ or 1
-    if data.tokens.n_columns not in (wanted, wanted + 1):
-        raise InputError(
-            f"{data.name}: the number of columns is {data.tokens.n_columns}; the model takes "
-            f"{wanted}, with or without a label after them"
-        )
-    return data.tokens.columns(range(wanted))
-
-
 def read_lines(file: str) -> list[list[str]]:
-    from dualstruct.files.opening import lines_of, read_text
+    """The words of a file with a sentence on each line."""
+    from dualstruct.files.opening import lines_of, name_of, read_text, refuse_json
 
-    return [line.split() for line in lines_of(read_text(file)) if line.strip()]
+    text = read_text(file)
+    refuse_json(name_of(file), text.encode())
+    return [line.split() for line in lines_of(text) if line.strip()]
 
 
 @contextlib.contextmanager

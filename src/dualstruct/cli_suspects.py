@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualstruct.cli_options import Columns, LabelColumn, Threads
+from dualstruct.cli_options import SameColumns, SameLabelColumn, Threads
 from dualstruct.errors import InputError
 from dualstruct.suspecting import FOLDS
 
@@ -47,8 +47,8 @@ def suspects(
         Path | None,
         typer.Option(help="A checkpoint of the training: rank by its dual mass."),
     ] = None,
-    label_column: LabelColumn = -1,
-    columns: Columns = None,
+    label_column: SameLabelColumn = None,
+    columns: SameColumns = None,
     threads: Threads = 1,
     format: Annotated[str, typer.Option(help="text, json or tsv.")] = "text",
 ) -> None:
@@ -57,7 +57,7 @@ def suspects(
     Each is judged by a model that was trained without it. Where the two disagree either may be
     wrong: those come first where it is most likely the annotation.
     """
-    from dualstruct.cli_files import read
+    from dualstruct.cli_columns import read_labelled
     from dualstruct.estimators import ParsingPipeline, SequenceTagger, load_model
     from dualstruct.files.conllu import read_conllu
 
@@ -68,7 +68,7 @@ def suspects(
     loaded = load_model(model)
     places: list[str]
     if isinstance(loaded, SequenceTagger):
-        data = read(train, label_column, columns)
+        data = read_labelled(train, loaded, label_column, columns)
         loaded.set_params(threads=threads)
         found = loaded.suspects(data.tokens, data.labels, top, folds, duals)
         places = [data.where(each.sentence - 1, 0) for each in found]

@@ -24,6 +24,7 @@ from dualstruct.estimators import (
     PipelineScores,
     SequenceTagger,
 )
+from dualstruct.files.columns import column_format
 from dualstruct.files.conllu import (
     ConlluSentence,
     Treebank,
@@ -191,26 +192,40 @@ def read_any(file: str, text: bool, raw_words: bool) -> Iterator[Treebank]:
     if looks_like_conllu(beginning) or not raw_words:
         yield from treebanks_of(everything, name)
     else:
+        format = column_format(name, beginning)
         for block, before in blocks(everything):
-            yield Treebank.from_columns(_first_cells(block, name, before), name=name)
+            yield _first_cells(block, name, before, format.token_lines(block).tolist())
 
 
-def _first_cells(block: bytes, name: str, before: int) -> list[list[str]]:
-    """The words of a column file: the first cell of each line."""
-    sentences: list[list[str]] = [[]]
-    for number, line in enumerate(block.split(b"\n"), before + 1):
+def _first_cells(block: bytes, name: str, before: int, tokens: list[int]) -> Treebank:
+    """The words of a column file, the first cell of each token's line, with its comments."""
+    words: list[list[str]] = [[]]
+    comments: list[list[str]] = [[]]
+    are_tokens = set(tokens)
+    for number, line in enumerate(block.split(b"\n"), 1):
         cells = line.split(b"\t") if b"\t" in line else line.split()
         try:
             word = cells[0].strip().decode("utf-8-sig") if cells else ""
+            if line.strip() and number not in are_tokens:
+                text = line.strip().decode("utf-8-sig")
+                comments[-1].append(text if text.startswith("#") else "# newdoc")
+                continue
         except UnicodeDecodeError:
-            raise InputError(f"{name}, line {number}: this is not UTF-8 text") from None
+            raise InputError(f"{name}, line {before + number}: this is not UTF-8 text") from None
         if word:
-            sentences[-1].append(word)
+            words[-1].append(word)
         elif line.strip():
-            raise InputError(f"{name}, line {number}: column 1 is empty")
-        else:
-            sentences.append([])
-    return [words for words in sentences if words]
+            raise InputError(f"{name}, line {before + number}: column 1 is empty")
+        elif words[-1]:
+            words.append([])
+            comments.append([])
+    treebank = Treebank.from_columns([each for each in words if each], name=name)
+    if not any(comments):
+        return treebank
+    sentences = list(treebank)
+    for sentence, above in zip(sentences, comments, strict=False):
+        sentence.comments = above
+    return Treebank.from_sentences(sentences, name)
 
 
 def _conllu(

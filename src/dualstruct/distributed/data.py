@@ -9,10 +9,9 @@ others, and nobody sends examples.
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,16 +20,21 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dualstruct import _core
 from dualstruct.distributed.communicator import Alone, Communicator
 from dualstruct.distributed.local import partition
 from dualstruct.distributed.merging import agree
 from dualstruct.errors import InputError
 from dualstruct.features.matrices import CSRSequences
-from dualstruct.files.columns import ColumnSentences, read_columns
+from dualstruct.files.columns import ColumnSentences, column_format, parse_column_file
 from dualstruct.files.conllu import Treebank, blocks
 from dualstruct.files.opening import name_of, read_pieces
 
 _BLANK_LINES = re.compile(rb"\n(?:[ \t\r]*\n)+")
+#: As much of a file says how it is to be read.
+_BEGINNING = 1 << 16
+#: The lines of a text that are tokens, counted from 1.
+TokenLines = Callable[[bytes], Sequence[int] | NDArray[np.int64]]
 _LINE = re.compile(r"\bline (\d+)")
 
 
@@ -76,7 +80,7 @@ class TextPart:
     line_of: list[int]  # [sentences] first line in its file, counted from 1
     own_lines: list[int]  # [sentences] first line in data, counted from 1
     numbers: NDArray[np.int64]  # [sentences] which ones of all files
-    has_tabs: bool  # in the first line of all files, which tells what separates columns
+    token_lines: TokenLines  # of a text, counted from 1
 
     def place(self, line: int) -> tuple[str, int]:
         """The file and line in which a line of ``data`` (counted from 1) stands."""
@@ -92,9 +96,9 @@ class TextPart:
         return numbers + shift[at]
 
     def where(self, sentence: int, token: int) -> str:
-        rest = self.data.split(b"\n")[self.own_lines[sentence] - 1 :]
-        filled = [k for k, line in enumerate(rest) if line.strip() and line[:1] != b"#"]
-        name, line = self.place(self.own_lines[sentence] + filled[token])
+        rest = b"\n".join(self.data.split(b"\n")[self.own_lines[sentence] - 1 :])
+        line = int(self.token_lines(rest)[token])
+        name, line = self.place(self.own_lines[sentence] + line - 1)
         return f"{name}, line {line}"
 
     def explain(self, problem: InputError) -> InputError:
@@ -109,7 +113,7 @@ class TextPart:
         return InputError(f"{name}, line {line}: {rest}")
 
 
-def _sentences(path: Path, comments: bool) -> Iterator[tuple[bytes, int]]:
+def _sentences(path: Path, token_lines: TokenLines) -> Iterator[tuple[bytes, int]]:
     """The sentences of a file one by one, as they stand there, each with its first line."""
     held, line = b"", 1
     for block, before in blocks(read_pieces(path)):
@@ -120,7 +124,7 @@ def _sentences(path: Path, comments: bool) -> Iterator[tuple[bytes, int]]:
         for end in [*ends, len(block)]:
             text = held + block[begin:end]
             begin = end
-            if _has_words(text, comments):
+            if text.strip() and (text.lstrip()[:1] not in b"#-" or len(token_lines(text))):
                 yield text, line
                 held = b""
                 line += text.count(b"\n")
@@ -128,18 +132,17 @@ def _sentences(path: Path, comments: bool) -> Iterator[tuple[bytes, int]]:
                 held = text
 
 
-def _has_words(text: bytes, comments: bool) -> bool:
-    if not comments or text[:1] != b"#":
-        return bool(text.strip())
-    return any(line.strip() and line[:1] != b"#" for line in text.split(b"\n"))
+def _word_lines(text: bytes) -> list[int]:
+    """The lines of a treebank that are no comments, counted from 1."""
+    lines = enumerate(text.split(b"\n"), 1)
+    return [number for number, line in lines if line.strip() and line[:1] != b"#"]
 
 
 def text_part(
     paths: Sequence[Path],
     ranks: Communicator,
     seed: int,
-    *,
-    comments: bool,
+    token_lines: TokenLines,
     needed: bool = True,
 ) -> TextPart:
     """This rank's sentences of some files, which must be the same for all ranks.
@@ -150,19 +153,17 @@ def text_part(
     ranks : Communicator
     seed : int
         Who gets what follows from it, from the files and from the number of ranks.
-    comments : bool
-        Whether lines that begin with ``#`` are no words (CoNLL-U).
+    token_lines : callable
+        Which lines of a text are tokens, counted from 1.
     needed : bool
         Whether every rank must have a sentence.
     """
     counts: list[int] = []
     facts: dict[str, Any] = {}
-    first = b""
     for path in paths:
         known = hashlib.blake2b()
         count = 0
-        for text, _ in _sentences(path, comments):
-            first = first or next(line for line in text.split(b"\n") if line.strip())
+        for text, _ in _sentences(path, token_lines):
             known.update(text)
             count += 1
         counts.append(count)
@@ -180,7 +181,7 @@ def text_part(
     file_of, line_of, own_lines = [], [], []
     number, own_line = 0, 1
     for file, path in enumerate(paths):
-        for text, line in _sentences(path, comments):
+        for text, line in _sentences(path, token_lines):
             if wanted[number]:
                 text = _with_blank_line(text)
                 kept.append(text)
@@ -190,7 +191,7 @@ def text_part(
                 own_line += text.count(b"\n")
             number += 1
     names = [name_of(path) for path in paths]
-    return TextPart(b"".join(kept), names, file_of, line_of, own_lines, mine, b"\t" in first)
+    return TextPart(b"".join(kept), names, file_of, line_of, own_lines, mine, token_lines)
 
 
 def _with_blank_line(text: bytes) -> bytes:
@@ -242,18 +243,30 @@ class ColumnFiles:
     columns: tuple[int, ...] | None = None
 
     def part(self, ranks: Communicator, seed: int, needed: bool = True) -> Part:
-        text = text_part(self.paths, ranks, seed, comments=False, needed=needed)
+        format = self._format()
+        text = text_part(self.paths, ranks, seed, format.token_lines, needed)
         if not len(text.numbers):
             nothing: list[list[str]] = []
             return Part(nothing, nothing, text.numbers, text)
         with _explained(text):
-            file = read_columns(
-                _Named(text.data, text.names[0]),
-                label_column=self.label_column,
-                columns=self.columns,
-                separator="\t" if text.has_tabs else " ",
+            file = parse_column_file(
+                text.names[0], text.data, format, self.columns, self.label_column
             )
         return Part(file.tokens, file.labels, text.numbers, text)
+
+    def _format(self) -> _core.ColumnFormat:
+        """How all files are to be read, from the beginning of the first that has tokens."""
+        for path in self.paths:
+            held = b""
+            for piece in read_pieces(path):
+                held += piece
+                format = column_format(name_of(path), held)
+                if format.n_columns and len(held) >= _BEGINNING:
+                    return format
+            format = column_format(name_of(path), held)
+            if format.n_columns:
+                return format
+        return format
 
 
 @dataclass(frozen=True)
@@ -267,7 +280,7 @@ class TreeFiles:
     paths: tuple[Path, ...]
 
     def part(self, ranks: Communicator, seed: int, needed: bool = True) -> Part:
-        text = text_part(self.paths, ranks, seed, comments=True, needed=needed)
+        text = text_part(self.paths, ranks, seed, _word_lines, needed)
         with _explained(text):
             treebank = Treebank(text.data, text.names[0])
         treebank.lines = text.lines(treebank.lines)
@@ -331,14 +344,6 @@ class _Place(Alone):
 
     def __init__(self, rank: int, size: int) -> None:
         self.rank, self.size = rank, size
-
-
-class _Named(io.BytesIO):
-    """Bytes that have a file's name."""
-
-    def __init__(self, data: bytes, name: str) -> None:
-        super().__init__(data)
-        self.name = name
 
 
 @contextmanager

@@ -7,7 +7,7 @@ sees either the old model or the new one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.confidence.temperature import checked_temperature
+from dualstruct.errors import InputError
 from dualstruct.estimators.labels import Labels
 from dualstruct.features import FeatureExtractor, FeatureRows, WithVectors, from_state
 from dualstruct.features.templates import MOST_COLUMNS
 from dualstruct.files.columns import ColumnSentences
+from dualstruct.files.layout import ColumnLayout
 from dualstruct.files.schema import Range, fit_type, inner_arrays, stored_array
 from dualstruct.files.spans import Scheme, convert_scheme
 from dualstruct.structures import Chain
@@ -59,6 +61,7 @@ class _Facts:
     inner_scheme: Scheme | None
     outer_scheme: Scheme | None
     temperature: float | None = None
+    layout: ColumnLayout | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +73,7 @@ class TrainingSet:
     n_columns: int | None
     rows: FeatureRows
     truth: NDArray[np.int32]  # [tokens] −1 where the label is unknown
+    layout: ColumnLayout | None  #: of the file that the sentences are from
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +86,7 @@ class ChainModel:
     w: _core.Weights
     n_columns: int | None
     temperature: float | None = None  #: at which scores are probabilities, if it was fitted
+    layout: ColumnLayout | None = None  #: how the training file was read, if it was one
 
     @property
     def labels(self) -> Labels:
@@ -133,6 +138,7 @@ class ChainModel:
             "outer_scheme": self.codec.outer_scheme,
             "columns": self.n_columns,
             "temperature": self.temperature,
+            "layout": None if self.layout is None else asdict(self.layout),
             "features": settings,
         }
         tensors = {f"features.{name}": array for name, array in arrays.items()}
@@ -161,7 +167,10 @@ class ChainModel:
         w = chain.pack(emission, transition, pairs)
         codec = Codec(labels, stored.inner_scheme, stored.outer_scheme)
         temperature = checked_temperature(stored.temperature)
-        return cls(extractor, codec, transitions, w, stored.columns, temperature)
+        layout = stored.layout
+        if layout is not None and len(layout.columns) != stored.columns:
+            raise InputError(f"the layout has {len(layout.columns)} columns, not {stored.columns}")
+        return cls(extractor, codec, transitions, w, stored.columns, temperature, layout)
 
     def grown_weights(self, rows: FeatureRows, labels: Labels) -> tuple[NDArray[np.float32], ...]:
         """All weights with room for the features and labels that came in addition."""
@@ -218,6 +227,12 @@ def count_columns(X: Sequence[Any]) -> int | None:
         return X.n_columns
     token = first_token(X)
     return len(token) if isinstance(token, tuple) else 1 if isinstance(token, str) else None
+
+
+def layout_of(X: Sequence[Any]) -> ColumnLayout | None:
+    """How the file was read that the sentences are from, if they are from one."""
+    tokens = X.tokens if isinstance(X, WithVectors) else X
+    return tokens.layout if isinstance(tokens, ColumnSentences) else None
 
 
 def first_token(X: Sequence[Any]) -> Any:

@@ -9,6 +9,8 @@ from dualstruct.estimators.parser import DependencyParser
 from dualstruct.estimators.pipeline import ParsingPipeline
 from dualstruct.estimators.tagger import SequenceTagger
 from dualstruct.files.arrays import format_of
+from dualstruct.files.crfsuite import is_crfsuite
+from dualstruct.files.opening import is_text
 
 AnyModel = SequenceTagger | DependencyParser | ParsingPipeline
 
@@ -29,6 +31,14 @@ def load_model(path: str | Path) -> AnyModel:
     ...     load_model(path).predict([["dog"]])
     [['NOUN']]
     """
+    if is_crfsuite(path):
+        raise InputError(
+            f"{path} is a model of CRFsuite; dualstruct convert makes it one of dualstruct"
+        )
+    if is_text(path):
+        raise InputError(
+            f"{path} is a text file, and a model is wanted, as dualstruct train writes"
+        )
     kind = format_of(path)
     if kind not in _KINDS:
         raise InputError(f"{path} is a {kind} file, not a model")

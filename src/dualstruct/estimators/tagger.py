@@ -25,6 +25,7 @@ from dualstruct.estimators.chain_model import (
     TrainingSet,
     count_columns,
     first_token,
+    layout_of,
     unlabelled_chain,
 )
 from dualstruct.estimators.costs import (
@@ -309,7 +310,7 @@ class SequenceTagger(TrainedTagger):
         extractor, rows = fit_features(ranks, extractor, X)
         self.feature_seconds_ = time.perf_counter() - started
         truth = self._known(codec.labels, inner_y, rows.sentences)
-        learned = TrainingSet(extractor, codec, count_columns(X), rows, truth)
+        learned = TrainingSet(extractor, codec, count_columns(X), rows, truth, layout_of(X))
         return self._train(learned, dev, callbacks, None, weights)
 
     def _outer_scheme(self, y: Sequence[Sequence[str]]) -> Scheme | None:
@@ -385,9 +386,13 @@ class SequenceTagger(TrainedTagger):
                 )
             self.feature_seconds_ = time.perf_counter() - started
             self.read_ = len(found.rows.sentences) - 1, found.rows.n_tokens
-            n_columns = count_columns(found.sample)
             learned = TrainingSet(
-                found.extractor, Codec(labels), n_columns, found.rows, found.truth
+                found.extractor,
+                Codec(labels),
+                count_columns(found.sample),
+                found.rows,
+                found.truth,
+                layout_of(found.sample),
             )
             return self._train(learned, held_out, callbacks, None, (None, None))
 
@@ -429,7 +434,8 @@ class SequenceTagger(TrainedTagger):
         center = old.grown_weights(rows, codec.labels)
         weights = (sample_weight, token_weight)
         truth = self._known(codec.labels, inner_y, rows.sentences)
-        learned = TrainingSet(extractor, codec, count_columns(X), rows, truth)
+        layout = layout_of(X) or old.layout
+        learned = TrainingSet(extractor, codec, count_columns(X), rows, truth, layout)
         return self._train(learned, dev, callbacks, center, weights)
 
     def _settings(self) -> tuple[Solver, Stopping]:
@@ -519,7 +525,9 @@ class SequenceTagger(TrainedTagger):
             dev_chain = unlabelled_chain(extractor, labels, transitions, dev[0])
             judge = self._judge(codec, dev_chain, dev[1])
         result = self._optimise(chain, center, judge, callbacks)
-        self._model = ChainModel(extractor, codec, transitions, result.w, learned.n_columns)
+        self._model = ChainModel(
+            extractor, codec, transitions, result.w, learned.n_columns, layout=learned.layout
+        )
         self.result_ = result
         if dev is not None and self._wants_temperature():
             self._model = self._calibrated(self._model, *dev)

@@ -24,6 +24,7 @@ from dualstruct.estimators.weights import WeightTable
 from dualstruct.explaining import Explanation
 from dualstruct.explaining.chains import END, START, explain_chain
 from dualstruct.explaining.sentences import forms_of, wanted_tokens
+from dualstruct.files.layout import ColumnLayout
 from dualstruct.files.spans import are_span_labels, spans
 from dualstruct.metrics import Reliability, Scores, evaluate_ids, reliability
 from dualstruct.outputs import Outputs
@@ -54,6 +55,15 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
     def n_columns_(self) -> int | None:
         """How many columns the tokens have; None for attributes and matrices."""
         return self._trained().n_columns
+
+    @property
+    def layout_(self) -> ColumnLayout | None:
+        """How the training file's columns were read, and others are to be read; None for tokens
+        without columns."""
+        model = self._trained()
+        if model.layout is not None or model.n_columns is None:
+            return model.layout
+        return ColumnLayout.plain(model.n_columns)
 
     @property
     def weights_(self) -> WeightTable:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator, Sequence
 
 from dualstruct.errors import InputError
-from dualstruct.files.columns import ColumnFile, read_columns
+from dualstruct.files.columns import ColumnFile, column_format, parse_column_file
 from dualstruct.files.opening import PathOrFile, name_of, read_pieces
 
 #: Bytes of text a block: about a million tokens.
@@ -22,38 +21,33 @@ def read_blocks(
     label_column: int | None = -1,
     columns: Sequence[int] | None = None,
     separator: str | None = None,
+    comments: bool | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> Iterator[ColumnFile]:
     """A column file as several, each of whole sentences; the parameters are those of read_columns.
 
     Examples
     --------
+    >>> import io
     >>> text = io.StringIO("Ada B\\nsings O\\n\\nHello O\\n\\nBo B\\n")
     >>> [len(block) for block in read_blocks(text, block_bytes=8)]
     [1, 1, 1]
     """
-    name, lines, count = name_of(source), 0, None
+    name, lines, held = name_of(source), 0, b""
+    format = None  # of the first block, which says how all are to be read
     for text in _cut(source, block_bytes):
-        if text.strip():
-            if separator is None:  # what the first line has, all have
-                separator = "\t" if b"\t" in text.strip().split(b"\n", 1)[0] else " "
-            try:
-                block = read_columns(
-                    io.BytesIO(text),
-                    label_column=label_column,
-                    columns=columns,
-                    separator=separator,
-                )
-            except InputError as problem:
-                raise InputError(_moved(str(problem), name, lines)) from None
-            if count not in (None, block.tokens.n_columns):
-                raise InputError(
-                    f"{name}, line {lines + 1}: from here on tokens have "
-                    f"{block.tokens.n_columns} columns, before they had {count}"
-                )
-            count = block.tokens.n_columns
-            yield block
-        lines += text.count(b"\n")
+        held += text
+        if format is None or not format.n_columns:
+            format = column_format(name, held, separator, comments)
+        if not len(format.token_lines(held)):  # comments belong to the sentence after them
+            continue
+        try:
+            block = parse_column_file(name, held, format, columns, label_column)
+        except InputError as problem:
+            raise InputError(_moved(str(problem), lines)) from None
+        yield block
+        lines += held.count(b"\n")
+        held = b""
 
 
 def _cut(source: PathOrFile, block_bytes: int) -> Iterator[bytes]:
@@ -73,7 +67,6 @@ def _cut(source: PathOrFile, block_bytes: int) -> Iterator[bytes]:
         yield bytes(held)
 
 
-def _moved(message: str, name: str, lines: int) -> str:
-    """A block's message with the file's name and line numbers."""
-    message = re.sub(r"\bline (\d+)", lambda found: f"line {int(found[1]) + lines}", message)
-    return re.sub(r"^[^,:]*(?=[,:])", name, message, count=1)
+def _moved(message: str, lines: int) -> str:
+    """A block's message with line numbers of the file."""
+    return re.sub(r"\bline (\d+)", lambda found: f"line {int(found[1]) + lines}", message)

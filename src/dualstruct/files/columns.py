@@ -1,4 +1,4 @@
-"""Column files: one token a line, its columns side by side, a blank line between sentences.
+"""Column files: one token per line, its columns side by side, a blank line between sentences.
 
 The text stays in the core, where every distinct string is kept once; sentences become Python
 lists only when somebody looks at them.
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
 from typing import IO, Any, overload
 
 import numpy as np
@@ -17,7 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
-from dualstruct.files.opening import PathOrFile, in_file, name_of, read_bytes
+from dualstruct.files.layout import ColumnLayout
+from dualstruct.files.opening import (
+    PathOrFile,
+    in_file,
+    lines_of,
+    name_of,
+    read_bytes,
+    refuse_json,
+)
 from dualstruct.files.writing import replace_file
 
 __all__ = ["ColumnFile", "ColumnSentences", "read_columns", "write_columns"]
@@ -41,11 +48,17 @@ class ColumnSentences(Sequence[Any]):
     """
 
     def __init__(
-        self, table: _core.TokenTable, columns: Sequence[int], sentences: range | None = None
+        self,
+        table: _core.TokenTable,
+        columns: Sequence[int],
+        sentences: range | None = None,
+        layout: ColumnLayout | None = None,
     ) -> None:
         self._table = table
         self._columns = tuple(columns)
         self._sentences = range(len(table)) if sentences is None else sentences
+        #: How the file was read that these are the tokens of, if they are all that was chosen.
+        self.layout = layout
 
     @property
     def n_columns(self) -> int:
@@ -72,9 +85,8 @@ class ColumnSentences(Sequence[Any]):
     def select(self, chosen: ArrayLike) -> ColumnSentences:
         """Some of the sentences, by their numbers (from 0)."""
         numbers = self._indices()[np.asarray(chosen, dtype=np.int64)]
-        return ColumnSentences(
-            self._table.select(numbers, list(self._columns)), range(self.n_columns)
-        )
+        table = self._table.select(numbers, list(self._columns))
+        return ColumnSentences(table, range(self.n_columns), layout=self.layout)
 
     def encoded(self) -> tuple[NDArray[np.int32], list[str]]:
         """The tokens of the only column as numbers, and the strings that the numbers stand for.
@@ -105,7 +117,8 @@ class ColumnSentences(Sequence[Any]):
     def __getitem__(self, index: slice) -> ColumnSentences: ...
     def __getitem__(self, index: int | slice) -> Sentence | ColumnSentences:
         if isinstance(index, slice):
-            return ColumnSentences(self._table, self._columns, self._sentences[index])
+            chosen = self._sentences[index]
+            return ColumnSentences(self._table, self._columns, chosen, self.layout)
         sentence = self._sentences[index]
         begin, end = (int(at) for at in self._table.sentences[sentence : sentence + 2])
         columns = [self._table.cells(column, begin, end) for column in self._columns]
@@ -121,17 +134,20 @@ class ColumnSentences(Sequence[Any]):
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _from_lists, (list(self), self.n_columns)
+        return _from_lists, (list(self), self.n_columns, self.layout)
 
     def __repr__(self) -> str:
         return f"<{len(self)} sentences, {int(self.lengths.sum())} tokens>"
 
 
-def _from_lists(sentences: list[Sentence], n_columns: int) -> ColumnSentences:
-    return ColumnSentences(_core.TokenTable.from_sentences(sentences), range(n_columns))
+def _from_lists(
+    sentences: list[Sentence], n_columns: int, layout: ColumnLayout | None = None
+) -> ColumnSentences:
+    table = _core.TokenTable.from_sentences(sentences)
+    return ColumnSentences(table, range(n_columns), layout=layout)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ColumnFile:
     """What :func:`read_columns` returns.
 
@@ -141,12 +157,25 @@ class ColumnFile:
         The sentences without their labels.
     labels : ColumnSentences
         The labels; asking for them is an error if the file has none.
+    other_lines : dict
+        Comments and other lines that are no tokens, by sentence and how many of its tokens come
+        before them; blank lines between them, and those behind them, are there, too.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = read_columns(io.StringIO("# id 7\\nAda B-PER\\n\\n-DOCSTART- O\\n\\nHello O\\n"))
+    >>> list(file.tokens), file.other_lines
+    ([['Ada'], ['Hello']], {(0, 0): ['# id 7'], (1, 0): ['-DOCSTART- O', '']})
     """
 
     tokens: ColumnSentences
     _labels: ColumnSentences | None
     name: str
-    _source: PathOrFile
+    other_lines: dict[tuple[int, int], list[str]]
+    _table: _core.TokenTable
+    _format: _core.ColumnFormat
+    _source: PathOrFile | None
 
     @property
     def has_labels(self) -> bool:
@@ -160,8 +189,69 @@ class ColumnFile:
             raise InputError(f"{self.name}: it was read without labels (label_column=None)")
         return self._labels
 
+    @property
+    def n_columns(self) -> int:
+        """How many columns the file has, labels included."""
+        return self._table.n_columns
+
+    @property
+    def is_conllu(self) -> bool:
+        """Whether it looks like CoNLL-U: ten columns, the first of which numbers the words."""
+        return self._format.numbered
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of tokens of each sentence."""
+        return self.tokens.lengths
+
+    @property
+    def forms(self) -> ColumnSentences:
+        """The first column of the tokens: usually the words."""
+        return self.tokens.columns([0])
+
     def __len__(self) -> int:
         return len(self.tokens)
+
+    def choose(self, columns: Sequence[int] | None, label_column: int | None) -> ColumnFile:
+        """The same file with other columns for tokens and labels, as :func:`read_columns` has them.
+
+        >>> import io
+        >>> file = read_columns(io.StringIO("Ada NNP B-PER\\n"))
+        >>> file.choose([0], 1).labels[0]
+        ['NNP']
+        """
+        count = self.n_columns
+
+        def number(column: int, what: str) -> int:
+            if not -count <= column < count:
+                raise InputError(
+                    f"{self.name}: there is no column {column} for {what}; the file has {count}"
+                    f" column{'s' if count > 1 else ''}, numbered from 0"
+                )
+            return column % count
+
+        label = None if label_column is None else number(label_column, "the labels")
+        if columns is None:
+            chosen = tuple(column for column in range(count) if column != label)
+        else:
+            chosen = tuple(number(column, "the tokens") for column in columns)
+        if not chosen:
+            raise InputError(
+                f"{self.name}: its only column was taken for the labels, which leaves none for the"
+                " tokens: a label in a column of its own is missing"
+            )
+        layout = ColumnLayout(chosen, label, count, self._format.comments)
+        tokens = ColumnSentences(self._table, chosen, layout=layout)
+        labels = None if label is None else ColumnSentences(self._table, [label])
+        return replace(self, tokens=tokens, _labels=labels)
+
+    def unlike(self, layout: ColumnLayout) -> InputError:
+        """An error that says that the file cannot be read as another one was."""
+        return InputError(
+            f"{self.name}: the number of columns is {self.n_columns}, and the model was trained "
+            f"with {layout}; columns and label_column (--columns, --label-column) say which they "
+            "are here"
+        )
 
     def where(self, sentence: int, token: int) -> str:
         """The file's name and the line of a token (both counted from 0), for messages."""
@@ -169,9 +259,29 @@ class ColumnFile:
         if not isinstance(self._source, str | os.PathLike) or self._source == "-":
             return f"{self.name}, {place}"
         before = int(self.tokens.lengths[:sentence].sum()) + token
-        lines = enumerate(read_bytes(self._source).split(b"\n"), 1)
-        filled = (number for number, line in lines if line.strip())
-        return f"{self.name}, line {next(islice(filled, before, None))}"
+        return f"{self.name}, line {self._format.token_lines(read_bytes(self._source))[before]}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        everything = ColumnSentences(self._table, range(self.n_columns))
+        source = self._source if isinstance(self._source, str | os.PathLike) else None
+        layout = self.tokens.layout
+        assert layout is not None
+        facts = self.name, self.other_lines, self._format, source, layout.columns, layout.label
+        return _restored_file, (everything, *facts)
+
+
+def _restored_file(
+    everything: ColumnSentences,
+    name: str,
+    other_lines: dict[tuple[int, int], list[str]],
+    format: _core.ColumnFormat,
+    source: PathOrFile | None,
+    columns: tuple[int, ...],
+    label: int | None,
+) -> ColumnFile:
+    table = everything.table()
+    file = ColumnFile(everything, None, name, other_lines, table, format, source)
+    return file.choose(columns, label)
 
 
 def read_columns(
@@ -180,8 +290,16 @@ def read_columns(
     label_column: int | None = -1,
     columns: Sequence[int] | None = None,
     separator: str | None = None,
+    comments: bool | None = None,
 ) -> ColumnFile:
-    """Read a column file.
+    """Read a column file: one token per line, a blank line between sentences.
+
+    Some lines are no tokens. Before the first token of a sentence these are lines whose first cell
+    is ``-DOCSTART-``, and comments: lines that begin with ``# `` (with the blank), if they have
+    another number of columns than the tokens, or if all sentences of the file begin with such a
+    line. Elsewhere, and with as many columns as the others, ``#`` is a token. In CoNLL-U all lines
+    before a sentence that begin with ``#`` are comments, and ranges (``1-2``) and empty nodes
+    (``1.1``) are no tokens. :attr:`ColumnFile.other_lines` keeps them.
 
     Parameters
     ----------
@@ -192,8 +310,11 @@ def read_columns(
     columns : sequence of int, optional
         Which columns make up the tokens; all but the label unless given.
     separator : str, optional
-        What stands between columns: a tab if the first line has one, else blanks. A blank
+        What stands between columns: a tab if the first token has one, else blanks. A blank
         stands for any run of blanks and tabs; other separators are taken one by one.
+    comments : bool, optional
+        True if every line before a sentence that begins with ``# `` is a comment, whatever its
+        columns; False if only those are with another number of columns. Found out by default.
 
     Examples
     --------
@@ -202,39 +323,83 @@ def read_columns(
     >>> file.tokens[0], file.labels[0]
     (['Ada', 'lives'], ['B-PER', 'O'])
     """
-    name = name_of(path)
-    data = read_bytes(path)
-    if b'"dualstruct"' in data[:200]:
+    name, data = name_of(path), read_bytes(path)
+    format = column_format(name, data, separator, comments)
+    return parse_column_file(name, data, format, columns, label_column, path)
+
+
+def read_like(
+    path: PathOrFile,
+    layout: ColumnLayout,
+    columns: Sequence[int] | None = None,
+    label_column: int | None = None,
+) -> ColumnFile:
+    """Read a column file with labels as another one was read, unless told otherwise.
+
+    Parameters
+    ----------
+    path : path or file object
+    layout : ColumnLayout
+        Of the other file: ``tagger.layout_``.
+    columns, label_column : optional
+        As for :func:`read_columns`; by default as in the other file.
+
+    Examples
+    --------
+    >>> import io
+    >>> layout = read_columns(io.StringIO("Ada NNP B-PER\\n"), columns=[0]).tokens.layout
+    >>> read_like(io.StringIO("Bo NNP B-PER\\nsings VBZ O\\n"), layout).tokens[0]
+    ['Bo', 'sings']
+    """
+    file = read_columns(path, label_column=None, comments=layout.comments or None)
+    if columns is None and label_column is None:
+        found = layout.labelled(file.n_columns)
+        if found is None:
+            raise file.unlike(layout)
+        return file.choose(*found)
+    like = file.n_columns == layout.width
+    if columns is None and like:
+        columns = layout.columns
+    if label_column is None:
+        label_column = layout.label if like and layout.label is not None else -1
+    return file.choose(columns, label_column)
+
+
+def column_format(
+    name: str, beginning: bytes, separator: str | None = None, comments: bool | None = None
+) -> _core.ColumnFormat:
+    """How a file is to be read that begins like this; other kinds of files are refused."""
+    if b'"dualstruct"' in beginning[:200]:
         raise InputError(f"{name}: this is a dualstruct model, not a column file")
+    refuse_json(name, beginning)
+    return _core.ColumnFormat.of(beginning, separator or "", comments)
+
+
+def parse_column_file(
+    name: str,
+    data: bytes,
+    format: _core.ColumnFormat,
+    columns: Sequence[int] | None,
+    label_column: int | None,
+    source: PathOrFile | None = None,
+) -> ColumnFile:
+    """What was read from a file, or a part of one, of a known format."""
+    if format.numbered and columns is None and label_column == -1:
+        raise InputError(
+            f"{name}: this looks like CoNLL-U; --task parse and --task tag+parse (read_conllu) "
+            "learn its trees, and a tagger wants its columns named: --columns 1 --label-column 3 "
+            "(columns=[1], label_column=3) for words and UPOS"
+        )
     try:
-        table = _core.TokenTable.parse(data, separator or "")
+        table, others = _core.parse_columns(data, format)
     except InputError as problem:
         raise InputError(in_file(name, problem)) from None
-
-    count = table.n_columns
-
-    def column_number(column: int, what: str) -> int:
-        if not -count <= column < count:
-            raise InputError(
-                f"{name}: there is no column {column} for {what}; the file has {count}"
-                f" column{'s' if count > 1 else ''}, numbered from 0"
-            )
-        return column % count
-
-    labels = None
-    if label_column is not None:
-        label_column = column_number(label_column, "the labels")
-        labels = ColumnSentences(table, [label_column])
-    if columns is None:
-        chosen = [column for column in range(count) if column != label_column]
-    else:
-        chosen = [column_number(column, "the tokens") for column in columns]
-    if not chosen:
-        raise InputError(
-            f"{name}: its only column was taken for the labels, which leaves none for the"
-            " tokens: a label in a column of its own is missing"
-        )
-    return ColumnFile(ColumnSentences(table, chosen), labels, name, path)
+    lines = {
+        (sentence, tokens): lines_of(text.removesuffix("\n")) for sentence, tokens, text in others
+    }
+    everything = ColumnSentences(table, range(table.n_columns))
+    file = ColumnFile(everything, None, name, lines, table, format, source)
+    return file.choose(columns, label_column)
 
 
 def write_columns(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
+import json
 import lzma
 import os
 import sys
@@ -18,11 +20,13 @@ from dualstruct.errors import InputError
 __all__ = [
     "PathOrFile",
     "in_file",
+    "is_text",
     "lines_of",
     "name_of",
     "read_bytes",
     "read_pieces",
     "read_text",
+    "refuse_json",
 ]
 
 _OPEN: dict[str, Callable[[Path], Any]] = {
@@ -30,6 +34,10 @@ _OPEN: dict[str, Callable[[Path], Any]] = {
     ".xz": lzma.LZMAFile,
     ".bz2": bz2.BZ2File,
 }
+
+#: As much of a file is looked at to see whether it is JSON, and what its name then ends in.
+_JSON_BEGINNING = 1 << 20
+_JSON_NAMES = {".json", ".jsonl", ".ndjson"}
 
 PathOrFile = str | os.PathLike[str] | IO[Any]
 
@@ -96,6 +104,21 @@ def _open_plain(path: Path) -> IO[bytes]:
     return open(path, "rb")
 
 
+def is_text(path: str | os.PathLike[str]) -> bool:
+    """Whether a file, compressed or not, begins like UTF-8 text."""
+    if not Path(path).is_file():
+        return False
+    beginning = next(read_pieces(path, 1 << 12), b"")
+    if not beginning or b"\0" in beginning:
+        return False
+    try:
+        # The last character may be cut.
+        codecs.getincrementaldecoder("utf-8")().decode(beginning)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def read_text(source: PathOrFile) -> str:
     """Everything in a file, as text; it has to be UTF-8."""
     data = read_bytes(source)
@@ -115,3 +138,25 @@ def lines_of(text: str) -> list[str]:
     ['a', 'b\\u2028c', '']
     """
     return [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
+
+
+def refuse_json(name: str, beginning: bytes) -> None:
+    """Refuse a file that begins like JSON, or lines of JSON, where columns or words are wanted."""
+    text = beginning[:_JSON_BEGINNING].removeprefix(b"\xef\xbb\xbf")
+    first = text.strip().split(b"\n", 1)[0].strip()
+    if not first.startswith((b"{", b"[")):
+        return
+    try:
+        value = json.loads(first)
+    except ValueError:  # over several lines, or a token that is a bracket
+        value = None
+    rows = value if isinstance(value, list) else [value]
+    if (rows and isinstance(rows[0], dict | list) and rows[0]) or _JSON_NAMES & set(
+        Path(name).suffixes
+    ):
+        line = text[: text.index(first)].count(b"\n") + 1
+        raise InputError(
+            f"{name}, line {line}: this is JSON; what is wanted is one token per line with its "
+            "label behind a tab, and a blank line after each sentence, as "
+            "dualstruct.write_columns(path, tokens, labels) writes it"
+        )

@@ -24,10 +24,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dualstruct.errors import InputError
 from dualstruct.files.columns import ColumnSentences
 from dualstruct.files.conllu import Treebank, attributes
 from dualstruct.metrics.counts import TypeScores, share
+from dualstruct.metrics.words import check_same_words
 
 __all__ = ["Attachment", "TreeScores", "attachment", "evaluate_trees"]
 
@@ -206,7 +206,7 @@ def evaluate_trees(truth: Treebank, predicted: Treebank) -> TreeScores:
     >>> round(scores.uas, 3), scores.without_punctuation
     (0.667, Attachment(uas=1.0, las=1.0, words=2))
     """
-    _check_same_words(truth, predicted)
+    check_same_words(truth, predicted)
     for treebank in (truth, predicted):
         treebank.check_trees()
     relations, names = truth.relations.encoded()
@@ -249,32 +249,6 @@ def evaluate_trees(truth: Treebank, predicted: Treebank) -> TreeScores:
             _distances(truth), _distances(predicted), right, DISTANCES, in_order=True
         ),
     )
-
-
-def _check_same_words(truth: Treebank, predicted: Treebank) -> None:
-    if len(truth) != len(predicted):
-        raise InputError(
-            f"{truth.name} has {len(truth):,} sentences, but {predicted.name} has "
-            f"{len(predicted):,}; scores need the same sentences in both"
-        )
-    different = np.flatnonzero(truth.lengths != predicted.lengths)
-    if len(different):
-        i = int(different[0])
-        raise InputError(
-            f"{truth.where(i, 0)}: the sentence has {truth.lengths[i]} words, but "
-            f"{predicted.lengths[i]} in {predicted.where(i, 0)}"
-        )
-    ours, names = truth.forms.encoded()
-    theirs, their_names = predicted.forms.encoded()
-    number = {name: k for k, name in enumerate(names)}
-    same = np.array([number.get(name, -1) for name in their_names])[theirs] == ours
-    if not same.all():
-        word = int(np.flatnonzero(~same)[0])
-        i = int(np.searchsorted(truth.sentences, word, side="right")) - 1
-        raise InputError(
-            f"{truth.where(i, word - int(truth.sentences[i]))}: the word is {names[ours[word]]!r}, "
-            f"but {their_names[theirs[word]]!r} in {predicted.name}, line {predicted.lines[word]}"
-        )
 
 
 def is_punctuation(form: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from dualstruct.errors import DualstructError
 from dualstruct.estimators import SequenceTagger
 from dualstruct.estimators.loading import AnyModel
-from dualstruct.files.columns import ColumnFile, read_columns
+from dualstruct.files.columns import ColumnFile, read_columns, read_like
 from dualstruct.files.conllu import Treebank, read_conllu
 
 #: How many suspects the page shows.
@@ -70,7 +70,7 @@ def find_suspects(model: AnyModel, train: Path) -> list[dict[str, Any]]:
     """The most suspect sentences of a training file, with the lines where they begin."""
     data: ColumnFile | Treebank
     if isinstance(model, SequenceTagger):
-        data = read_columns(train)
+        data = read_columns(train) if model.layout_ is None else read_like(train, model.layout_)
         found = model.suspects(data.tokens, data.labels, MOST)
     else:
         data = read_conllu(train)
