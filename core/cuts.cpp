@@ -77,6 +77,13 @@ std::vector<Word> CutStore::save(std::vector<std::int64_t>& words_of_example) co
     return words;
 }
 
+namespace {
+
+// Numbers that may have been computed by another instruction set.
+bool alike(double saved, double made) { return std::abs(saved - made) <= 1e-4 * std::abs(made); }
+
+}  // namespace
+
 void CutStore::load(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
                     const Structure& structure) {
     const auto check = [](bool good) {
@@ -85,33 +92,33 @@ void CutStore::load(std::span<const Word> words, std::span<const std::int64_t> w
     if (words_of_example.size() != blocks_.size()) {
         throw std::invalid_argument("the saved cuts belong to another number of examples");
     }
-    std::vector<Block> blocks(blocks_.size());
-    std::int64_t cuts = 0;
+    const auto scratch = structure.make_scratch();
+    Difference made;
+    CutStore loaded(examples());
     std::size_t offset = 0;
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-        const std::int64_t count = words_of_example[i];
-        check(count >= 0 && count % 2 == 0 && count <= std::int64_t{UINT32_MAX} &&
+    for (std::int64_t i = 0; i < examples(); ++i) {
+        const std::int64_t count = words_of_example[static_cast<std::size_t>(i)];
+        check(count >= 0 && count <= std::int64_t{UINT32_MAX} &&
               static_cast<std::size_t>(count) <= words.size() - offset);
-        std::size_t at = offset;
         const std::size_t end = offset + static_cast<std::size_t>(count);
-        while (at < end) {
+        loaded.block(i).resize(static_cast<std::size_t>(count));
+        while (offset < end) {
             Cut head;
-            check(end - at >= sizeof head / sizeof(Word));
-            std::memcpy(&head, words.data() + at, sizeof head);
-            check(head.extent() <= end - at && std::isfinite(head.alpha) && head.norm2 >= 0);
-            check(structure.is_valid(static_cast<std::int64_t>(i),
-                                     words.subspan(at + sizeof head / sizeof(Word), head.count)));
-            at += head.extent();
-            ++cuts;
+            check(end - offset >= sizeof head / sizeof(Word));
+            std::memcpy(&head, words.data() + offset, sizeof head);
+            check(head.extent() <= end - offset && head.alpha >= 0 && std::isfinite(head.alpha));
+            check(structure.remake(i, words.subspan(offset + sizeof head / sizeof(Word), head.count), *scratch, made));
+            const double norm2 = structure.inner(i, made.words, made.words, *scratch);
+            if (!alike(head.cost, made.cost) || !alike(head.norm2, norm2)) {
+                throw std::invalid_argument("the saved cuts claim other costs or features than their outputs have");
+            }
+            loaded.add(i, made, norm2).alpha = head.alpha;
+            offset += head.extent();
         }
-        blocks[i].resize(static_cast<std::size_t>(count));
-        blocks[i].used = static_cast<std::uint32_t>(count);
-        std::copy_n(words.data() + offset, count, blocks[i].words.get());
-        offset = end;
     }
     check(offset == words.size());
-    blocks_ = std::move(blocks);
-    cuts_ = cuts;
+    blocks_ = std::move(loaded.blocks_);
+    cuts_ = loaded.size();
 }
 
 namespace {

@@ -64,7 +64,8 @@ public:
 
     // All cuts in order of examples, and how many words each example's take: for checkpoints.
     std::vector<Word> save(std::vector<std::int64_t>& words_of_example) const;
-    // Takes what save gave, if every cut is one that the structure could have made.
+    // Takes what save gave, if every cut is one that the structure could have made. Costs and norms are computed anew:
+    // certificates rest on them, whoever wrote them down.
     void load(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
               const Structure& structure);
 

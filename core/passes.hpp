@@ -86,6 +86,21 @@ public:
         }
     }
 
+    // Takes what cuts.save gave, and the sums of α with the rounding that they had gathered.
+    void load(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+              std::span<const double> sums) {
+        if (sums.size() != sum_alpha.size()) throw std::invalid_argument("the saved cuts are damaged");
+        cuts.load(words, words_of_example, structure);
+        add_up();
+        const double rounding = sums.empty() ? 0 : 1e-12 * *std::ranges::max_element(sum_alpha);
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+            if (!(std::abs(sums[i] - sum_alpha[i]) <= 1e-6 * sum_alpha[i] + rounding)) {
+                throw std::invalid_argument("the saved sums are not those of the duals");
+            }
+        }
+        std::ranges::copy(sums, sum_alpha.begin());
+    }
+
     // Every α to before + step·(α − before), where `before` is what cuts.save gave. w is the caller's
     // business: only it knows whether other machines move theirs.
     void go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step) {

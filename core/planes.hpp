@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
@@ -164,12 +165,22 @@ public:
 
     const std::vector<Plane>& planes() const { return planes_; }
 
-    // Takes planes from a checkpoint; their Gram matrix is computed anew.
-    void load(std::vector<Plane>&& planes, int threads) {
+    // In memory there are their products, each with each.
+    static constexpr std::size_t most_planes = 10000;
+
+    // Takes planes from a checkpoint, if each is below the risk; their Gram matrix is computed anew.
+    void load(std::vector<Plane>&& planes, bool squared, int threads) {
+        const auto scratch = structure_.make_scratch();
+        std::vector<Height> heights;
+        for (const Plane& plane : planes) heights.push_back(height(plane, squared, *scratch));
         planes_ = std::move(planes);
         gram_.assign(planes_.size(), std::vector<double>(planes_.size()));
         for (std::size_t p = 0; p < planes_.size(); ++p) {
             lay_out(planes_[p], threads);
+            if (center_) heights[p].offset -= planes_[p].dot(center_->data(), 0, planes_[p].places.size());
+            if (!(std::abs(planes_[p].offset - heights[p].offset) <= 1e-5 * heights[p].scale)) {
+                throw std::invalid_argument("the saved planes claim other costs than their outputs have");
+            }
             const std::vector<double> row = products(p + 1, threads);
             for (std::size_t q = 0; q <= p; ++q) gram_[p][q] = gram_[q][p] = row[q];
             clear(planes_[p], threads);
@@ -177,6 +188,32 @@ public:
     }
 
 private:
+    // The offset that a plane should have without a center, and what its rounding is relative to.
+    struct Height {
+        double offset = 0, scale = 0;
+    };
+    // Any coefficients c ≥ 0 make a tangent of the squared hinge, that at H = c/2; those of the hinge are the weights.
+    Height height(const Plane& plane, bool squared, Scratch& scratch) const {
+        const auto check = [](bool good) {
+            if (!good) throw std::invalid_argument("the saved planes are damaged or belong to other data");
+        };
+        check(plane.alpha >= 0 && std::isfinite(plane.alpha));
+        Height found;
+        Difference made;
+        std::int64_t previous = -1;
+        for (std::int64_t k = 0; k < static_cast<std::int64_t>(plane.examples.size()); ++k) {
+            const std::int64_t i = plane.example(k);
+            check(i > previous && i < structure_.size());
+            check(structure_.remake(i, plane.words_of(k), scratch, made));
+            const double c = plane.coefficients[static_cast<std::size_t>(k)], weight = structure_.weight(i);
+            check(weight > 0 && (squared ? c >= 0 && std::isfinite(c) : c == static_cast<float>(weight)));
+            const double H = c / (2 * weight);
+            found.offset += weight * (squared ? 2 * H * made.cost - H * H : made.cost);
+            found.scale += weight * (squared ? 2 * H * made.cost + H * H : made.cost);
+            previous = i;
+        }
+        return found;
+    }
     // The planes as smo sees them; −1 is the plane 0 ≤ R(w).
     struct Block {
         Block(PlaneStore& store, double C) : store(store), C(C) {

@@ -2,6 +2,7 @@
 // It knows nothing of losses, solvers or duals.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -93,7 +94,11 @@ public:
     virtual bool is_valid(std::int64_t i, std::span<const Word> words) const = 0;
 
     // The output that differs from the truth by these words.
-    virtual void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const;
+    virtual void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const = 0;
+    // Whether an output keeps to the hard constraints of example i; all of its numbers are in range.
+    virtual bool allows(std::int64_t i, std::span<const std::int32_t> output) const = 0;
+    // The difference that words from outside stand for, made anew; false if no output of example i differs so.
+    bool remake(std::int64_t i, std::span<const Word> words, Scratch& scratch, Difference& d) const;
 
     // With δ = φ_i(y_i) − φ_i(y) of a difference's words: w·δ, w += step·δ, δ·δ'.
     virtual double dot(const float* w, std::int64_t i, std::span<const Word> words) const = 0;
@@ -162,8 +167,12 @@ private:
     std::vector<double> weights_;
 };
 
-inline void Structure::output_of(std::int64_t, std::span<const Word>, std::vector<std::int32_t>&) const {
-    throw Unsupported("the true outputs of this structure cannot change");
+inline bool Structure::remake(std::int64_t i, std::span<const Word> words, Scratch& scratch, Difference& d) const {
+    if (!is_valid(i, words)) return false;
+    output_of(i, words, scratch.output);
+    if (!allows(i, scratch.output)) return false;
+    difference(i, scratch.output, d);
+    return !d.is_truth && std::ranges::equal(d.words, words);
 }
 
 inline double Structure::inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,

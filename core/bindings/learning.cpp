@@ -114,14 +114,15 @@ nb::tuple save_planes(const PlaneStore& store) {
 }
 
 void load_planes(PlaneStore& store, Input<std::int64_t> examples, Input<float> coefficients, Input<Word> words,
-                 Input<std::int64_t> ends, Input<std::int64_t> sizes, Input<std::int64_t> idle, Input<double> numbers, int threads) {
+                 Input<std::int64_t> ends, Input<std::int64_t> sizes, Input<std::int64_t> idle, Input<double> numbers,
+                 bool squared, int threads) {
     std::vector<PlaneStore::Plane> planes(sizes.size());
     std::size_t example = 0, word = 0;
     const auto check = [](bool good) {
         if (!good) throw std::invalid_argument("the saved planes are damaged");
     };
     check(examples.size() == coefficients.size() && examples.size() == ends.size() && idle.size() == sizes.size() &&
-          numbers.size() == 2 * sizes.size());
+          numbers.size() == 2 * sizes.size() && sizes.size() <= PlaneStore::most_planes);
     for (std::size_t p = 0; p < planes.size(); ++p) {
         auto& plane = planes[p];
         check(sizes.data()[p] > 0 && static_cast<std::size_t>(sizes.data()[p]) <= examples.size() - example);
@@ -134,13 +135,15 @@ void load_planes(PlaneStore& store, Input<std::int64_t> examples, Input<float> c
             plane.ends.push_back(end);
         }
         plane.words.assign(words.data() + word, words.data() + word + plane.ends.back());
+        check(idle.data()[p] >= 0 && idle.data()[p] <= INT32_MAX);
         plane.idle = static_cast<int>(idle.data()[p]);
         plane.offset = numbers.data()[2 * p];
         plane.alpha = numbers.data()[2 * p + 1];
         example += size;
         word += plane.ends.back();
     }
-    store.load(std::move(planes), threads);
+    check(example == examples.size() && word == words.size());
+    store.load(std::move(planes), squared, threads);
 }
 
 // The pass of a learner without cuts: one row a step.
@@ -333,9 +336,7 @@ void bind_learning(nb::module_& m) {
                                   to_numpy(std::vector<double>(s.sum_alpha)));
         })
         .def("load", [](DualState& s, Input<Word> words, Input<std::int64_t> words_of_example, Input<double> sums) {
-            if (sums.size() != s.sum_alpha.size()) throw std::invalid_argument("the saved cuts are damaged");
-            s.cuts.load(view(words), view(words_of_example), s.structure);
-            std::copy_n(sums.data(), sums.size(), s.sum_alpha.begin());
+            s.load(view(words), view(words_of_example), view(sums));
         }, "words"_a, "words_of_example"_a, "sum_alpha"_a)
         .def("take", [](DualState& s, Input<std::int64_t> examples) {
             for (std::int64_t i : view(examples)) {

@@ -149,6 +149,21 @@ void Chain::output_of(std::int64_t i, std::span<const Word> words, std::vector<s
     for (Word word : words) output[static_cast<std::size_t>(token_of(word))] = label_of(word);
 }
 
+bool Chain::allows(std::int64_t i, std::span<const std::int32_t> output) const {
+    const std::int64_t first = data_.sentences[i];
+    const int start = data_.labels, end = data_.labels + 1;
+    const auto open = [&](int from, int to) { return forbidden_[static_cast<std::size_t>(from) * stride_ + to] == 0; };
+    for (std::size_t t = 0; t < output.size(); ++t) {
+        if (!open(t ? output[t - 1] : start, output[t])) return false;
+        if (data_.allowed_offsets.empty()) continue;
+        const auto token = static_cast<std::size_t>(first) + t;
+        const std::int32_t* here = data_.allowed.data() + data_.allowed_offsets[token];
+        const std::int32_t* stop = data_.allowed.data() + data_.allowed_offsets[token + 1];
+        if (here != stop && std::find(here, stop, output[t]) == stop) return false;
+    }
+    return output.empty() || open(end, output.back());
+}
+
 // Everything in δ = φ(truth) − φ(cut): emit(token, true label, cut's label) for each token that
 // differs, move(token, from, to, ±1) for each transition into a token; `to` = labels stands for the end.
 template <class Emit, class Move>

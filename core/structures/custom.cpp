@@ -105,6 +105,14 @@ bool Custom::is_valid(std::int64_t, std::span<const Word> words) const {
     return true;
 }
 
+void Custom::output_of(std::int64_t, std::span<const Word> words, std::vector<std::int32_t>& output) const {
+    output.assign(words.begin(), words.end());
+    if (words.empty()) output.push_back(0);
+}
+
+// What is left of an output, its cost and features, does not tell.
+bool Custom::allows(std::int64_t, std::span<const std::int32_t>) const { return true; }
+
 double Custom::dot(const float* w, std::int64_t, std::span<const Word> words) const {
     double total = 0;
     for_each_entry(words, [&](Word index, float value) { total += double{value} * w[index]; });

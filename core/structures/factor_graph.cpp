@@ -259,6 +259,14 @@ bool FactorGraph::is_valid(std::int64_t i, std::span<const Word> words) const {
     return allowed;
 }
 
+void FactorGraph::output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const {
+    const auto& truth = example(i).truth;
+    output.assign(truth.begin(), truth.end());
+    for (std::size_t k = 0; k < words.size(); k += 2) output[words[k]] = static_cast<std::int32_t>(words[k + 1]);
+}
+
+bool FactorGraph::allows(std::int64_t i, std::span<const std::int32_t> output) const { return violated(i, output) < 0; }
+
 double FactorGraph::dot(const float* w, std::int64_t i, std::span<const Word> words) const {
     double total = 0;
     walk(i, words, [&](int f, const Soft& kind, int truth, int found) {

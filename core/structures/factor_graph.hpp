@@ -71,6 +71,8 @@ public:
     void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const override;
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override;
     bool is_valid(std::int64_t i, std::span<const Word> words) const override;
+    void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override;
+    bool allows(std::int64_t i, std::span<const std::int32_t> output) const override;
     double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
     void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
     void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;

@@ -127,6 +127,12 @@ bool Multiclass::is_valid(std::int64_t i, std::span<const Word> words) const {
                              static_cast<std::int32_t>(words[0]) != data_.truth[at(i)]);
 }
 
+void Multiclass::output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const {
+    output.assign(1, words.empty() ? data_.truth[at(i)] : static_cast<std::int32_t>(words[0]));
+}
+
+bool Multiclass::allows(std::int64_t, std::span<const std::int32_t>) const { return true; }
+
 double Multiclass::dot(const float* w, std::int64_t i, std::span<const Word> words) const {
     if (words.empty()) return 0;
     const int truth = data_.truth[at(i)], label = static_cast<int>(words[0]);

@@ -70,6 +70,16 @@ SecondOrderTree::SecondOrderTree(std::shared_ptr<const Tree> first, KeptArcs kep
                                  const SecondOrderTreeOptions& options)
     : first_(std::move(first)), kept_(std::move(kept)), features_(first_->features(), bits), options_(options) {}
 
+bool SecondOrderTree::allows(std::int64_t i, std::span<const std::int32_t> output) const {
+    const auto begin = static_cast<std::size_t>(kept_.offsets[static_cast<std::size_t>(i)]);
+    const auto end = static_cast<std::size_t>(kept_.offsets[static_cast<std::size_t>(i) + 1]);
+    int kept = 0;  // arcs of the output; none is listed twice
+    for (std::size_t k = begin; k < end; ++k) {
+        kept += output[static_cast<std::size_t>(kept_.modifiers[k]) - 1] == kept_.heads[k];
+    }
+    return kept == words(i) && first_->allows(i, output);
+}
+
 std::uint64_t SecondOrderTree::layout() const {
     const auto parts = static_cast<std::uint64_t>(options_.siblings + 2 * options_.grandparents);
     return combine(combine(combine(0x2D0E, first_->layout()), static_cast<std::uint64_t>(features_.bits())), parts);

@@ -57,6 +57,10 @@ public:
         first_->difference(i, output, d);
     }
     bool is_valid(std::int64_t i, std::span<const Word> words) const override { return first_->is_valid(i, words); }
+    void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override {
+        first_->output_of(i, words, output);
+    }
+    bool allows(std::int64_t i, std::span<const std::int32_t> output) const override;
     double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
     void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
     void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;

@@ -43,6 +43,9 @@ public:
     void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override {
         whole_.output_of(at(i), words, output);
     }
+    bool allows(std::int64_t i, std::span<const std::int32_t> output) const override {
+        return whole_.allows(at(i), output);
+    }
 
     double dot(const float* w, std::int64_t i, std::span<const Word> words) const override {
         return whole_.dot(w, at(i), words);

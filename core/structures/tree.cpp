@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "trees/algorithms.hpp"
+#include "trees/factors.hpp"
 #include "trees/k_best.hpp"
 
 namespace dualstruct {
@@ -108,6 +109,23 @@ bool Tree::is_valid(std::int64_t i, std::span<const Word> words_given) const {
         last = arc.modifier;
     }
     return true;
+}
+
+void Tree::output_of(std::int64_t i, std::span<const Word> given, std::vector<std::int32_t>& output) const {
+    const int n = words(i);
+    output.resize(2 * static_cast<std::size_t>(n));
+    const auto set = [&](const Arc& arc) {
+        output[static_cast<std::size_t>(arc.modifier - 1)] = arc.head;
+        output[static_cast<std::size_t>(n + arc.modifier - 1)] = arc.label;
+    };
+    for (int m = 1; m <= n; ++m) set(true_arc(i, m));
+    for (Word word : given) set(unpack(word));
+}
+
+bool Tree::allows(std::int64_t i, std::span<const std::int32_t> output) const {
+    std::vector<std::int32_t> heads(1, -1);
+    heads.insert(heads.end(), output.begin(), output.begin() + words(i));
+    return trees::is_tree(heads, options_.projective, options_.single_root);
 }
 
 template <class F>

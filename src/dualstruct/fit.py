@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.files.arrays import read_arrays, write_arrays
-from dualstruct.files.schema import fit_type
+from dualstruct.files.schema import Range, fit_type, inner_arrays, stored_array
 from dualstruct.files.writing import OutputError
 from dualstruct.problem import ROUNDING, Certificate, Problem
 from dualstruct.solvers import Iterate, Solver
@@ -39,6 +39,8 @@ REBUILD_EVERY = 20
 #: How far w of a checkpoint may be from what its duals give, relative to its length: more than
 #: rounding adds up to between two such computations, less than any wrong dual.
 DRIFT = 1e-3
+#: How far the duals of a checkpoint may be beyond what the loss allows, relative to that: rounding.
+EXCESS = 1e-6
 #: Why training goes on (None) or stops, as machines that train together tell each other.
 REASONS = (
     None,
@@ -330,7 +332,23 @@ def _saved(
     return Checkpoints(checkpoint, communicator)
 
 
+@dataclass(frozen=True)
+class _Saved:
+    """What a checkpoint says of a run, besides arrays."""
+
+    fingerprint: dict[str, Any]
+    iterate: dict[str, Any]
+    trace: list[TracePoint]
+    best_score: float | None
+    best_pass: Annotated[int, Range(0, 2**62)]
+    cpu_seconds: Annotated[float, Range(0)]
+    unproven: int = 0
+
+
 def _check_same_run(path: Path, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+    for name in ("loss", "C", "solver", "settings"):
+        if name not in theirs:
+            raise InputError(f"{path} does not say which {name} it was written with")
     for name, value in theirs.items():
         if ours.get(name) != value:
             if name in ("data", "center", "weights"):
@@ -622,24 +640,46 @@ class _Run:
 
     def _read(self, path: Path) -> None:
         facts, arrays = read_arrays(path, CHECKPOINT_FORMAT)
-        _check_same_run(path, facts["fingerprint"], self._fingerprint())
-        self.problem.structure.restore(
-            {
-                name.removeprefix("structure."): array
-                for name, array in arrays.items()
-                if name.startswith("structure.")
-            }
-        )
-        self.iterate.restore(facts["iterate"], arrays)
-        self.trace = [TracePoint(**point) for point in facts["trace"]]
-        self.best_w = arrays.get("best_w")
-        self.best_score, self.best_pass = facts["best_score"], facts["best_pass"]
-        self._earlier_seconds = self.trace[-1].seconds if self.trace else 0.0
-        self._unproven_before -= int(facts.get("unproven", 0))
-        self._earlier_cpu = facts["cpu_seconds"]
-        drift = self.iterate.drift()
+        try:
+            saved = fit_type(_Saved, facts)
+        except InputError as error:
+            raise InputError(f"{path} is damaged: {error}") from None
+        _check_same_run(path, saved.fingerprint, self._fingerprint())
+        try:
+            self._restore(saved, arrays)
+        except InputError as error:
+            raise InputError(f"{path} cannot be resumed from: {error}") from None
+
+    def _restore(self, saved: _Saved, arrays: dict[str, NDArray[Any]]) -> None:
+        for name, array in arrays.items():
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                raise InputError(f'the array "{name}" has numbers that are not finite')
+        structure = self.problem.structure
+        structure.restore(inner_arrays(arrays, "structure"))
+        self.iterate.restore(saved.iterate, arrays)
+        drift, excess = self.iterate.drift(), self.iterate.excess()
         if not drift <= DRIFT:
             raise InputError(
-                f"{path} cannot be gone on from: its weights are not those that its duals give "
-                f"(they differ by {percent(drift)})"
+                f"its weights are not those that its duals give (they differ by {percent(drift)})"
             )
+        if not excess <= EXCESS:
+            raise InputError(
+                f"its duals are more than the loss allows (by {percent(excess)} of an example's C)"
+            )
+        self.trace = saved.trace
+        self.best_score, self.best_pass = saved.best_score, saved.best_pass
+        if "best_w" in arrays:
+            best = structure.new_weights(stored_array(arrays, "best_w", np.float32))
+            self.best_w = best.array.copy()
+            if self.dev is not None:
+                self.best_score = self._dev_score(best)
+        self._earlier_seconds = self.trace[-1].seconds if self.trace else 0.0
+        self._unproven_before -= saved.unproven
+        self._earlier_cpu = saved.cpu_seconds
+        if self.trace and self.trace[-1].gap is not None:  # training may end by it
+            unproven = structure.unproven
+            w, dual = self.iterate.settled()
+            found = self._certificate(w, dual if self.solver.convex else None)
+            self._unproven_before += structure.unproven - unproven
+            self._certified = (w, found)
+            self.trace[-1] = replace(self.trace[-1], **found._asdict())

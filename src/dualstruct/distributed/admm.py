@@ -32,6 +32,7 @@ from dualstruct.distributed.base import (
     scaled,
 )
 from dualstruct.errors import InputError
+from dualstruct.files.schema import stored_array
 from dualstruct.problem import Problem
 from dualstruct.solvers import Solver
 
@@ -50,8 +51,9 @@ class ADMMIterate(DualPartIterate):
         return self.problem.dual(self.local.duals, self.bound, self.theta)
 
     def rebuild(self) -> None:
-        """z is computed anew in every round; only the sums of α drift."""
+        """z is computed anew in every round; only c + Σ α δ and the sums of α drift."""
         self.local.rebuild()
+        self.bound.assign(self.problem.structure.core, self.whole(self.own_part()))
 
     def settled(self) -> tuple[_core.Weights, float]:
         exact = self.problem.structure.new_weights(self.whole(self.own_part()))
@@ -66,9 +68,13 @@ class ADMMIterate(DualPartIterate):
         arrays["multiplier"] = self.multiplier
         return facts, arrays
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self.bound.assign(self.problem.structure.core, arrays["bound"])
-        self.multiplier = arrays["multiplier"]
+    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+        bound = stored_array(arrays, "bound", np.float32)
+        multiplier = stored_array(arrays, "multiplier", np.float32)
+        if multiplier.shape != self.multiplier.shape:
+            raise InputError("its multipliers are of another number of weights")
+        self.bound.assign(self.problem.structure.core, bound)
+        self.multiplier = multiplier
         super()._restore(facts, arrays)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.distributed.communicator import Alone, Communicator
 from dualstruct.errors import InputError
-from dualstruct.files.schema import arguments_of, fit_type, inner_arrays
+from dualstruct.files.schema import arguments_of, fit_type, inner_arrays, stored_array
 from dualstruct.problem import Problem
 from dualstruct.solvers import (
     DCD,
@@ -199,7 +199,11 @@ class DualPartIterate(Iterate):
         arrays |= {f"local.{name}": array for name, array in local_arrays.items()}
         return {**facts, "local": local_facts}, arrays
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self.center.assign(self.problem.structure.core, arrays["center"])
-        self.local.restore(facts["local"], inner_arrays(arrays, "local"))
+    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+        center = stored_array(arrays, "center", np.float32)
+        self.center.assign(self.problem.structure.core, center)
+        self.local._restore(facts.get("local"), inner_arrays(arrays, "local"))
         super()._restore(facts, arrays)
+
+    def excess(self) -> float:
+        return self.local.excess()

@@ -60,6 +60,7 @@ from dualstruct.distributed.base import (
 )
 from dualstruct.distributed.communicator import in_place_of
 from dualstruct.errors import InputError
+from dualstruct.files.schema import stored_array
 from dualstruct.problem import Problem
 from dualstruct.solvers import Solver
 from dualstruct.solvers.base import PassResult
@@ -111,11 +112,15 @@ class BQOIterate(DualPartIterate):
             arrays["mean"] = np.array(self.mean.array)
         return facts, arrays
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
-        self._set_theta(float(self.memory.get("theta", self.theta)))
+        theta = float(self.memory.get("theta", self.theta))
+        if not theta > 0:
+            raise InputError(f"iterate.memory.theta is {theta}; it must be positive")
+        self._set_theta(theta)
         if "mean" in arrays:
-            self.mean = self.problem.structure.new_weights(arrays["mean"])
+            mean = stored_array(arrays, "mean", np.float32)
+            self.mean = self.problem.structure.new_weights(mean)
 
     def begin_round(self) -> None:
         np.copyto(self.before, self.w.array)

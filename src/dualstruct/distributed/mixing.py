@@ -136,8 +136,8 @@ class SimpleAverageIterate(Iterate):
         arrays |= {f"local.{name}": array for name, array in local.items()}
         return {**facts, "local": local_facts}, arrays
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self.local.restore(facts["local"], inner_arrays(arrays, "local"))
+    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+        self.local._restore(facts.get("local"), inner_arrays(arrays, "local"))
         super()._restore(facts, arrays)
 
 

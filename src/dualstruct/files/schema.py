@@ -11,6 +11,7 @@ can be loaded with numpy alone.
 from __future__ import annotations
 
 import inspect
+import json
 import math
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +34,16 @@ from numpy.typing import DTypeLike, NDArray
 
 from dualstruct.errors import InputError
 
-__all__ = ["Range", "SchemaError", "arguments_of", "fit_type", "inner_arrays", "stored_array"]
+__all__ = [
+    "Range",
+    "SchemaError",
+    "arguments_of",
+    "examples_in",
+    "fit_type",
+    "inner_arrays",
+    "parse_json",
+    "stored_array",
+]
 
 T = TypeVar("T")
 
@@ -113,12 +123,28 @@ def stored_array(
     return np.require(array, requirements=["C", "A"])
 
 
+def examples_in(arrays: Mapping[str, NDArray[Any]], name: str, examples: int) -> NDArray[np.int64]:
+    """One array of a file that holds numbers of examples."""
+    found = stored_array(arrays, name, np.int64)
+    if len(found) and not 0 <= found.min() <= found.max() < examples:
+        raise SchemaError(f'the array "{name}" names an example that is not there')
+    return found
+
+
 def inner_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
     """The arrays whose names begin so, by what follows."""
     start = f"{prefix}."
     return {
         name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)
     }
+
+
+def parse_json(text: str | bytes, where: str) -> Any:
+    """What JSON from outside says; a sentence if it is none, or nested too deeply."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise SchemaError(f"{where}: this is no JSON, or too deeply nested") from None
 
 
 @cache
@@ -204,7 +230,7 @@ def _in_range(kind: Any, fitted: Any, value: Any, where: str) -> Any:
 
 def _one_of(kind: Any, value: Any, where: str) -> Any:
     members = [member for member in get_args(kind) if _is_json(member)]
-    members.sort(key=lambda member: member is not type(value))  # 1.0 is no whole number here
+    members.sort(key=lambda member: _bare(member) is not type(value))  # 1.0 is no whole number here
     deepest: SchemaError | None = None
     for member in members:
         try:
@@ -228,6 +254,10 @@ def _made(kind: Any, value: Any, where: str, besides: Mapping[str, Any] | None =
         elif needed:
             raise SchemaError(f"{start}{name} is missing")
     return kind(**found)
+
+
+def _bare(kind: Any) -> Any:
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
 def _is_json(kind: Any) -> bool:

@@ -5,15 +5,31 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
-from dualstruct.files.schema import arguments_of
+from dualstruct.files.schema import Range, arguments_of, fit_type, stored_array
 from dualstruct.problem import Problem
+
+Count = Annotated[int, Range(0, 2**62)]
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What a checkpoint says of an iterate, besides arrays."""
+
+    seed: int
+    core_passes: Count
+    inference_calls: Count
+    memory: dict[str, bool | Count | Annotated[float, Range(0, 1e300)]]
+    beaten: Count = 0
+    scales: Annotated[float, Range(0, 1e300)] = 0.0
+    steps: Count = 0
 
 
 class Iterate:
@@ -104,22 +120,32 @@ class Iterate:
         return facts, arrays
 
     def restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Go back to where :meth:`state` was called."""
+        """Go back to where :meth:`state` was called.
+
+        Whoever wrote the checkpoint: what a dual, and so a certificate, rests on is computed anew
+        or checked.
+        """
         try:
             self._restore(facts, arrays)
-        except (KeyError, TypeError, ValueError) as error:
+        except (InputError, TypeError, ValueError) as error:
             raise InputError(f"the checkpoint does not fit this problem ({error})") from None
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
         core = self.problem.structure.core
-        self.w.assign(core, arrays["w"])
+        saved = fit_type(_Facts, facts, "iterate")
+        self.w.assign(core, stored_array(arrays, "w", np.float32))
         if self.average is not None:
-            self.average.load(core, arrays["late"], facts["scales"], facts["steps"])
-        self.seed = int(facts["seed"])
-        self.core_passes = int(facts["core_passes"])
-        self.inference_calls = int(facts["inference_calls"])
-        self.beaten = int(facts.get("beaten", 0))
-        self.memory = dict(facts["memory"])
+            late = stored_array(arrays, "late", np.float32)
+            self.average.load(core, late, saved.scales, saved.steps)
+        self.seed = saved.seed
+        self.core_passes = saved.core_passes
+        self.inference_calls = saved.inference_calls
+        self.beaten = saved.beaten
+        self.memory = dict(saved.memory)
+
+    def excess(self) -> float:
+        """By how much the duals of an example exceed what the loss allows, relative to that."""
+        return 0.0
 
 
 def distance(w: _core.Weights, exact: _core.Weights, C: float) -> float:
@@ -204,9 +230,21 @@ class DualIterate(Iterate):
         names = ("cut_words", "cut_words_of_example", "sum_alpha")
         return facts, arrays | dict(zip(names, self.duals.save(), strict=True))
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self.duals.load(arrays["cut_words"], arrays["cut_words_of_example"], arrays["sum_alpha"])
+    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+        self.duals.load(
+            stored_array(arrays, "cut_words", np.uint32),
+            stored_array(arrays, "cut_words_of_example", np.int64),
+            stored_array(arrays, "sum_alpha", np.float64),
+        )
         super()._restore(facts, arrays)
+
+    def excess(self) -> float:
+        if self.problem.loss.name == "squared_hinge":
+            return 0.0
+        most = self.problem.weights_of_losses()
+        beyond = np.where(most > 0, self.duals.sum_alpha() / np.where(most > 0, most, 1.0), 0.0)
+        unweighted = bool((self.duals.sum_alpha()[most <= 0] > 0).any())
+        return float("inf") if unweighted else max(float(beyond.max(initial=0.0)) - 1, 0.0)
 
 
 class PassResult(Protocol):

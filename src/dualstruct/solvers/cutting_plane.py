@@ -22,19 +22,20 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.files.schema import stored_array
 from dualstruct.problem import Problem
 from dualstruct.solvers.base import DualIterate, Iterate, Solver
 from dualstruct.solvers.dcd import CPD
 
-PLANE_ARRAYS = (
-    "plane_examples",
-    "plane_coefficients",
-    "plane_words",
-    "plane_ends",
-    "plane_sizes",
-    "plane_idle",
-    "plane_numbers",
-)
+PLANE_ARRAYS: dict[str, Any] = {
+    "plane_examples": np.int64,
+    "plane_coefficients": np.float32,
+    "plane_words": np.uint32,
+    "plane_ends": np.int64,
+    "plane_sizes": np.int64,
+    "plane_idle": np.int64,
+    "plane_numbers": np.float64,  # offset and α of each
+}
 
 
 class PlaneIterate(Iterate):
@@ -69,10 +70,15 @@ class PlaneIterate(Iterate):
         facts, arrays = super().state()
         return facts, arrays | dict(zip(PLANE_ARRAYS, self.planes.save(), strict=True))
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        planes = [np.ascontiguousarray(arrays[name]) for name in PLANE_ARRAYS]
-        self.planes.load(*planes, self.problem.threads)
+    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+        planes = [stored_array(arrays, name, dtype) for name, dtype in PLANE_ARRAYS.items()]
+        squared = self.problem.loss.name == "squared_hinge"
+        self.planes.load(*planes, squared, self.problem.threads)
         super()._restore(facts, arrays)
+
+    def excess(self) -> float:
+        numbers: NDArray[np.float64] = self.planes.save()[-1]
+        return max(float(numbers[1::2].sum()) / self.problem.C - 1, 0.0)
 
 
 class CuttingPlane(Solver):

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.files.schema import stored_array
 from dualstruct.losses import SoftmaxMargin
 from dualstruct.problem import Problem
 from dualstruct.solvers.base import Iterate, Solver
@@ -91,8 +92,12 @@ class ExponentiatedGradientIterate(Iterate):
         arrays["theta"], arrays["steps"] = self.duals.save()
         return facts, arrays
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self.duals.load(arrays["theta"], np.asarray(arrays["steps"], dtype=np.float64))
+    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+        theta = stored_array(arrays, "theta", np.float32)
+        steps = stored_array(arrays, "steps", np.float64)
+        if not (steps > 0).all():
+            raise InputError("one of its steps is not positive")
+        self.duals.load(theta, steps)
         super()._restore(facts, arrays)
 
 

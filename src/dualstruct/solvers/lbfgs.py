@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -34,9 +35,10 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.files.schema import fit_type, stored_array
 from dualstruct.losses import SoftmaxMargin
 from dualstruct.problem import Problem
-from dualstruct.solvers.base import Iterate, Solver
+from dualstruct.solvers.base import Count, Iterate, Solver
 
 Vector = NDArray[np.float32]
 
@@ -199,17 +201,34 @@ class LBFGSIterate(Iterate):
             arrays["x"] = self.point.x
         return facts, arrays
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        if arrays["history"].shape != (len(self.history), len(self.scale)):
-            raise ValueError("its history has another shape")
+    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+        history = stored_array(arrays, "history", np.float32, 2)
+        products = stored_array(arrays, "products", np.float64, 2)
+        if history.shape != (len(self.history), len(self.scale)):
+            raise InputError("its history has another shape")
+        if products.shape != self.products.shape:
+            raise InputError("the products of its history have another shape")
         super()._restore(facts, arrays)
-        self.history = [np.ascontiguousarray(row) for row in arrays["history"]]
-        self.products = np.array(arrays["products"])
+        remembered = fit_type(_Memory, self.memory, "iterate.memory")
+        most = len(history) // 2
+        if remembered.pairs > most or remembered.next >= most:
+            raise InputError(
+                f"iterate.memory.pairs is {remembered.pairs} and next is {remembered.next}; the "
+                f"solver remembers {most} pairs"
+            )
+        self.history, self.products = list(history), products
         self.point = self._with_gradient = None
         if "x" in arrays:  # value, gradient and bound are computed, not believed
             calls = self.inference_calls
-            self.point = self.evaluate(np.ascontiguousarray(arrays["x"], dtype=np.float32))
+            self.point = self.evaluate(stored_array(arrays, "x", np.float32))
             self.inference_calls = calls
+
+
+@dataclass(frozen=True)
+class _Memory:
+    pairs: Count
+    next: Count
+    converged: bool
 
 
 class LBFGS(Solver):

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
-from dualstruct.files.schema import arguments_of
+from dualstruct.files.schema import arguments_of, examples_in, stored_array
 from dualstruct.losses import Ramp
 from dualstruct.problem import Problem
 from dualstruct.solvers.base import DualIterate, DualSolver
@@ -78,9 +78,10 @@ class RampIterate(DualIterate):
         arrays["given_up"] = self.given_up
         return facts, arrays
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self.center.assign(self.problem.structure.core, arrays["center"])
-        self.given_up = arrays["given_up"]
+    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+        center = stored_array(arrays, "center", np.float32)
+        self.center.assign(self.problem.structure.core, center)
+        self.given_up = examples_in(arrays, "given_up", len(self.problem.structure))
         super()._restore(facts, arrays)
 
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.files.schema import stored_array
 from dualstruct.structures.base import Structure, check_beta, digest_of
 
 if TYPE_CHECKING:
@@ -216,8 +217,17 @@ class Chain(Structure):
         return {} if self.unknown is None or self.truth is None else {"truth": self.truth}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        if "truth" in arrays:
-            self.set_truth(np.ascontiguousarray(arrays["truth"], dtype=np.int32))
+        if self.unknown is None or self.truth is None:
+            if arrays:
+                raise InputError("there are no labels that a checkpoint could have completed")
+            return
+        truth = stored_array(arrays, "truth", np.int32)
+        known = ~self.unknown
+        if truth.shape != self.truth.shape or (truth[known] != self.truth[known]).any():
+            raise InputError("the true labels are others")
+        if len(truth) and not 0 <= truth.min() <= truth.max() < self.labels:
+            raise InputError("a label that was completed is none")
+        self.set_truth(truth)
 
     @property
     def pair_dimension(self) -> int:

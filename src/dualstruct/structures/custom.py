@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError, UnsupportedError
-from dualstruct.files.schema import Range, fit_type, stored_array
+from dualstruct.files.schema import Range, fit_type, parse_json, stored_array
 from dualstruct.structures.base import Structure, digest_of
 from dualstruct.structures.template import Template
 
@@ -463,9 +463,14 @@ class CustomExamples(Structure):
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         names = self.template._names
-        if names is not None:
-            names.clear()  # the core holds this very dictionary
-            names.update((name, at) for at, name in enumerate(from_bytes(arrays["feature_names"])))
+        if names is None:
+            return
+        saved = from_bytes(stored_array(arrays, "feature_names", np.uint8))
+        # The features of the true outputs have their numbers already.
+        if saved[: len(names)] != list(names) or len(saved) > self.core.dimension:
+            raise InputError("the features are others")
+        names.clear()  # the core holds this very dictionary
+        names.update((name, at) for at, name in enumerate(saved))
 
     def _truth(self, i: int) -> Any:
         return None if self.Y is None else self.Y[i]
@@ -543,10 +548,7 @@ def to_bytes(names: list[str]) -> NDArray[np.uint8]:
 
 
 def from_bytes(array: NDArray[np.uint8]) -> list[str]:
-    names = json.loads(array.tobytes())
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InputError("the feature names are damaged")
-    return names
+    return fit_type(list[str], parse_json(array.tobytes(), "the feature names"), "feature_names")
 
 
 def _address_of(function: Any) -> int:
