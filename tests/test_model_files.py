@@ -31,6 +31,7 @@ POINTS = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.0], [0.0, 0.7]]), ["a", "b", 
 OF_THE_RUN = {
     "threads": 3,
     "verbose": True,
+    "certify_every": 1,
     "checkpoint": "/nowhere/checkpoint",
     "resume": True,
     "engine": "ray",

@@ -683,3 +683,5 @@ class _Run:
             self._unproven_before += structure.unproven - unproven
             self._certified = (w, found)
             self.trace[-1] = replace(self.trace[-1], **found._asdict())
+        # Checking what was read is no part of training.
+        self._started, self._cpu_started = time.perf_counter(), time.process_time()
