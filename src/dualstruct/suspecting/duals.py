@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dualstruct.errors import InputError
 from dualstruct.files.arrays import read_arrays
+from dualstruct.files.schema import stored_array
 from dualstruct.fit import CHECKPOINT_FORMAT
 
 #: Σ α of a sentence counts as at its bound from this share of it on.
@@ -41,7 +42,7 @@ def read_duals(path: str | Path, examples: int, loss: str, C: float) -> Duals:
             f"{path} holds no duals: only the solvers that keep cuts have them (dcd, sdm, "
             "frank-wolfe, ramp-sdm and their kin); without --duals suspects are found all the same"
         )
-    mass = np.asarray(arrays["sum_alpha"], dtype=float)
+    mass = stored_array(arrays, "sum_alpha", np.float64)
     if len(mass) != examples:
         raise InputError(
             f"{path} is of a run on {len(mass):,} sentences, and there are {examples:,} here"
