@@ -412,3 +412,45 @@ def test_real_treebanks_reach_a_fair_score_quickly():
     parser = quick(hash_bits=16, passes=3).fit(danish[:200])
     assert not parser.single_root_
     assert parser.evaluate(danish[200:]).uas > 0.65
+
+
+def with_xpos(treebank, words):
+    """The treebank with an XPOS tag on its first words, and none on the others."""
+    tags = [["_"] * len(s.forms) for s in treebank]
+    places = [(i, t) for i, row in enumerate(tags) for t in range(len(row))][:words]
+    for i, t in places:
+        tags[i][t] = "X"
+    return treebank.replace(xpos=tags)
+
+
+@pytest.mark.parametrize("engine", [None, "local"])
+def test_a_column_that_is_nearly_empty_does_not_count(engine):
+    treebank = load_english("test")
+    words = len(treebank.heads)
+    run = {"engine": engine, "workers": 2 if engine else None}
+    few = DependencyParser(hash_bits=12, passes=1, **run).fit(with_xpos(treebank, words // 101))
+    assert "fine" not in few.sources_
+    assert len(few.predict(treebank)) == len(treebank)
+    many = DependencyParser(hash_bits=12, passes=1, **run).fit(with_xpos(treebank, words // 90))
+    assert "fine" in many.sources_
+    with pytest.raises(InputError, match=r"no XPOS tags, .*\(xpos=False, --no-xpos\)"):
+        many.predict(treebank)
+
+
+def test_columns_that_are_not_wanted_are_not_looked_at():
+    treebank = load_english("test")
+    full = treebank.replace(xpos=treebank.upos, feats=treebank.upos, lemmas=treebank.forms)
+    wanted = {"lemma": "lemma", "xpos": "fine", "morphology": "morphology"}
+    for parameter, source in wanted.items():
+        assert source in DependencyParser(hash_bits=12, passes=1).fit(full).sources_
+        parser = DependencyParser(hash_bits=12, passes=1, **{parameter: False}).fit(full)
+        assert source not in parser.sources_
+        assert {*parser.sources_, source} == {"form", "coarse", *wanted.values()}
+    pipeline = ParsingPipeline(folds=2, parser=DependencyParser(hash_bits=12, passes=1, xpos=False))
+    assert list(pipeline.fit(full).taggers_) == ["upos"]
+
+
+def test_no_tagger_learns_a_column_that_is_nearly_empty():
+    treebank = with_xpos(load_english("test"), 3)
+    pipeline = ParsingPipeline(folds=2, parser=DependencyParser(hash_bits=12, passes=1))
+    assert list(pipeline.fit(treebank).taggers_) == ["upos"]

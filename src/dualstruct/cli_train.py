@@ -168,6 +168,9 @@ def train(
     lemma: Annotated[
         bool, typer.Option(help="Let the parser look at lemmas.", rich_help_panel=PARSERS)
     ] = True,
+    xpos: Annotated[
+        bool, typer.Option(help="Let the parser look at XPOS tags.", rich_help_panel=PARSERS)
+    ] = True,
     morphology: Annotated[
         bool, typer.Option(help="Let the parser look at morphology.", rich_help_panel=PARSERS)
     ] = True,
@@ -284,6 +287,7 @@ def train(
         "--projective": projective != "auto",
         "--single-root": single_root != "auto",
         "--no-lemma": not lemma,
+        "--no-xpos": not xpos,
         "--no-morphology": not morphology,
         "--clusters": clusters is not None,
         "--bad-trees": bad_trees != "error",
@@ -303,6 +307,7 @@ def train(
                 "single_root": cli_trees.yes_or_no(single_root, "--single-root"),
                 "order": order,
                 "lemma": lemma,
+                "xpos": xpos,
                 "morphology": morphology,
                 "clusters": clusters,
                 "bad_trees": bad_trees,

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,7 +31,6 @@ from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.labels import Labels
 from dualstruct.estimators.trained_parser import TrainedParser, as_treebank, short_enough
 from dualstruct.estimators.tree_model import (
-    SOURCES,
     SecondOrder,
     TreeModel,
     TreeShape,
@@ -88,8 +88,8 @@ class DependencyParser(TrainedParser):
     most_heads : int
         How many heads order 2 leaves a word to choose from.
     lemma, morphology : bool
-        Whether features look at LEMMA and FEATS, where the treebank has them. They always look
-        at FORM, UPOS and XPOS.
+        Whether features look at LEMMA and FEATS, where the treebank has them: a column that less
+        than 1 % of the words have something in counts as empty.
     clusters : path, optional
         A file of Brown clusters (``path TAB word TAB count``) for features; the model keeps it.
     loss : str
@@ -147,6 +147,9 @@ class DependencyParser(TrainedParser):
         How many; an MPI job knows by itself.
     address : str, optional
         The Ray cluster, "auto" for the one of this machine; by default one is started here.
+
+    xpos : bool
+        Whether features look at XPOS, where the treebank has it, as they do at FORM and UPOS.
 
     Attributes
     ----------
@@ -228,6 +231,7 @@ class DependencyParser(TrainedParser):
         engine: str | None = None,
         workers: int | None = None,
         address: str | None = None,
+        xpos: bool = True,
     ) -> None:
         self.projective = projective
         self.single_root = single_root
@@ -260,6 +264,7 @@ class DependencyParser(TrainedParser):
         self.engine = engine
         self.workers = workers
         self.address = address
+        self.xpos = xpos
 
     def fit(
         self,
@@ -296,9 +301,8 @@ class DependencyParser(TrainedParser):
         treebank = self.usable(given)
         weights = self._weights_of(given, treebank, sample_weight, self.single_root is True)
         clusters = None if self.clusters is None else read_clusters(self.clusters)
-        found = present_sources(treebank, {"lemma": self.lemma, "morphology": self.morphology})
-        anywhere = union(self._ranks, list(found))
-        sources = tuple(name for name in SOURCES if name in anywhere)
+        wanted = {"lemma": self.lemma, "fine": self.xpos, "morphology": self.morphology}
+        sources = present_sources(treebank, wanted, partial(total, self._ranks))
         labels = Labels(union(self._ranks, Labels.learn(treebank.relations).names))
         return self._train(treebank, labels, sources, clusters, dev, callbacks, None, weights)
 

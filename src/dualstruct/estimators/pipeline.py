@@ -16,6 +16,7 @@ from dualstruct.estimators.params import Parameters
 from dualstruct.estimators.parser import DependencyParser
 from dualstruct.estimators.tagger import SequenceTagger
 from dualstruct.estimators.trained_parser import Sentences, as_treebank, one_sentence
+from dualstruct.estimators.tree_model import filled_cells, is_filled
 from dualstruct.explaining import Explanation
 from dualstruct.files.arrays import as_json, read_arrays, write_arrays
 from dualstruct.files.conllu import ConlluSentence, Treebank
@@ -156,9 +157,9 @@ class ParsingPipeline(Parameters):
         for name in wanted:
             if name not in TAGS:
                 raise InputError(f"tags has {name!r}; the columns are {', '.join(TAGS)}")
-        filled = tuple(
-            n for n in TAGS if n in wanted and len(getattr(treebank, n).encoded()[1]) > 1
-        )
+        if self.tags == "auto" and not self._component("parser").xpos:
+            wanted = ("upos",)
+        filled = tuple(name for name in TAGS if name in wanted and _has_tags(treebank, name))
         missing = set(wanted) - set(filled)
         if missing and self.tags != "auto":
             raise InputError(f"{treebank.name}: the column {missing.pop().upper()} is empty")
@@ -329,6 +330,12 @@ class ParsingPipeline(Parameters):
             self._restore(*state["model"])
         self.set_params(**state["parameters"])
         self._restore_requests(state)
+
+
+def _has_tags(treebank: Treebank, name: str) -> bool:
+    """Whether there is something to learn in a column."""
+    different = len(getattr(treebank, name).encoded()[1]) > 1
+    return different and is_filled(filled_cells(treebank, name), len(treebank.heads))
 
 
 def _tag(taggers: dict[str, SequenceTagger], treebank: Treebank) -> Treebank:

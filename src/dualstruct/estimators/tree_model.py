@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
@@ -34,6 +34,15 @@ NAMES = {"lemma": "lemmas", "coarse": "UPOS tags", "fine": "XPOS tags", "morphol
 
 #: 2 to the power of this is a number of cache lines or rows.
 Bits = Annotated[int, Range(4, 28)]
+
+#: And how to train without it.
+WITHOUT = {
+    "lemma": " (lemma=False, --no-lemma)",
+    "fine": " (xpos=False, --no-xpos)",
+    "morphology": " (morphology=False, --no-morphology)",
+}
+#: A column that less than this share of the words have something in counts as empty.
+NEARLY_EMPTY = 0.01
 
 
 @dataclass(frozen=True)
@@ -240,12 +249,35 @@ def make_tree(
     )
 
 
-def present_sources(treebank: Treebank, wanted: Mapping[str, bool]) -> tuple[str, ...]:
-    """What there is to look at: columns that are wanted and not empty (``_``) throughout."""
+def filled_cells(treebank: Treebank, column: str) -> int:
+    """How many words have something other than ``_`` in a column of a treebank."""
+    at = TABLE_COLUMN[column]
+    strings = treebank.table.strings(at)
+    if "_" not in strings:
+        return len(treebank.heads)
+    return int(np.count_nonzero(treebank.table.ids(at) != strings.index("_")))
+
+
+def is_filled(cells: int, words: int) -> bool:
+    """Whether so many cells that are not ``_`` make a column that is worth a look."""
+    return cells > 0 and cells >= NEARLY_EMPTY * words
+
+
+def present_sources(
+    treebank: Treebank,
+    wanted: Mapping[str, bool],
+    total: Callable[..., list[int]] = lambda *counts: list(counts),
+) -> tuple[str, ...]:
+    """What there is to look at: columns that are wanted and not empty, or nearly so.
+
+    ``total`` adds up counts over all workers.
+    """
+    cells = [filled_cells(treebank, column) for column in SOURCES.values()]
+    words, *cells = total(len(treebank.heads), *cells)
     return tuple(
         name
-        for name, column in SOURCES.items()
-        if wanted.get(name, True) and set(treebank.table.strings(TABLE_COLUMN[column])) - {"_"}
+        for name, filled in zip(SOURCES, cells, strict=True)
+        if wanted.get(name, True) and is_filled(filled, words)
     )
 
 
@@ -276,5 +308,6 @@ def check_sources(treebank: Treebank, sources: tuple[str, ...]) -> None:
         if name in NAMES and len(treebank) and not set(strings) - {"_"}:
             raise InputError(
                 f"{treebank.name}: there are no {NAMES[name]}, but the parser was trained with "
-                "them; train without them, or a model for tag+parse, which starts from words"
+                f"them; train without them{WITHOUT.get(name, '')}, or a model for tag+parse, which "
+                "starts from words"
             )
