@@ -19,14 +19,16 @@ import re
 import secrets
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct.distributed.communicator import Communicator, in_place_of
 from dualstruct.errors import InputError
+from dualstruct.files.schema import Range, fit_type, parse_json
 from dualstruct.files.writing import OutputError, replace_file
 
 MANIFEST_FORMAT = "dualstruct checkpoint manifest"
@@ -123,9 +125,9 @@ class Checkpoints:
         for name in self._before:
             manifest, fault = self._read_manifest(name)
             if manifest is not None:
-                if manifest["workers"] != self._ranks.size:
+                if manifest.workers != self._ranks.size:
                     raise InputError(
-                        f"{self._manifest(name)} was written by {manifest['workers']} workers; "
+                        f"{self._manifest(name)} was written by {manifest.workers} workers; "
                         f"here there are {self._ranks.size}"
                     )
                 fault = self._fault(name, manifest)
@@ -133,7 +135,7 @@ class Checkpoints:
                 assert manifest is not None
                 self._last = name
                 path = self._file(name, self._ranks.rank)
-                found = Found(path, manifest["passes"], manifest["settings"])
+                found = Found(path, manifest.passes, manifest.settings)
                 break
             told.append(fault)
         if told and found is None:
@@ -147,18 +149,18 @@ class Checkpoints:
             )
         return found
 
-    def _fault(self, name: _Name, manifest: dict[str, Any]) -> str:
+    def _fault(self, name: _Name, manifest: _Manifest) -> str:
         """What is wrong with the ranks' files, on all ranks alike; empty if nothing is."""
         rank, faults = self._ranks.rank, []
         codes = self._ranks.allreduce(
-            in_place_of(self._ranks, _judge(self._file(name, rank), manifest["files"][rank]))
+            in_place_of(self._ranks, _judge(self._file(name, rank), manifest.files[rank]))
         )
         for rank, code in enumerate(codes.astype(int).tolist()):
             if code:
                 faults.append(f"{self._file(name, rank)} {_FAULTS[code]}")
         return ", ".join(faults)
 
-    def _read_manifest(self, name: _Name) -> tuple[dict[str, Any] | None, str]:
+    def _read_manifest(self, name: _Name) -> tuple[_Manifest | None, str]:
         """The first rank reads it for all; or what is wrong with it."""
         path, data = self._manifest(name), b""
         if self._ranks.rank == 0 and path.exists():
@@ -214,12 +216,12 @@ class Checkpoints:
                     path.unlink(missing_ok=True)
 
 
-def _judge(path: Path, expected: dict[str, Any]) -> int:
+def _judge(path: Path, expected: _File) -> int:
     """Which of _FAULTS a file has."""
     try:
-        if path.stat().st_size != expected["bytes"]:
+        if path.stat().st_size != expected.bytes:
             return 2
-        return 0 if _checksum(path) == expected["checksum"] else 3
+        return 0 if _checksum(path) == list(expected.checksum) else 3
     except FileNotFoundError:
         return 1
     except OSError as error:
@@ -242,14 +244,37 @@ def _signed(manifest: dict[str, Any]) -> bytes:
     return f"{body}\n{digest}\n".encode()
 
 
-def _verified(data: bytes) -> dict[str, Any] | None:
+@dataclass(frozen=True)
+class _File:
+    """What a rank wrote."""
+
+    name: str
+    bytes: Annotated[int, Range(0)]
+    checksum: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class _Manifest:
+    format: str
+    version: int
+    passes: Annotated[int, Range(0)]
+    workers: Annotated[int, Range(1)]
+    settings: dict[str, Any]
+    files: list[_File]
+
+
+def _verified(data: bytes) -> _Manifest | None:
     """What was signed; None if it is not what was written."""
     body, _, digest = data.rstrip(b"\n").rpartition(b"\n")
     if not data.endswith(b"\n") or digest.decode("ascii", "replace") != (
         hashlib.blake2b(body, digest_size=16).hexdigest()
     ):
         return None
-    manifest = json.loads(body)
-    if manifest.get("format") != MANIFEST_FORMAT or manifest["version"] > MANIFEST_VERSION:
+    manifest = fit_type(_Manifest, parse_json(body, "the manifest of a checkpoint"), "manifest")
+    if manifest.format != MANIFEST_FORMAT or manifest.version > MANIFEST_VERSION:
         raise InputError("the checkpoints were written by a later dualstruct: update it to go on")
-    return dict(manifest)
+    if len(manifest.files) != manifest.workers:
+        raise InputError(
+            f"manifest.files is a list of {len(manifest.files)}; one a worker is wanted"
+        )
+    return manifest

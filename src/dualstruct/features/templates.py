@@ -38,6 +38,7 @@ than the word, a word in no cluster or list) makes no feature.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -66,6 +67,8 @@ FUNCTIONS = {
 DEFAULT_COLUMNS = ("word", "pos")
 FARTHEST = 100  # offset of a term, and length of an affix
 MOST_COLUMNS = 10_000
+MOST_TEMPLATES = 10_000  # that the ranges of a line, or a whole file, may make
+MOST_NESTED = 20  # functions in each other
 
 _TOKEN = re.compile(r"\s*(\.\.|[+-]?\d+|[^\W\d][\w-]*|[\[\](),&])")
 _NUMBER = re.compile(r"[+-]?\d+")
@@ -168,6 +171,8 @@ def parse_templates(text: str, name: str = "templates") -> Templates:
         if header is None:
             parser = _LineParser(line, where, columns)
             found.update(dict.fromkeys(parser.templates()))
+            if len(found) > MOST_TEMPLATES:
+                raise InputError(f"{where}: there are more than {MOST_TEMPLATES:,} templates")
             wanted += parser.wanted
             continue
         keyword, rest = header.group(1), header.group(2).strip()
@@ -225,7 +230,7 @@ class _LineParser:
             self.tokens.append((match.group(1), match.start(1)))
             at = match.end()
         self.tokens.append(("", len(line)))
-        self.next = 0
+        self.next = self.nested = 0
 
     def templates(self) -> Iterator[Template]:
         if self.peek() == "bias" and len(self.tokens) == 2:
@@ -236,6 +241,11 @@ class _LineParser:
             terms.append(self.term())
         if self.peek():
             self.fail(f'"&" or the end of the line is wanted, not {self.shown()}')
+        count = math.prod(map(len, terms))
+        if count > MOST_TEMPLATES:
+            self.fail(
+                f"its ranges make {count:,} templates; there may be {MOST_TEMPLATES:,} at most", 0
+            )
         return map(Template, itertools.product(*terms))
 
     def term(self) -> list[Term]:
@@ -260,7 +270,11 @@ class _LineParser:
 
     def rest_of_function(self, name: str, at: int) -> list[Term]:
         start = self.next
+        self.nested += 1
+        if self.nested > MOST_NESTED:
+            self.fail(f"more than {MOST_NESTED} functions are nested", at)
         arguments = self.term()
+        self.nested -= 1
         if any(term.gazetteer is not None for term in arguments):
             self.fail('"in" cannot stand inside a function', start)
         lengths = [0]
@@ -270,6 +284,8 @@ class _LineParser:
         self.expect(")")
         if name == "cluster":
             self.wanted.append((None, self.place(at)))
+        if len(arguments) * len(lengths) > MOST_TEMPLATES:
+            self.fail(f"its ranges make more than {MOST_TEMPLATES:,} terms", at)
         return [
             Term(t.column, t.column_name, t.offset, (*t.functions, (name, length)))
             for t in arguments

@@ -174,7 +174,13 @@ def _fit(kind: Any, value: Any, where: str) -> Any:
         return value
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return _in_range(kind, _fit(arguments[0], value, where), value, where)
+        try:
+            fitted = _fit(arguments[0], value, where)
+        except SchemaError:
+            if isinstance(value, list | dict):  # it is about a part
+                raise
+            raise _wrong(value, where, _name(kind)) from None
+        return _in_range(kind, fitted, value, where)
     if origin in (Union, types.UnionType):
         return _one_of(kind, value, where)
     if origin is Literal:

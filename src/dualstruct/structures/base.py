@@ -16,6 +16,8 @@ from dualstruct.errors import InputError, UnsupportedError
 
 #: Weights of examples stay below this: sums of single precision are multiplied by them.
 MAX_WEIGHT = 1e12
+#: Of the best outputs of an example; what finds them takes time and memory in proportion.
+MOST_OUTPUTS = 10_000
 
 
 def digest_of(arrays: Iterable[NDArray[Any] | None]) -> str:
@@ -128,8 +130,8 @@ class Structure(ABC):
         self, w: _core.Weights, i: int, k: int, cost_weight: float = 0.0
     ) -> list[tuple[float, NDArray[np.int32]]]:
         """The k best outputs and their scores, best first; fewer when fewer exist."""
-        if k < 1:
-            raise InputError(f"k is {k}; it must be at least 1")
+        if not 1 <= k <= MOST_OUTPUTS:
+            raise InputError(f"k is {k}; it must be 1 to {MOST_OUTPUTS:,}")
         with self.explained():
             return self.core.k_best(w, self._example(i, cost_weight), k, cost_weight)
 
