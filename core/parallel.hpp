@@ -5,39 +5,49 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <optional>
-#include <system_error>
-#include <thread>
+#include <functional>
 #include <vector>
+
+#include "pool.hpp"
 
 namespace dualstruct {
 
-// Splits 0 … n−1 into contiguous ranges and waits for all of them: work(begin, end, thread). The first exception of
-// any range is thrown again here. Where the system gives no more threads, the caller does the work.
-template <class Work>
-void for_each_range(std::int64_t n, int threads, Work work) {
-    threads = static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(n, 1)));
-    std::vector<std::exception_ptr> failures(static_cast<std::size_t>(threads));
-    auto guarded = [&](int thread) {
-        try {
-            work(n * thread / threads, n * (thread + 1) / threads, thread);
-        } catch (...) {
-            failures[static_cast<std::size_t>(thread)] = std::current_exception();
-        }
-    };
-    std::vector<std::thread> others;
-    others.reserve(static_cast<std::size_t>(threads));
-    int started = 1;
-    try {
-        for (; started < threads; ++started) others.emplace_back(guarded, started);
-    } catch (const std::system_error&) {
-    }
-    guarded(0);
-    for (int thread = started; thread < threads; ++thread) guarded(thread);
-    for (auto& other : others) other.join();
-    for (auto& failure : failures) {
+// Rethrows the first exception, by number of range or member.
+inline void rethrow_first(const std::vector<std::exception_ptr>& failures) {
+    for (const auto& failure : failures) {
         if (failure) std::rethrow_exception(failure);
     }
+}
+
+// Splits 0 … n−1 into `threads` contiguous ranges and waits for all of them: work(begin, end, range). The caller does
+// range 0, and others as everybody else does who has nothing to do: what the ranges are depends neither on timing
+// nor on how many threads there are. The first exception of any range is thrown again here.
+template <class Work>
+void for_each_range(std::int64_t n, int threads, Work work) {
+    const int ranges = static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(n, 1)));
+    if (ranges == 1) {
+        work(std::int64_t{0}, n, 0);
+        return;
+    }
+    std::vector<std::exception_ptr> failures(static_cast<std::size_t>(ranges));
+    std::atomic<int> next{1};
+    const auto guarded = [&](int range) {
+        try {
+            work(n * range / ranges, n * (range + 1) / ranges, range);
+        } catch (...) {
+            failures[static_cast<std::size_t>(range)] = std::current_exception();
+        }
+    };
+    const std::function<void(int)> help = [&](int) {
+        for (int range = next++; range < ranges; range = next++) guarded(range);
+    };
+    {
+        LentThreads others(std::min(ranges, most_threads()) - 1, help);
+        guarded(0);
+        help(0);
+        others.recall();
+    }
+    rethrow_first(failures);
 }
 
 // Where `members` threads wait for each other, as often as they like. Those that come early look a while before they
@@ -67,40 +77,29 @@ private:
 
 // work(phase, member, members) by every member of a team of up to `threads`; nobody enters a phase before
 // all have left the one before. After an exception the phases that follow are empty, and it is thrown
-// again here. Where the system gives no more threads, the team is smaller.
+// again here.
 template <class Work>
 void for_each_phase(std::int64_t phases, int threads, Work work) {
-    std::atomic<int> members{0};  // not known before all are there
-    std::optional<MeetingPoint> phase_end;
-    std::vector<std::exception_ptr> failures(static_cast<std::size_t>(threads));
+    const int members = std::clamp(threads, 1, most_threads());
+    MeetingPoint phase_end(members);
+    std::vector<std::exception_ptr> failures(static_cast<std::size_t>(members));
     std::atomic<bool> failed{false};
-    auto take_part = [&](int member) {
-        members.wait(0);
+    const std::function<void(int)> take_part = [&](int member) {
         for (std::int64_t phase = 0; phase < phases; ++phase) {
             try {
-                if (!failed) work(phase, member, members.load());
+                if (!failed) work(phase, member, members);
             } catch (...) {
                 failures[static_cast<std::size_t>(member)] = std::current_exception();
                 failed = true;
             }
-            phase_end->arrive_and_wait();
+            phase_end.arrive_and_wait();
         }
     };
-    std::vector<std::thread> others;
-    others.reserve(static_cast<std::size_t>(threads));
-    try {
-        for (int member = 1; member < threads; ++member) others.emplace_back(take_part, member);
-    } catch (const std::system_error&) {
+    {
+        const LentThreads others(members - 1, take_part);
+        take_part(0);
     }
-    const int started = static_cast<int>(others.size()) + 1;
-    phase_end.emplace(started);
-    members = started;
-    members.notify_all();
-    take_part(0);
-    for (auto& other : others) other.join();
-    for (auto& failure : failures) {
-        if (failure) std::rethrow_exception(failure);
-    }
+    rethrow_first(failures);
 }
 
 }  // namespace dualstruct

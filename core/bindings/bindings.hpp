@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/gil.hpp"
 #include "structure.hpp"
 #include "weights.hpp"
 
@@ -53,7 +54,7 @@ public:
         const auto now = std::chrono::steady_clock::now();
         if (now < next_) return false;
         next_ = now + std::chrono::milliseconds(100);
-        nb::gil_scoped_acquire gil;
+        GilHeld gil;
         return PyErr_CheckSignals() != 0;  // leaves the exception set for the caller
     }
 

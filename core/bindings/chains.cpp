@@ -109,7 +109,7 @@ void bind_chains(nb::module_& m) {
         .def("marginals_all", [](const Chain& c, const Weights& w, double beta, double gamma, int threads) {
             std::vector<float> marginals;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 marginals = marginals_all(c, checked(w, c), beta, gamma, threads, SignalCheck());
             }
             raise_if_signalled();
@@ -118,7 +118,7 @@ void bind_chains(nb::module_& m) {
         .def("expectation", [](const Chain& c, const Weights& w, std::int64_t i, double beta, double gamma) {
             ChainExpectation e;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 const auto scratch = c.make_scratch();
                 e = c.expectation(checked(w, c).data(), i, beta, gamma, true, *scratch);
             }

@@ -11,7 +11,7 @@
 #include "bindings/attribute_rows.hpp"
 #include "bindings/bindings.hpp"
 #include "crfsuite/model_file.hpp"
-#include "text/input_error.hpp"
+#include "errors.hpp"
 
 namespace dualstruct {
 
@@ -78,7 +78,7 @@ void bind_crfsuite(nb::module_& m) {
                              const std::optional<Input<double>>& values) {
             std::vector<double> found;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 found = f.emissions({view(offsets), view(attributes), view(values)});
             }
             return shaped(nb::cast(to_numpy(std::move(found))), nb::make_tuple(offsets.size() - 1, f.labels().size()));

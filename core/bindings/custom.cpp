@@ -79,7 +79,7 @@ public:
 
     void decode(const float* w, std::int64_t i, float cost_weight, CustomOutput& output) override {
         if (skips(i, output)) return;
-        nb::gil_scoped_acquire gil;
+        GilHeld gil;
         attempt(i, output, [&](const char*& method) {
             method = "decode";
             describe(i, decode_(view(w), X_[i], truth(i), cost_weight), method, output);
@@ -89,7 +89,7 @@ public:
     std::vector<CustomOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k) override {
         std::vector<CustomOutput> outputs(1);
         if (skips(i, outputs[0])) return outputs;
-        nb::gil_scoped_acquire gil;
+        GilHeld gil;
         const nb::object method_ = calls_.attr("k_best");
         if (method_.is_none()) throw Unsupported("it has no method k_best");
         attempt(i, outputs[0], [&](const char*& method) {
@@ -106,7 +106,7 @@ public:
     }
 
     double expectation(const float* w, std::int64_t i, double beta, double gamma, SparseVector& features) override {
-        nb::gil_scoped_acquire gil;
+        GilHeld gil;
         double log_partition = 0;
         const nb::object method_ = calls_.attr("expectation");
         if (method_.is_none()) throw Unsupported("it has no method expectation");
@@ -365,7 +365,7 @@ public:
                 return;
             }
         }
-        nb::gil_scoped_acquire gil;
+        GilHeld gil;
         bool known = false;
         attempt(i, output, [&](const char*& method) {
             method = "compiled_decoder";
@@ -454,7 +454,7 @@ void bind_custom(nb::module_& m) {
             std::vector<std::int32_t> found;
             std::int64_t length;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 length = code.find(w.data(), checked_example(custom, i), cost_weight, found);
             }
             return nb::make_tuple(length, to_numpy(std::move(found)));

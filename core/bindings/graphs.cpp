@@ -48,7 +48,7 @@ public:
         has_marginals_ = nb::hasattr(factor_, "marginals");
     }
     ~PythonFactor() override {
-        nb::gil_scoped_acquire gil;
+        GilHeld gil;
         factor_.reset();
     }
     PythonFactor(const PythonFactor&) = delete;
@@ -58,7 +58,7 @@ public:
 
     double maximise(std::span<const double> slots, std::span<const double>,
                     std::span<std::int32_t> configuration) const override {
-        nb::gil_scoped_acquire gil;
+        GilHeld gil;
         const nb::object found = factor_.attr("maximise")(array_of(slots));
         if (found.is_none()) return graphs::minus_infinity;
         read_bits(found, configuration);
@@ -73,7 +73,7 @@ public:
 
     double extra_score(std::span<const std::int32_t> configuration, std::span<const double>) const override {
         if (!has_score_) return 0;
-        nb::gil_scoped_acquire gil;
+        GilHeld gil;
         return own_score(configuration);
     }
 
@@ -92,7 +92,7 @@ public:
 
     // Allowed is what the decoder gives back when each slot is scored far for or against.
     bool read(std::span<const std::uint8_t> on, std::span<std::int32_t> configuration) const override {
-        nb::gil_scoped_acquire gil;
+        GilHeld gil;
         for (std::size_t k = 0; k < on.size(); ++k) configuration[k] = on[k];
         if (has_score_) return own_score(configuration) > graphs::minus_infinity;
         std::vector<double> scores;
@@ -107,7 +107,7 @@ public:
     double marginals(std::span<const double> slots, std::span<const double>, std::span<double> result,
                      std::span<double>) const override {
         if (!has_marginals_) throw Unsupported("a factor without marginals: give it a method marginals(scores)");
-        nb::gil_scoped_acquire gil;
+        GilHeld gil;
         const nb::tuple found = nb::cast<nb::tuple>(factor_.attr("marginals")(array_of(slots)));
         const auto values = nb::cast<std::vector<double>>(nb::list(found[0]));
         if (values.size() != result.size()) throw std::invalid_argument("marginals of the wrong number");
@@ -222,7 +222,7 @@ void bind_graph_structure(nb::module_& m) {
         .def("best", [](const FactorGraph& s, const Weights& w, std::int64_t i, float cost_weight) {
             graphs::Best best;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 const auto scratch = s.make_scratch();
                 best = s.best(checked(w, s).data(), i, cost_weight, *scratch);
             }
@@ -232,7 +232,7 @@ void bind_graph_structure(nb::module_& m) {
         .def("marginals", [](const FactorGraph& s, const Weights& w, std::int64_t i, double beta, double gamma) {
             graphs::Marginals found;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 const auto scratch = s.make_scratch();
                 found = s.marginals(checked(w, s).data(), i, beta, gamma, *scratch);
             }
@@ -271,7 +271,7 @@ void bind_multiclass(nb::module_& m) {
         .def("scores", [](const Multiclass& s, const Weights& w) {
             std::vector<float> all, row;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 for (std::int64_t i = 0; i < s.size(); ++i) {
                     s.label_scores(checked(w, s).data(), i, 0, row);
                     all.insert(all.end(), row.begin(), row.end());
@@ -339,7 +339,7 @@ void bind_graphs(nb::module_& m) {
             graphs::Inference inference;
             graphs::Best best;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 graphs::RelaxationOptions options;
                 options.branch = branch;
                 options.max_nodes = max_nodes;
@@ -361,7 +361,7 @@ void bind_graphs(nb::module_& m) {
             if (!g.is_forest()) throw Unsupported("the k best assignments are found on graphs without loops only");
             std::vector<graphs::Scored> found;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 graphs::Inference inference;
                 found = inference.k_best(g, scores, k);
                 if (found.empty()) check_status(g, scores, graphs::Status::infeasible);
@@ -376,7 +376,7 @@ void bind_graphs(nb::module_& m) {
             graphs::Inference inference;
             graphs::Marginals found;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 found = inference.marginals(g, scores, {max_iterations, damping, tolerance});
                 if (!found.feasible) check_status(g, scores, graphs::Status::infeasible);
             }

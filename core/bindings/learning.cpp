@@ -41,7 +41,7 @@ template <class Pass>
 PassReport run(Pass pass) {
     PassReport report;
     {
-        nb::gil_scoped_release no_gil;
+        GilReleased no_gil;
         report = pass(SignalCheck());
     }
     raise_if_signalled();
@@ -52,7 +52,7 @@ template <class Measure>
 Array<double> for_every_example(Measure measure) {
     std::vector<double> values;
     {
-        nb::gil_scoped_release no_gil;
+        GilReleased no_gil;
         values = measure(SignalCheck());
     }
     raise_if_signalled();
@@ -199,7 +199,7 @@ void bind_gradient(nb::class_<GradientPass>& pass) {
         checked(w, p.structure());
         checked(descent, p.structure());
         {
-            nb::gil_scoped_release no_gil;
+            GilReleased no_gil;
             loss = p.run(w, descent, gradient, SignalCheck());
         }
         raise_if_signalled();
@@ -232,7 +232,7 @@ void bind_packing(nb::module_& m) {
         const auto a = row_pointers(rows, n), b = row_pointers(vectors, n);
         std::vector<double> result;
         {
-            nb::gil_scoped_release no_gil;
+            GilReleased no_gil;
             result = dots(a, b, static_cast<std::int64_t>(n), threads);
         }
         return shaped(nb::cast(to_numpy(std::move(result))), nb::make_tuple(rows.size(), vectors.size()));
@@ -241,7 +241,7 @@ void bind_packing(nb::module_& m) {
                         Array<float> out, int threads) {
         if (rows.size() != coefficients.size()) throw std::invalid_argument("a coefficient for every row");
         const auto a = row_pointers(rows, out.size());
-        nb::gil_scoped_release no_gil;
+        GilReleased no_gil;
         combine(a, coefficients, static_cast<std::int64_t>(out.size()), threads, out.data());
     }, "rows"_a, "coefficients"_a, "out"_a, "threads"_a = 1);
     m.def("combine_weights", [](const Structure& structure, const std::vector<Input<float>>& rows,
@@ -249,7 +249,7 @@ void bind_packing(nb::module_& m) {
         if (rows.size() != coefficients.size()) throw std::invalid_argument("a coefficient for every row");
         checked(out, structure);
         const auto a = row_pointers(rows, static_cast<std::size_t>(out.dimension()));
-        nb::gil_scoped_release no_gil;
+        GilReleased no_gil;
         combine(a, coefficients, out.dimension(), threads, out.data());
         structure.derive(out.data());
     }, "structure"_a, "rows"_a, "coefficients"_a, "out"_a, "threads"_a = 1);
@@ -268,7 +268,7 @@ void bind_packing(nb::module_& m) {
         .def("unpack", [](const Packing& p, Input<float> x, Weights& w) {
             if (static_cast<std::int64_t>(x.size()) != p.size()) throw std::invalid_argument("x has another length");
             checked(w, p.structure());
-            nb::gil_scoped_release no_gil;
+            GilReleased no_gil;
             p.unpack(x.data(), w);
         }, "x"_a, "w"_a)
         .def("pack", [](const Packing& p, Input<float> x, const Weights& descent, double C, Array<float> gradient) {
@@ -277,7 +277,7 @@ void bind_packing(nb::module_& m) {
             }
             Packing::Norms norms;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 norms = p.pack(x.data(), checked(descent, p.structure()), C, gradient.data());
             }
             return nb::make_tuple(norms.regulariser, norms.gradient_norm2, norms.descent_norm2);
@@ -287,6 +287,8 @@ void bind_packing(nb::module_& m) {
 }  // namespace
 
 void bind_learning(nb::module_& m) {
+    m.def("most_threads", &most_threads);
+    m.def("pool_size", &pool_size);
     m.def("simd_levels", &simd_levels);
     m.def("simd_level", [] { return simd_level(); });
 
@@ -312,13 +314,13 @@ void bind_learning(nb::module_& m) {
         }, "first"_a, "step"_a)
         .def("average_into", [](DualState& s, Average* average) { s.average = average; }, "average"_a.none(),
              nb::keep_alive<1, 2>())
-        .def("rebuild", &DualState::rebuild, "threads"_a = 1, nb::call_guard<nb::gil_scoped_release>())
+        .def("rebuild", &DualState::rebuild, "threads"_a = 1, nb::call_guard<GilReleased>())
         .def("write", [](const DualState& s, Weights& out, int threads) {
             checked(out, s.structure);
-            nb::gil_scoped_release no_gil;
+            GilReleased no_gil;
             s.write(out, threads);
         }, "out"_a, "threads"_a = 1)
-        .def("sum_alpha_cost", &DualState::sum_alpha_cost, nb::call_guard<nb::gil_scoped_release>())
+        .def("sum_alpha_cost", &DualState::sum_alpha_cost, nb::call_guard<GilReleased>())
         .def("sum_alpha", [](const DualState& s) { return to_numpy(std::vector<double>(s.sum_alpha)); })
         .def("cuts_of", [](const DualState& s, std::int64_t i) {
             if (i < 0 || i >= s.cuts.examples()) throw nb::index_error("no such example");
@@ -342,17 +344,17 @@ void bind_learning(nb::module_& m) {
             for (std::int64_t i : view(examples)) {
                 if (i < 0 || i >= s.cuts.examples()) throw nb::index_error("no such example");
             }
-            nb::gil_scoped_release no_gil;
+            GilReleased no_gil;
             return new std::vector<HeldOutput>(s.take(view(examples)));
         }, "examples"_a, nb::rv_policy::take_ownership)
         .def("put", [](DualState& s, const std::vector<HeldOutput>& held) { s.put(held); }, "held"_a,
-             nb::call_guard<nb::gil_scoped_release>())
+             nb::call_guard<GilReleased>())
         .def("go_along", [](DualState& s, Input<Word> words, Input<std::int64_t> words_of_example, double step) {
-            nb::gil_scoped_release no_gil;
+            GilReleased no_gil;
             s.go_along(view(words), view(words_of_example), step);
         }, "words"_a, "words_of_example"_a, "step"_a)
         .def("largest_step", [](const DualState& s, Input<Word> words, Input<std::int64_t> words_of_example) {
-            nb::gil_scoped_release no_gil;
+            GilReleased no_gil;
             return s.cuts.largest_step(view(words), view(words_of_example));
         }, "words"_a, "words_of_example"_a);
     bind_rule<DCDRule>(m, state, "DCDRule").def("__init__", &set_C<DCDRule>, "C"_a);
@@ -379,10 +381,10 @@ void bind_learning(nb::module_& m) {
             });
         }, "squared"_a, "threads"_a)
         .def("solve", &PlaneStore::solve, "C"_a, "tolerance"_a, "patience"_a, "threads"_a,
-             nb::call_guard<nb::gil_scoped_release>())
+             nb::call_guard<GilReleased>())
         .def("dual", &PlaneStore::dual)
         .def("slack", &PlaneStore::slack)
-        .def("rebuild", &PlaneStore::rebuild, "threads"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def("rebuild", &PlaneStore::rebuild, "threads"_a, nb::call_guard<GilReleased>())
         .def("save", &save_planes)
         .def("load", &load_planes);
 
@@ -401,7 +403,7 @@ void bind_learning(nb::module_& m) {
                                   Weights& center) {
         std::vector<std::int64_t> active;
         {
-            nb::gil_scoped_release no_gil;
+            GilReleased no_gil;
             active = linearise_concave(with_truth(structure), checked(w, structure), cost_weight, C,
                                        checked(center, structure));
         }
@@ -431,11 +433,11 @@ void bind_learning(nb::module_& m) {
         .def("run", [](EG& eg, std::uint64_t seed) {
             return run([&](const Interrupt& interrupt) { return eg.pass(seed, interrupt); });
         }, "seed"_a)
-        .def("rebuild", &EG::rebuild, nb::call_guard<nb::gil_scoped_release>())
-        .def("dual", [](const EG& eg) { return eg.dual(); }, nb::call_guard<nb::gil_scoped_release>())
+        .def("rebuild", &EG::rebuild, nb::call_guard<GilReleased>())
+        .def("dual", [](const EG& eg) { return eg.dual(); }, nb::call_guard<GilReleased>())
         .def("write", [](EG& eg, Weights& out) {
             checked(out, eg.structure());
-            nb::gil_scoped_release no_gil;
+            GilReleased no_gil;
             eg.write(out);
             return eg.dual(out);
         }, "out"_a)
@@ -455,7 +457,7 @@ void bind_learning(nb::module_& m) {
         .def(nb::init<const Structure&, bool>(), "structure"_a, "linear"_a = false)
         .def("write", [](const Average& average, const Structure& structure, const Weights& v, double scale,
                          Weights& out) {
-            nb::gil_scoped_release no_gil;
+            GilReleased no_gil;
             average.write(structure, checked(v, structure), scale, checked(out, structure));
         }, "structure"_a, "v"_a, "scale"_a, "out"_a)
         .def("save", [](Average& average) {

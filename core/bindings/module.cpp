@@ -2,11 +2,32 @@
 
 #include "bindings/bindings.hpp"
 
+#include "errors.hpp"
+
+namespace {
+
+void set_error(const char* name, const std::exception& problem) {
+    const auto kind = nanobind::module_::import_("dualstruct.errors").attr(name);
+    PyErr_SetString(kind.ptr(), problem.what());
+}
+
+}  // namespace
+
 NB_MODULE(_core, m) {
 #ifndef __SANITIZE_ADDRESS__
     // Objects that Python keeps to the end (a cache, a test's module) are no fault of a user's program.
     nanobind::set_leak_warnings(false);
 #endif
+    // Bad input is one kind of error everywhere, whether Python or the core found it.
+    nanobind::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const dualstruct::InputError& problem) {
+            set_error("InputError", problem);
+        } catch (const dualstruct::ResourceError& problem) {
+            set_error("ResourceError", problem);
+        }
+    });
     dualstruct::bind_text(m);
     dualstruct::bind_structures(m);
     dualstruct::bind_chains(m);

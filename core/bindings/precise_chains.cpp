@@ -42,7 +42,7 @@ template <class Pass>
 double run(Pass pass) {
     double loss = 0;
     {
-        nb::gil_scoped_release no_gil;
+        GilReleased no_gil;
         loss = pass(SignalCheck());
     }
     raise_if_signalled();
@@ -61,7 +61,7 @@ void bind_chain(nb::module_& m) {
                              const std::optional<Input<double>>& values) {
             std::vector<double> found;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 found = c.emissions({view(offsets), view(attributes), view(values)});
             }
             return shaped(nb::cast(to_numpy(std::move(found))), nb::make_tuple(offsets.size() - 1, c.labels()));
@@ -70,7 +70,7 @@ void bind_chain(nb::module_& m) {
             const auto scores = checked(emissions, c);
             std::vector<std::int32_t> path;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 PreciseDecoder decoder;
                 const auto best = decoder.decode(scores, c.transitions(), c.labels());
                 path.assign(best.begin(), best.end());
@@ -81,7 +81,7 @@ void bind_chain(nb::module_& m) {
             const auto scores = checked(emissions, c);
             PreciseSums sums;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 sums = precise_sum(scores, c.transitions(), c.labels(), false);
             }
             return nb::make_tuple(sums.log_partition, shaped(nb::cast(to_numpy(std::move(sums.marginals))),

@@ -88,7 +88,7 @@ void bind_structures(nb::module_& m) {
         .def("decode", [](const Structure& s, const Weights& w, std::int64_t i, float cost_weight) {
             const auto scratch = s.make_scratch();
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 s.decode(checked(w, s).data(), example(s, i), cost_weight, *scratch);
             }
             return to_numpy(std::move(scratch->output));
@@ -96,7 +96,7 @@ void bind_structures(nb::module_& m) {
         .def("decode_all", [](const Structure& s, const Weights& w, float cost_weight, int threads) {
             std::vector<std::int32_t> outputs;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 outputs = decode_all(s, checked(w, s), cost_weight, threads, SignalCheck());
             }
             raise_if_signalled();
@@ -105,7 +105,7 @@ void bind_structures(nb::module_& m) {
         .def("k_best", [](const Structure& s, const Weights& w, std::int64_t i, int k, float cost_weight) {
             std::vector<ScoredOutput> found;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 const auto scratch = s.make_scratch();
                 found = s.k_best(checked(w, s).data(), example(s, i), cost_weight, k, *scratch);
             }
@@ -199,10 +199,10 @@ void bind_structures(nb::module_& m) {
                 w.data(), {static_cast<std::size_t>(w.dimension())}, nb::find(w));
         }, nb::rv_policy::reference_internal)
         .def("assign", &assign, "structure"_a, "values"_a)
-        .def("squared_norm", &Weights::squared_norm, "threads"_a = 1, nb::call_guard<nb::gil_scoped_release>())
+        .def("squared_norm", &Weights::squared_norm, "threads"_a = 1, nb::call_guard<GilReleased>())
         .def("squared_distance", [](const Weights& w, const Weights& other, int threads) {
             if (w.dimension() != other.dimension()) throw std::invalid_argument("the weights differ in shape");
-            nb::gil_scoped_release no_gil;
+            GilReleased no_gil;
             return w.squared_distance(other, threads);
         }, "other"_a, "threads"_a = 1);
 }

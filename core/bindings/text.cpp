@@ -18,7 +18,7 @@
 #include "bindings/attribute_rows.hpp"
 #include "bindings/bindings.hpp"
 #include "text/conllu.hpp"
-#include "text/input_error.hpp"
+#include "errors.hpp"
 #include "text/objects.hpp"
 #include "text/templates.hpp"
 #include "text/token_table.hpp"
@@ -29,7 +29,7 @@ namespace dualstruct {
 namespace {
 
 using namespace nb::literals;
-using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
+using WithoutGil = nb::call_guard<GilReleased>;
 
 template <class T>
 std::span<const T> span_of(const Input<T>& array) {
@@ -160,7 +160,7 @@ void bind_columns(nb::module_& m) {
             const std::string_view text = bytes_of(data);
             ColumnTable found;
             {
-                const nb::gil_scoped_release unlocked;
+                const GilReleased unlocked;
                 found = parse_columns(text, format);
             }
             nb::list others;
@@ -217,7 +217,7 @@ void bind_tokens(nb::module_& m) {
                     if (s < 0 || s >= table.size()) throw nb::index_error("no such sentence");
                 }
                 for (const std::size_t c : columns) check_range(table, c, 0, 0);
-                const nb::gil_scoped_release unlocked;
+                const GilReleased unlocked;
                 return select_sentences(table, span_of(sentences), columns);
             },
             "sentences"_a, "columns"_a, "A table of its own with some sentences and columns.");
@@ -254,7 +254,7 @@ void bind_conllu(nb::module_& m) {
             const std::string_view text = bytes_of(data);
             ConlluWords words;
             {
-                const nb::gil_scoped_release unlocked;
+                const GilReleased unlocked;
                 words = parse_conllu(text, lines_before);
             }
             return std::tuple(words.table, to_numpy(std::move(words.heads)), to_numpy(std::move(words.lines)),
@@ -308,7 +308,7 @@ void bind_lists(nb::module_& m) {
             "parse",
             [](const nb::bytes& data) {
                 const std::string_view text = bytes_of(data);
-                const nb::gil_scoped_release unlocked;
+                const GilReleased unlocked;
                 return Clusters::parse(text);
             },
             "data"_a)
@@ -367,7 +367,7 @@ void bind_features(nb::module_& m) {
             [](TemplateFeatures& f, std::shared_ptr<TokenTable> table, std::int64_t min_count) {
                 std::optional<Rows> rows;
                 {
-                    const nb::gil_scoped_release unlocked;
+                    const GilReleased unlocked;
                     rows = f.fit(std::move(table), min_count);
                 }
                 return rows_to_numpy(std::move(*rows));
@@ -378,7 +378,7 @@ void bind_features(nb::module_& m) {
             [](const TemplateFeatures& f, const TokenTable& table) {
                 std::optional<Rows> rows;
                 {
-                    const nb::gil_scoped_release unlocked;
+                    const GilReleased unlocked;
                     rows = f.transform(table);
                 }
                 return rows_to_numpy(std::move(*rows));
@@ -478,15 +478,6 @@ void bind_features(nb::module_& m) {
 }  // namespace
 
 void bind_text(nb::module_& m) {
-    // Bad input is one kind of error everywhere, whether Python or the core found it.
-    nb::register_exception_translator([](const std::exception_ptr& p, void*) {
-        try {
-            std::rethrow_exception(p);
-        } catch (const InputError& error) {
-            const nb::object type = nb::module_::import_("dualstruct.errors").attr("InputError");
-            PyErr_SetString(type.ptr(), error.what());
-        }
-    });
     bind_tokens(m);
     bind_columns(m);
     bind_conllu(m);

@@ -46,7 +46,7 @@ nb::tuple prune_arcs(const Tree& tree, const Weights& w, int most_heads, float t
     trees::PruningReport report;
     KeptArcs kept;
     {
-        nb::gil_scoped_release no_gil;
+        GilReleased no_gil;
         kept = prune(tree, w.data(), {most_heads, threshold}, beta, keep_truth, report, SignalCheck());
     }
     raise_if_signalled();
@@ -129,7 +129,7 @@ void bind_tree_structure(nb::module_& m) {
         .def("expectation", [](const Tree& t, const Weights& w, std::int64_t i, double beta, double gamma) {
             TreeExpectation e;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 const auto scratch = t.make_scratch();
                 e = t.expectation(checked(w, t).data(), i, beta, gamma, *scratch);
             }
@@ -161,7 +161,7 @@ void bind_tree_structure(nb::module_& m) {
             std::vector<float> arcs;
             trees::SecondOrderMarginals found;
             {
-                nb::gil_scoped_release no_gil;
+                GilReleased no_gil;
                 graphs::PropagationOptions options;
                 options.max_iterations = max_iterations;
                 options.damping = damping;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
-#include "text/input_error.hpp"
+#include "errors.hpp"
 #include "trees/algorithms.hpp"
 #include "trees/k_best.hpp"
 #include "trees/minimum_risk.hpp"
@@ -37,7 +37,7 @@ Array<std::int32_t> decode(Input<float, nb::ndim<2>> scores, bool projective, bo
     std::vector<std::int32_t> heads(static_cast<std::size_t>(words_of(scores)) + 1);
     bool found;
     {
-        nb::gil_scoped_release no_gil;
+        GilReleased no_gil;
         found = trees::make_decoder(projective)->decode(scores.data(), words_of(scores), single_root, heads.data());
     }
     if (!found) no_tree();
@@ -49,7 +49,7 @@ nb::tuple marginals(Input<float, nb::ndim<2>> scores, bool projective, bool sing
     double log_partition = 0;
     bool found;
     {
-        nb::gil_scoped_release no_gil;
+        GilReleased no_gil;
         found = trees::make_sums(projective)
                     ->marginals(scores.data(), words_of(scores), single_root, result.data(), log_partition);
     }
@@ -63,7 +63,7 @@ Array<std::int32_t> minimum_risk(Input<float, nb::ndim<2>> marginals, bool proje
     std::vector<float> scratch;
     bool found;
     {
-        nb::gil_scoped_release no_gil;
+        GilReleased no_gil;
         found = trees::minimum_risk(*trees::make_decoder(projective), marginals.data(), words_of(marginals), single_root,
                                     scratch, heads.data());
     }
@@ -74,7 +74,7 @@ Array<std::int32_t> minimum_risk(Input<float, nb::ndim<2>> marginals, bool proje
 auto k_best(Input<float, nb::ndim<3>> scores, int k, bool projective, bool single_root) {
     std::vector<trees::LabelledTree> found;
     {
-        nb::gil_scoped_release no_gil;
+        GilReleased no_gil;
         found = trees::KBestTrees(trees::make_decoder(projective))
                     .find(scores.data(), words_of(scores), static_cast<int>(scores.shape(2)), single_root, k);
     }
@@ -100,7 +100,7 @@ nb::tuple second_order_decode(const trees::SecondOrderParts& parts, Input<double
     relaxation.max_iterations = max_iterations;
     trees::SecondOrderBest best;
     {
-        nb::gil_scoped_release no_gil;
+        GilReleased no_gil;
         best = trees::SecondOrderDecoder().decode(parts, view(arcs), view(extras),
                                                   {projective, single_root, grandparents, relax}, relaxation, heads.data());
     }
@@ -113,7 +113,7 @@ nb::tuple second_order_beliefs(const trees::SecondOrderParts& parts, Input<doubl
     check_scores(parts, arcs, extras);
     trees::SecondOrderMarginals found;
     {
-        nb::gil_scoped_release no_gil;
+        GilReleased no_gil;
         graphs::PropagationOptions propagation;
         propagation.max_iterations = max_iterations;
         propagation.damping = damping;

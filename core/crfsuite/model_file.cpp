@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <unordered_set>
 
-#include "text/input_error.hpp"
+#include "errors.hpp"
 
 namespace dualstruct::crfsuite {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "text/input_error.hpp"
+#include "errors.hpp"
 
 namespace dualstruct::crfsuite {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <stdexcept>
 
+#include "errors.hpp"
 #include "structures/arc_kernels.hpp"
 #include "structures/chain_kernels.hpp"
 #include "trees/tree_kernels.hpp"
@@ -50,8 +50,8 @@ static std::string choose_level() {
     if (std::find(levels.begin(), levels.end(), wanted) == levels.end()) {
         std::string known;
         for (const auto& level : levels) known += (known.empty() ? "" : ", ") + level;
-        throw std::invalid_argument("DUALSTRUCT_SIMD is '" + std::string(wanted) +
-                                    "', but this machine runs " + known);
+        throw InputError("DUALSTRUCT_SIMD is '" + std::string(wanted) +
+                         "', but this machine runs " + known);
     }
     return wanted;
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "text/input_error.hpp"
+#include "errors.hpp"
 #include "text/lines.hpp"
 #include "text/unicode.hpp"
 

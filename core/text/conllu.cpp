@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "text/input_error.hpp"
+#include "errors.hpp"
 #include "text/lines.hpp"
 #include "text/unicode.hpp"
 

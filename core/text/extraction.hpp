@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "text/input_error.hpp"
+#include "errors.hpp"
 #include "text/templates.hpp"
 
 namespace dualstruct {

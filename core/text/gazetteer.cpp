@@ -2,7 +2,7 @@
 
 #include "text/attributes.hpp"
 #include "text/hash.hpp"
-#include "text/input_error.hpp"
+#include "errors.hpp"
 
 namespace dualstruct {
 

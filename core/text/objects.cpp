@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "text/input_error.hpp"
+#include "errors.hpp"
 #include "text/rare.hpp"
 
 namespace dualstruct {

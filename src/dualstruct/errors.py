@@ -15,6 +15,10 @@ class InputError(DualstructError, ValueError):
     """Something given to dualstruct is wrong; the message says what and where."""
 
 
+class ResourceError(DualstructError, RuntimeError):
+    """The system refuses what the work needs, threads for instance."""
+
+
 class NotFittedError(InputError, AttributeError):
     """A model was asked for something before it was trained."""
 

@@ -22,6 +22,7 @@ from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.losses import Loss, find_loss
 from dualstruct.structures.base import Structure
+from dualstruct.threads import usable_threads
 
 if TYPE_CHECKING:
     from dualstruct.distributed.communicator import Communicator
@@ -72,15 +73,13 @@ class Problem:
     ) -> None:
         if not 0 < C < float("inf"):
             raise InputError(f"C is {C}; it must be positive and finite")
-        if threads < 1:
-            raise InputError(f"threads is {threads}; it must be at least 1")
         if not structure.core.has_truth:
             raise InputError("the structure has no true outputs to learn from")
         self.structure = structure
         self.loss = find_loss(loss)
         self.C = float(C)
         self.center = center
-        self.threads = threads
+        self.threads = usable_threads(threads)
         self.communicator = communicator
 
     def primal(self, w: _core.Weights) -> float:

@@ -27,6 +27,7 @@ from dualstruct.problem import Problem
 from dualstruct.progress import ProgressLine
 from dualstruct.solvers import Averaged, Completing, Solver, find_solver
 from dualstruct.structures import Structure
+from dualstruct.threads import usable_threads
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -122,6 +123,11 @@ class Estimator(Parameters, Generic[ModelT]):
         wanted = self.auto_solvers.get(loss, "auto") if name == "auto" else name
         solver = find_solver(wanted, loss)
         return Averaged(solver) if self.averaged else solver
+
+    @property
+    def _threads(self) -> int:
+        """For prediction; training bounds its own."""
+        return usable_threads(self.threads)
 
     @property
     def _divides(self) -> bool:

@@ -61,7 +61,7 @@ class CalibratedEstimator(Estimator[CalibratedT]):
             folds=folds,
             duals=None if duals is None else read_duals(duals, len(case.structure), loss, self.C),
             seed=self.seed,
-            threads=self.threads,
+            threads=self._threads,
         )
 
     def _wants_temperature(self) -> bool:

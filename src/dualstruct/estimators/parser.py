@@ -586,7 +586,7 @@ class DependencyParser(TrainedParser):
         relations, _ = model.labels.encode_any(dev.relations, dev.sentences)
 
         def count(w: _core.Weights) -> list[int]:
-            heads, labels = structure.split(structure.decode_all(w, threads=self.threads))
+            heads, labels = structure.split(structure.decode_all(w, threads=self._threads))
             right = (dev.heads == heads) & (relations == labels)
             return [int(np.count_nonzero(right)), len(right)]
 

@@ -286,7 +286,7 @@ class StructuredSVM(Estimator[TrainedStructure]):
             if bound is None:  # there are fewer than workers
                 return [0.0, 0.0]
             try:
-                found = costs(known, Y, known.predict(bound, w, self.threads))
+                found = costs(known, Y, known.predict(bound, w, self._threads))
             except Exception as error:
                 note(error, "in the development data")
                 raise
@@ -321,7 +321,7 @@ class StructuredSVM(Estimator[TrainedStructure]):
         """The best output of each input."""
         model = self._trained()
         bound = model.structure.bind(as_list(X))
-        return Outputs(model.structure.predict(bound, model.w, self.threads))
+        return Outputs(model.structure.predict(bound, model.w, self._threads))
 
     def predict_k_best(self, X: Sequence[Any], k: int = 5) -> list[list[tuple[float, Any]]]:
         """The k best outputs of each input with their scores, best first."""

@@ -518,7 +518,7 @@ class SequenceTagger(TrainedTagger):
         center = None if start is None else chain.pack(*start)
         if chain.completes:
             w = center or first_weights(chain, truth, self.seed)
-            chain.set_truth(chain.best_completion(w, self.threads))
+            chain.set_truth(chain.best_completion(w, self._threads))
         judge = None
         if dev is not None:
             dev = as_list(dev[0]), as_list(dev[1])
@@ -565,7 +565,7 @@ class SequenceTagger(TrainedTagger):
         some = X.select(chosen) if isinstance(X, WithVectors) else [X[i] for i in chosen]
         chain = whole if len(chosen) == len(lengths) else model.chain(some)
         picked = np.repeat(np.isin(np.arange(len(lengths)), chosen), lengths)
-        temperature = chain_temperature(chain, model.w, truth[picked], self.threads, self._ranks)
+        temperature = chain_temperature(chain, model.w, truth[picked], self._threads, self._ranks)
         return replace(model, temperature=temperature)
 
     def _refuse_divided(self, X: Any) -> None:
@@ -613,7 +613,7 @@ class SequenceTagger(TrainedTagger):
         by_f1 = score_name(names) == "f1"
 
         def count(w: _core.Weights) -> list[int]:
-            predicted = chain.decode_all(w, threads=self.threads)
+            predicted = chain.decode_all(w, threads=self._threads)
             scores = evaluate_ids(truth, predicted, chain.sentences, names)
             if by_f1:
                 return [2 * scores.correct, scores.support + scores.predicted]

@@ -72,7 +72,7 @@ class TrainedParser(CalibratedEstimator[TreeModel]):
         if self.minimum_risk is not None:
             heads, labels = _minimum_risk(structure, model, self.minimum_risk)
         else:
-            outputs = structure.decode_all(model.w, threads=self.threads)
+            outputs = structure.decode_all(model.w, threads=self._threads)
             heads, labels = structure.split(outputs)
         return _with_arcs(treebank, model.labels, heads, labels)
 

@@ -92,7 +92,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
         """
         model = self._trained()
         chain = model.chain(as_list(X), allowed)
-        best = chain.decode_all(model.w, threads=self.threads)
+        best = chain.decode_all(model.w, threads=self._threads)
         return Outputs(model.codec.to_outer(model.labels.decode(best, chain.sentences)))
 
     def predict_iter(self, X: Iterable[Any], block: int = 1000) -> Iterator[list[str]]:
@@ -130,7 +130,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
         model = self._trained()
         sharpness = self._beta(beta, strict=False)
         chain = model.chain(as_list(X))
-        marginals = chain.marginals_all(model.w, sharpness, threads=self.threads)
+        marginals = chain.marginals_all(model.w, sharpness, threads=self._threads)
         return Outputs(np.split(marginals, chain.sentences[1:-1])[: len(chain)])
 
     def class_indices(self, labels: Sequence[str]) -> list[int]:
@@ -216,7 +216,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
         chain = model.chain(X)
         numbers, _ = model.labels.encode_any(truth, chain.sentences)
         found = self.predict_confidence(X, beta=beta)
-        predicted = chain.decode_all(model.w, threads=self.threads)
+        predicted = chain.decode_all(model.w, threads=self._threads)
         right = predicted == numbers
         of_sentence = [bool(part.all()) for part in np.split(right, chain.sentences[1:-1])]
         diagrams = {
@@ -388,7 +388,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
         model = self._trained()
         chain = model.chain(as_list(X))
         truth, names = self._true_labels(model.codec, as_list(y), chain)
-        predicted = chain.decode_all(model.w, threads=self.threads)
+        predicted = chain.decode_all(model.w, threads=self._threads)
         return evaluate_ids(truth, predicted, chain.sentences, names)
 
     def score(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
