@@ -15,6 +15,7 @@ import uvicorn
 from dualstruct import DependencyParser, ParsingPipeline, SequenceTagger
 from dualstruct.datasets import load_english
 from dualstruct.serving.answers import Served, serve_model
+from dualstruct.serving.connections import Limits, bounded_config
 from patience import HANGS
 
 SENTENCE = "Dr Ines Calder moved from Lisbon to Oslo in March ."
@@ -71,11 +72,10 @@ def served(model: Any) -> Served:
 
 
 @contextmanager
-def running(app: Any) -> Iterator[str]:
+def running(app: Any, limits: Limits | None = None) -> Iterator[str]:
     """A real server on a free port of the loopback interface; gives its address."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
-    config = uvicorn.Config(app, log_level="warning", ws="none", lifespan="off")
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(bounded_config(app, limits or Limits()))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     while not server.started:

@@ -26,7 +26,8 @@ from dualstruct.errors import InputError
 from dualstruct.features import CSRSequences
 from dualstruct.serving import requests
 from dualstruct.serving.answers import serve_model
-from dualstruct.serving.app import Limits, create_app
+from dualstruct.serving.app import create_app
+from dualstruct.serving.connections import Limits
 from dualstruct.serving.suspicion import MOST, Suspicion, find_suspects
 from patience import HANGS
 

@@ -7,7 +7,6 @@ the commands, so that ``--help`` answers at once.
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dualstruct import cli_experiments
+from dualstruct.cli_boundary import Commands, run
 from dualstruct.cli_columns import (
     Sentences,
     compare_labels,
@@ -29,21 +29,21 @@ from dualstruct.cli_explain import explain
 from dualstruct.cli_files import (
     check_outputs,
     located,
-    print_json,
-    warnings_shown,
-    write,
 )
 from dualstruct.cli_options import Json, Model, SameColumns, SameLabelColumn, Threads
+from dualstruct.cli_output import console, print_json, say, tell, write
 from dualstruct.cli_serve import serve
 from dualstruct.cli_suspects import suspects
 from dualstruct.cli_train import train
-from dualstruct.errors import DualstructError, InputError
+from dualstruct.errors import InputError
 from dualstruct.files.leftovers import tidy_on_sigterm
+from dualstruct.printable import printable
 
 if TYPE_CHECKING:
     from dualstruct.estimators import SequenceTagger
 
 app = typer.Typer(
+    cls=Commands,
     help="Linear structured prediction by dual methods.",
     no_args_is_help=True,
     add_completion=False,
@@ -55,7 +55,7 @@ def _show_version(wanted: bool) -> None:
     if wanted:
         from dualstruct import __version__
 
-        print(f"dualstruct {__version__}")
+        say(f"dualstruct {__version__}")
         raise typer.Exit
 
 
@@ -155,8 +155,7 @@ def _outputs(
         outputs = [[(0.0, labels)] for labels in tagger.predict(sentences)]
     if not marginals:
         return outputs, None
-    with warnings_shown():
-        return outputs, _probabilities(tagger, sentences, outputs)
+    return outputs, _probabilities(tagger, sentences, outputs)
 
 
 def _print_labels(
@@ -238,18 +237,18 @@ def evaluate(
     if (trees or is_text(model)) and asked:
         raise InputError("confidence is that of a model, and a file of labels or trees has none")
     if trees:
-        write([cli_trees.compare_files(model, test, as_json)])
+        cli_trees.compare_files(model, test, as_json)
         return
     if is_text(model):
         scores = compare_labels(str(model), test, label_column, columns)
         if as_json:
             print_json(scores_as_json(scores))
         else:
-            print(scores.table())
+            say(scores.table())
         return
     tagger = load_model(model)
     if not isinstance(tagger, SequenceTagger):
-        write([cli_trees.evaluate(tagger, test, threads, as_json, asked, reliability)])
+        cli_trees.evaluate(tagger, test, threads, as_json, asked, reliability)
         return
     tagger.set_params(threads=threads, unseen_labels=unseen_labels)
     data = read_labelled(test, tagger, label_column, columns)
@@ -265,10 +264,10 @@ def evaluate(
     if as_json:
         print_json(report)
     else:
-        print(scores.table())
+        say(scores.table())
         for each in diagrams.values():
-            print(f"\n{each.table()}")
-        print(f"{report['tokens_per_second']:,.0f} tokens a second, features included")
+            say(f"\n{each.table()}")
+        say(f"{report['tokens_per_second']:,.0f} tokens a second, features included")
 
 
 app.command()(explain)
@@ -295,7 +294,7 @@ def draw(
     """Draw dependency trees: arcs over the words, in the terminal or as SVG."""
     from dualstruct.cli_trees import draw_file
 
-    write(draw_file(file, sentence, svg, width, most))
+    say("\n".join(draw_file(file, sentence, svg, width, most)))
 
 
 @app.command()
@@ -312,7 +311,7 @@ def inspect(
     if not isinstance(tagger, SequenceTagger):
         from dualstruct import cli_trees
 
-        write([cli_trees.inspect(tagger, as_json)])
+        cli_trees.inspect(tagger, as_json)
         return
     table = tagger.weights_
     strongest = table.strongest(top, label)
@@ -334,11 +333,10 @@ def inspect(
         lists = {"weights": weights, "transitions": steps} | ({"pairs": by_pair} if pairs else {})
         print_json({**summary, **lists})
         return
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
-    console.print(
+    screen = console()
+    screen.print(
         f"{len(table.labels)} labels, {tagger.n_features_:,} features, {len(table):,} weights",
         markup=False,
     )
@@ -348,16 +346,16 @@ def inspect(
     steps_table = Table("weight", "from", "to", box=None)
     for a, b, weight in transitions:
         steps_table.add_row(_signed(weight), _plain(a), _plain(b))
-    console.print(features)
-    console.print()
-    console.print(steps_table)
+    screen.print(features)
+    screen.print()
+    screen.print(steps_table)
     if pairs:
         pairs_table = Table("weight", "from", "to", "feature", box=None)
         for pair in pairs:
             cells = (pair.before, pair.label, pair.feature)
             pairs_table.add_row(_signed(pair.weight), *map(_plain, cells))
-        console.print()
-        console.print(pairs_table)
+        screen.print()
+        screen.print(pairs_table)
 
 
 @app.command()
@@ -394,15 +392,12 @@ def convert(
             raise InputError(f"{target} exists and is not a CRFsuite model; choose another name")
         found = crfsuite_from_tagger(tagger)
         write_crfsuite(target, found)
-    print(
+    say(
         f"{len(found.labels):,} labels, {len(found.attributes):,} attributes; "
         f"{kind} model written to {target}"
     )
     if kind == "CRFsuite" and {START, END} & set(found.attributes):
-        print(
-            f"the first item of a sequence needs the attribute {START}, the last one {END}",
-            file=sys.stderr,
-        )
+        tell(f"the first item of a sequence needs the attribute {START}, the last one {END}")
 
 
 #: How the names of the files that convert writes end, by whose they are.
@@ -427,7 +422,7 @@ def demo() -> None:
     """Train on the corpus that comes with dualstruct, and tag and parse new sentences."""
     from dualstruct.demo import run_demo
 
-    run_demo()
+    run_demo(console())
 
 
 app.command()(cli_experiments.experiment)
@@ -437,7 +432,7 @@ app.command()(cli_experiments.datasets)
 def _plain(text: str) -> Any:
     from rich.text import Text
 
-    return Text(text)
+    return Text(printable(text))
 
 
 def _signed(weight: float) -> Any:
@@ -461,22 +456,9 @@ def _probabilities(tagger: SequenceTagger, sentences: Any, outputs: Any) -> list
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is one sentence, never a traceback."""
+    """Run the command line; whatever goes wrong is one sentence, never a traceback."""
     tidy_on_sigterm()
-    try:
-        app()
-    except DualstructError as error:
-        print(f"dualstruct: {error}", file=sys.stderr)
-        sys.exit(1)
-    except BrokenPipeError:  # the reader, head for instance, has seen enough
-        sys.stderr.close()
-        sys.exit(0)
-    except KeyboardInterrupt:
-        print("dualstruct: interrupted", file=sys.stderr)
-        sys.exit(130)
-    except MemoryError:
-        print("dualstruct: there is not enough memory for this", file=sys.stderr)
-        sys.exit(1)
+    run(app)
 
 
 if __name__ == "__main__":

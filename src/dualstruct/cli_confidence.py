@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dualstruct.cli_options import SameColumns, SameLabelColumn, Threads
+from dualstruct.cli_output import say
 
 if TYPE_CHECKING:
     from dualstruct.cli_columns import Sentences
@@ -44,7 +45,7 @@ def calibrate(
         parser = loaded.parser_ if isinstance(loaded, ParsingPipeline) else loaded
         temperature = parser.temperature_
     loaded.save(model)
-    print(f"temperature {temperature:.4f}; model written to {model}")
+    say(f"temperature {temperature:.4f}; model written to {model}")
 
 
 def confident_lines(

@@ -4,12 +4,12 @@ the corpora that they need."""
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dualstruct.cli_output import console, say, tell
 from dualstruct.errors import InputError
 
 #: Tables are as wide as that, whatever the terminal.
@@ -55,12 +55,10 @@ def experiment(
     """Run a paper's experiment again: its tables, its figures, and whether its claims hold."""
     from importlib import import_module
 
-    from rich.console import Console
-
     experiments = import_module("dualstruct.experiments")
     if name is None:
         for known, (_, title) in experiments.EXPERIMENTS.items():
-            print(f"{known:18}{title}")
+            say(f"{known:18}{title}")
         return
     if name not in experiments.EXPERIMENTS:
         known = ", ".join(experiments.EXPERIMENTS)
@@ -77,11 +75,11 @@ def experiment(
         tasks=tuple(task or ()),
     )  # fmt: skip
     report = experiments.run_experiment(name, options, repeats, out)
-    report.show(Console(highlight=False, soft_wrap=True, width=WIDTH))
+    report.show(console(soft_wrap=True, width=WIDTH))
     written = report.write(out)
-    print(f"written: {', '.join(map(str, written))}", file=sys.stderr)
+    tell(f"written: {', '.join(map(str, written))}")
     if report.figures and not any(path.suffix == ".png" for path in written):
-        print("no figures: pip install 'dualstruct[experiments]' for them", file=sys.stderr)
+        tell("no figures: pip install 'dualstruct[experiments]' for them")
     if report.interrupted:
         raise KeyboardInterrupt
 
@@ -103,38 +101,38 @@ def datasets(
         if name is None or data is None:
             raise InputError("a download needs the name of a corpus and a folder: --data FOLDER")
         for path in corpora.download(name, data):
-            print(f"{path} downloaded", file=sys.stderr)
+            tell(f"{path} downloaded")
     for each in names:
         _describe(each, data)
     if data is None:
-        print("\n--data FOLDER checks what is there; with --download it is fetched first.")
+        say("\n--data FOLDER checks what is there; with --download it is fetched first.")
 
 
 def _describe(name: str, data: Path | None) -> None:
     from dualstruct.datasets import corpora
 
     corpus = corpora.CORPORA[name]
-    print(f"{name}: {corpus.what}")
+    say(f"{name}: {corpus.what}")
     found = None if data is None else corpora.check(name, data)
     if found is None or any(part.path is None for part in found.values()):
-        print(f"  licence: {corpus.licence}")
-        print(f"  get it from: {corpus.how}")
+        say(f"  licence: {corpus.licence}")
+        say(f"  get it from: {corpus.how}")
         if corpus.downloadable:
-            print(f"  or: dualstruct datasets {name} --download --data FOLDER")
+            say(f"  or: dualstruct datasets {name} --download --data FOLDER")
     for part, wanted in corpus.parts.items():
         size = f"{wanted.sentences:,} sentences, {wanted.tokens:,} tokens"
         if found is None:
-            print(f"  {name}/{part}{corpus.ending}: {size}")
+            say(f"  {name}/{part}{corpus.ending}: {size}")
             continue
         there = found[part]
         if there.path is None:
-            print(f"  {part}: missing ({os.path.join(name, part + corpus.ending)}, {size})")
+            say(f"  {part}: missing ({os.path.join(name, part + corpus.ending)}, {size})")
         elif there.same:
-            print(f"  {part}: {size}, as it should be")
+            say(f"  {part}: {size}, as it should be")
         elif (there.sentences, there.tokens) == (wanted.sentences, wanted.tokens):
-            print(f"  {part}: {size}, but other words or labels: another release?")
+            say(f"  {part}: {size}, but other words or labels: another release?")
         else:
-            print(
+            say(
                 f"  {part}: {there.sentences:,} sentences, {there.tokens:,} tokens, where {size} "
                 "are expected"
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from itertools import chain
@@ -13,7 +12,9 @@ import typer
 
 from dualstruct.cli_columns import read_sentences, read_tokens
 from dualstruct.cli_options import SameColumns
+from dualstruct.cli_output import console, print_json, tell
 from dualstruct.errors import InputError
+from dualstruct.printable import printable
 
 if TYPE_CHECKING:
     from dualstruct.estimators.loading import AnyModel
@@ -63,7 +64,7 @@ def explain(
     explanations = list(_explanations(loaded, file, text, sentence, token, most, columns))
     if format == "json":
         rows = [{"sentence": number, **each.to_dict()} for number, each in explanations]
-        print(json.dumps({"sentences": rows}, ensure_ascii=False))
+        print_json({"sentences": rows})
     elif format == "html":
         from dualstruct.explaining.html import page
 
@@ -73,15 +74,14 @@ def explain(
 
 
 def _print(explanations: list[tuple[int, Explanation]], top: int) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from dualstruct.explaining.terminal import explanation_lines
 
-    console = Console(highlight=False)
+    screen = console()
     for number, each in explanations:
-        console.print(Text(f"# {number} {' '.join(each.forms)}", style="dim"))
-        console.print(explanation_lines(each, top))
+        screen.print(Text(printable(f"# {number} {' '.join(each.forms)}"), style="dim"))
+        screen.print(explanation_lines(each, top))
 
 
 def _explanations(
@@ -104,7 +104,7 @@ def _explanations(
     found = False
     for number, (name, one) in enumerate(sentences, 1):
         if sentence is None and number > most:
-            print(f"dualstruct: only {most} sentences are explained; see --most", file=sys.stderr)
+            tell(f"only {most} sentences are explained; see --most")
             return
         if sentence in (None, str(number), name):
             found = True

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import sys
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dualstruct.cli_output import warnings_told
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,29 +56,12 @@ def located(data: ColumnFile) -> Iterator[None]:
         )
 
     try:
-        with warnings_shown(told):
+        with warnings_told(told):
             yield
     except UnseenLabelError as error:
         found = error.found
         where = data.where(found.sentence, found.token)
         raise InputError(f"{where}: the label {found.label!r} was never seen in training") from None
-
-
-@contextlib.contextmanager
-def warnings_shown(told: Callable[[Warning], str] = str) -> Iterator[None]:
-    """Warnings as sentences on standard error, each once and as soon as it comes."""
-    seen: set[str] = set()
-
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = message if isinstance(message, str) else told(message)
-        if text not in seen:
-            seen.add(text)
-            print(f"dualstruct: {text}", file=sys.stderr, flush=True)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        warnings.showwarning = show
-        yield
 
 
 def check_outputs(written: list[Path | None], read: list[Any]) -> None:
@@ -94,12 +75,3 @@ def check_outputs(written: list[Path | None], read: list[Any]) -> None:
         check_target(path)
         if path.resolve() in inputs and not path.suffix == ".dstruct":
             raise InputError(f"{path} is read by this command and cannot be written by it as well")
-
-
-def print_json(value: Any) -> None:
-    write([json.dumps(value, ensure_ascii=False)])
-
-
-def write(lines: list[str]) -> None:
-    sys.stdout.write("\n".join(lines) + "\n" if lines else "")
-    sys.stdout.flush()

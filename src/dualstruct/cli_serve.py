@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from dualstruct.cli_output import say, tell
 from dualstruct.errors import InputError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -45,6 +46,8 @@ def serve(
     from dualstruct.estimators import load_model
     from dualstruct.serving.answers import serve_model
     from dualstruct.serving.app import create_app
+    from dualstruct.serving.connections import Limits, bounded_config
+    from dualstruct.serving.log import logged
     from dualstruct.serving.suspicion import Suspicion, find_suspects
 
     if train is not None and not train.is_file():
@@ -54,22 +57,23 @@ def serve(
     suspicion = Suspicion(None if train is None else partial(find_suspects, loaded, train))
     listening = _listen(host, port)
     near = _is_loopback(host)
-    app = create_app(served, suspicion, hosts=(*LOOPBACK, host) if near else None)
+    limits = Limits()
+    app = create_app(served, suspicion, hosts=(*LOOPBACK, host) if near else None, limits=limits)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}/"
     if not near:
-        print(f"dualstruct: whoever reaches {host} can use the model", file=sys.stderr)
-    print(f"{model} is at {address} (Ctrl-C ends it)", flush=True)
+        tell(f"whoever reaches {host} can use the model")
+    say(f"{model} is at {address} (Ctrl-C ends it)")
+    sys.stdout.flush()
     suspicion.start()
-    config = uvicorn.Config(
-        app, log_level="warning", timeout_keep_alive=10, server_header=False, ws="none"
-    )
+    config = bounded_config(app, limits)
     if browser:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        with logged():
+            uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
-        print("dualstruct: ended", file=sys.stderr)
+        tell("ended")
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dualstruct.cli_options import SameColumns, SameLabelColumn, Threads
+from dualstruct.cli_output import console, print_json
 from dualstruct.errors import InputError
+from dualstruct.printable import printable
 from dualstruct.suspecting import FOLDS
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def suspects(
         rows = [
             {"where": place, **each.to_dict()} for place, each in zip(places, found, strict=True)
         ]
-        print(json.dumps({"suspects": rows}, ensure_ascii=False))
+        print_json({"suspects": rows})
     elif format == "tsv":
         print("\t".join(TSV))
         for each in found:
@@ -99,27 +100,26 @@ def suspects(
 
 
 def _print(found: list[Suspect], places: list[str]) -> None:
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False)
+    screen = console()
     for rank, (each, place) in enumerate(zip(found, places, strict=True), 1):
         facts = "".join(f", {fact}" for fact in _facts(each))
         line = f"{rank}. sentence {each.sentence} ({place}): {each.score:.3f}{facts}"
-        console.print(Text(line, style="bold"), soft_wrap=True)
+        screen.print(Text(printable(line), style="bold"), soft_wrap=True)
         wrong = {doubt.token: doubt for doubt in each.doubts}
         words: Any = Text()
         for t, form in enumerate(each.forms, 1):
-            words.append(form, style="red" if t in wrong else "")
+            words.append(printable(form), style="red" if t in wrong else "")
             words.append(" ")
-        console.print(words, soft_wrap=True)
+        screen.print(words, soft_wrap=True)
         for doubt in each.doubts:
             given, predicted = map(_probability, _probabilities(doubt))
             line = (
                 f"    {doubt.token} {doubt.form}: {doubt.given} ({given}), "
                 f"the model says {doubt.predicted} ({predicted}): {doubt.kind}"
             )
-            console.print(Text(line), soft_wrap=True)
+            screen.print(Text(printable(line)), soft_wrap=True)
 
 
 def _probabilities(doubt: Doubt) -> tuple[float | None, float | None]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualstruct.cli_files import check_outputs, column_numbers, located, print_json, read
+from dualstruct.cli_files import check_outputs, column_numbers, located, read
 from dualstruct.cli_options import Columns, Json, LabelColumn, Threads
+from dualstruct.cli_output import print_json, say, tell
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
@@ -247,7 +248,7 @@ def train(
         cli_workers.check(engine, workers, address, task, solver, averaged)
         cli_workers.check_files([*train, dev], checkpoint)
     if resume and engine != "mpi" and checkpoint is not None and not checkpoint.exists():
-        print(f"dualstruct: there is no {checkpoint} yet; starting anew", file=sys.stderr)
+        tell(f"there is no {checkpoint} yet; starting anew")
     settings: dict[str, Any] = {
         "loss": loss,
         "beta": beta,
@@ -423,17 +424,17 @@ def _peak_memory_mb() -> float | None:
 
 def _print_training(report: dict[str, Any], result: FitResult) -> None:
     split = report["seconds_split"]
-    print(
+    say(
         f"{report['sentences']:,} sentences, {report['tokens']:,} tokens, "
         f"{report['labels']:,} labels, "
         + (report.get("trees") or f"{report['features']:,} features ({report['templates']})")
     )
     if "workers" in report:
-        print(f"{report['workers']} workers ({report['engine']}), {report['solver']}")
-    print(result)
-    print(
+        say(f"{report['workers']} workers ({report['engine']}), {report['solver']}")
+    say(result)
+    say(
         "wall time: "
         + ", ".join(f"{what} {seconds:.2f} s" for what, seconds in split.items())
         + (f"; memory {report['peak_memory_mb']:.0f} MB" if report["peak_memory_mb"] else "")
     )
-    print(f"model written to {report['model']}")
+    say(f"model written to {report['model']}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import time
@@ -13,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from dualstruct.cli_confidence import reliability_of
-from dualstruct.cli_files import read_lines, warnings_shown
+from dualstruct.cli_files import read_lines
+from dualstruct.cli_output import print_json, say
 from dualstruct.distributed.communicator import Alone
 from dualstruct.distributed.data import TreeFiles, check_paths
 from dualstruct.drawing import draw_tree, tree_svg
@@ -85,22 +85,21 @@ def train(
     parser = DependencyParser() if start is None else DependencyParser.load(start)
     parser.set_params(**settings)
     started = time.perf_counter()
-    with warnings_shown():
-        if folds is not None:
-            assert isinstance(treebank, Treebank)
-            assert not isinstance(held_out, TreeFiles)
-            shared = {name: settings[name] for name in ("seed", "threads", "verbose")}
-            tagger = SequenceTagger(**shared, unseen_labels="count")
-            model = ParsingPipeline(
-                folds=folds, tagger=tagger, parser=parser, verbose=settings["verbose"]
-            )
-            model.fit(treebank, dev=held_out)
-            parser = model.parser_
-            split["taggers"] = time.perf_counter() - started - parser.result_.seconds
-        else:
-            model = parser
-            learn = parser.fit if start is None else parser.partial_fit
-            learn(treebank, dev=held_out)
+    if folds is not None:
+        assert isinstance(treebank, Treebank)
+        assert not isinstance(held_out, TreeFiles)
+        shared = {name: settings[name] for name in ("seed", "threads", "verbose")}
+        tagger = SequenceTagger(**shared, unseen_labels="count")
+        model = ParsingPipeline(
+            folds=folds, tagger=tagger, parser=parser, verbose=settings["verbose"]
+        )
+        model.fit(treebank, dev=held_out)
+        parser = model.parser_
+        split["taggers"] = time.perf_counter() - started - parser.result_.seconds
+    else:
+        model = parser
+        learn = parser.fit if start is None else parser.partial_fit
+        learn(treebank, dev=held_out)
     split["train"] = parser.result_.seconds
     if parser.rank_ != 0:
         return None, parser.result_
@@ -163,15 +162,14 @@ def predict(
     rows: list[dict[str, Any]] = []
     for treebank in read_any(file, text, raw_words=isinstance(model, ParsingPipeline)):
         tagged = model.tag(treebank) if isinstance(model, ParsingPipeline) else treebank
-        with warnings_shown():
-            if as_json:
-                rows += _json_rows(parser, tagged, k_best, marginals, confidence)
-                continue
-            written = _conllu(parser, tagged, k_best, marginals, confidence)
+        if as_json:
+            rows += _json_rows(parser, tagged, k_best, marginals, confidence)
+            continue
+        written = _conllu(parser, tagged, k_best, marginals, confidence)
         sys.stdout.buffer.write(written)
         sys.stdout.buffer.flush()
     if as_json:
-        print(json.dumps({"sentences": rows}, ensure_ascii=False))
+        print_json({"sentences": rows})
 
 
 def read_any(file: str, text: bool, raw_words: bool) -> Iterator[Treebank]:
@@ -315,8 +313,8 @@ def evaluate(
     as_json: bool,
     confidence: bool = False,
     picture: Path | None = None,
-) -> str:
-    """The scores of a model on a file with trees."""
+) -> None:
+    """Print the scores of a model on a file with trees."""
     treebank = read_conllu(test)
     parser = model if isinstance(model, DependencyParser) else model.parser_
     parser.set_params(threads=threads)
@@ -331,28 +329,32 @@ def evaluate(
         diagrams = reliability_of(parser, tagged, None, picture)
     if not as_json:
         tables = [scores.table(), *(each.table() for each in diagrams.values())]
-        return "\n\n".join([*tables, f"{speed:,.0f} tokens a second, features included"])
+        say("\n\n".join([*tables, f"{speed:,.0f} tokens a second, features included"]))
+        return
     trees = scores.trees if isinstance(scores, PipelineScores) else scores
     report = {**_scores_as_json(trees), "tokens_per_second": speed, "seconds": seconds}
     if diagrams:
         report["confidence"] = {name: each.to_dict() for name, each in diagrams.items()}
     if isinstance(scores, PipelineScores):
         report["tags"] = scores.tags
-    return json.dumps(report)
+    print_json(report)
 
 
-def compare_files(gold: str | Path, predicted: str | Path, as_json: bool) -> str:
-    """The scores of the trees in one file against those in another one."""
+def compare_files(gold: str | Path, predicted: str | Path, as_json: bool) -> None:
+    """Print the scores of the trees in one file against those in another one."""
     scores = evaluate_trees(read_conllu(gold), read_conllu(predicted))
-    return json.dumps(_scores_as_json(scores)) if as_json else scores.table()
+    if as_json:
+        print_json(_scores_as_json(scores))
+    else:
+        say(scores.table())
 
 
 def _scores_as_json(scores: TreeScores) -> dict[str, Any]:
     return {**asdict(scores), "without_punctuation": scores.without_punctuation._asdict()}
 
 
-def inspect(model: Parser, as_json: bool) -> str:
-    """What a parser or pipeline is made of and how its training ended."""
+def inspect(model: Parser, as_json: bool) -> None:
+    """Print what a parser or pipeline is made of and how its training ended."""
     parser = model if isinstance(model, DependencyParser) else model.parser_
     facts = {
         "relations": parser.classes_.tolist(),
@@ -365,7 +367,8 @@ def inspect(model: Parser, as_json: bool) -> str:
     if taggers:
         facts["taggers"] = {name: tagger.classes_.tolist() for name, tagger in taggers.items()}
     if as_json:
-        return json.dumps(facts, ensure_ascii=False)
+        print_json(facts)
+        return
     lines = [
         f"{name.upper()} tagger: {len(tagger.classes_):,} labels, {tagger.n_features_:,} features; "
         f"{tagger.result_}"
@@ -376,7 +379,7 @@ def inspect(model: Parser, as_json: bool) -> str:
         f"it looks at {', '.join(parser.sources_)}",
         f"relations: {', '.join(parser.classes_)}",
     ]
-    return "\n".join(lines)
+    say("\n".join(lines))
 
 
 def draw_file(

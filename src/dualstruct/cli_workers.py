@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dualstruct.cli_output import tell
 from dualstruct.distributed.communicator import Alone
 from dualstruct.distributed.data import ColumnFiles, check_paths
 from dualstruct.distributed.engines import check_engine
@@ -76,7 +76,7 @@ def learn_columns(
             sentences, tokens = len(part.numbers), part.tokens
     if tagger.rank_ == 0:
         for warning in caught:
-            print(f"dualstruct: {warning.message}", file=sys.stderr)
+            tell(warning.message)
     spent = time.perf_counter() - started
     # A run that goes on counts the seconds before it, too.
     reading = max(0.0, spent - tagger.result_.seconds - tagger.feature_seconds_)

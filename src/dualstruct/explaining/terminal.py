@@ -15,6 +15,7 @@ from dualstruct.explaining.results import (
     Explanation,
     TokenExplanation,
 )
+from dualstruct.printable import printable
 
 #: How many contributions are shown one by one, and how long the longest bar is.
 MOST, BAR = 12, 24
@@ -29,10 +30,10 @@ def bar(share: float, width: int) -> str:
 
 def heading(token: TokenExplanation, alternative: Alternative | None) -> str:
     """What beat what, and by how much."""
-    start = f"{token.token} {token.form}: {token.text}"
+    start = printable(f"{token.token} {token.form}: {token.text}")
     if alternative is None:
         return f"{start}; nothing else is possible"
-    return f"{start} beats {alternative.text} by {alternative.difference:.4f}"
+    return f"{start} beats {printable(alternative.text)} by {alternative.difference:.4f}"
 
 
 def elsewhere(token: TokenExplanation, alternative: Alternative) -> str:
@@ -41,7 +42,7 @@ def elsewhere(token: TokenExplanation, alternative: Alternative) -> str:
     shown = [f"{c.token} {c.form}: {c.other} instead of {c.chosen}" for c in others[:5]]
     if len(others) > 5:
         shown.append(f"{len(others) - 5} more")
-    return "with it would come " + "; ".join(shown) if shown else ""
+    return printable("with it would come " + "; ".join(shown)) if shown else ""
 
 
 def where(token: TokenExplanation, contribution: Contribution) -> str:
@@ -78,8 +79,8 @@ def alternative_lines(
         table.add_row(
             Text(f"{each.amount:+.4f}", style=style),
             Text(length, style=style),
-            Text(each.name),
-            Text(where(token, each)),
+            Text(printable(each.name)),
+            Text(printable(where(token, each))),
         )
     hidden = len(alternative.contributions) - len(shown)
     if hidden:

@@ -11,9 +11,9 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from dualstruct.errors import InputError
 
@@ -85,19 +85,29 @@ def _opened(source: PathOrFile) -> Iterator[IO[Any]]:
     if not isinstance(source, str | os.PathLike):
         yield source
         return
-    if source == "-":
-        yield sys.stdin.buffer
-        return
-    path = Path(source)
+    name = "standard input" if source == "-" else os.fspath(source)
     try:
-        with _OPEN.get(path.suffix, _open_plain)(path) as file:
+        with _standard_input() if source == "-" else _open(Path(source)) as file:
             yield file
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
+        raise InputError(f"{name}: there is no such file") from None
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as problem:
-        raise InputError(f"{path}: it cannot be unpacked ({problem})") from None
+        raise InputError(f"{name}: it cannot be unpacked ({problem})") from None
     except OSError as problem:
-        raise InputError(f"{path}: {problem.strerror or problem}") from None
+        raise InputError(f"{name}: {problem.strerror or problem}") from None
+
+
+def _standard_input() -> AbstractContextManager[IO[bytes]]:
+    if sys.stdin is None:
+        raise InputError("standard input is closed; name a file instead")
+    return nullcontext(sys.stdin.buffer)
+
+
+def _open(path: Path) -> IO[Any]:
+    try:
+        return cast(IO[Any], _OPEN.get(path.suffix, _open_plain)(path))
+    except ValueError as problem:  # a name that no file can have
+        raise InputError(f"{str(path)!r}: {problem}") from None
 
 
 def _open_plain(path: Path) -> IO[bytes]:

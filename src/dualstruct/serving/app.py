@@ -7,7 +7,6 @@ size and in the time that they may take to arrive, answers in the time that some
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,16 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dualstruct.errors import InputError
+from dualstruct.printable import json_text
 from dualstruct.serving.answers import Answer, Served
+from dualstruct.serving.connections import Limits
 from dualstruct.serving.openapi import describe
 from dualstruct.serving.requests import (
     MOST_ALTERNATIVES,
@@ -54,12 +55,13 @@ HEADERS = {
 }
 
 
-@dataclass(frozen=True)
-class Limits:
-    """How long things may take, in seconds."""
+class JSONResponse(Response):  # type: ignore[misc]
+    """JSON that has no infinite numbers and may have halves of surrogate pairs."""
 
-    body: float = 10.0  #: until a request has arrived
-    answer: float = 20.0  #: until an answer is there
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return json_text(content, allow_nan=False, separators=(",", ":")).encode()
 
 
 def create_app(
@@ -191,6 +193,8 @@ class Api:
         except TimeoutError:
             seconds = f"{self.limits.body:g} seconds"
             raise RequestError(408, f"the request has not arrived within {seconds}") from None
+        except ClientDisconnect:  # nobody hears the answer
+            raise RequestError(400, "the request has not arrived as a whole") from None
         return read_object(body, known)
 
     async def _answer(self, work: Callable[[], Answer]) -> Response:
