@@ -40,7 +40,8 @@ Cut& CutStore::append(std::int64_t i, const Cut& head, std::span<const Word> wor
     if (needed > b.capacity) b.resize((needed * 3 / 2 + 8) / 2 * 2);
     Word* at = begin(i) + b.used;
     std::memcpy(at, &head, sizeof head);
-    std::ranges::copy(words, at + sizeof head / sizeof(Word));
+    Word* const end = std::ranges::copy(words, at + sizeof head / sizeof(Word)).out;
+    std::fill(end, at + head.extent(), Word{0});  // padding goes into checkpoints, too
     b.used += static_cast<std::uint32_t>(head.extent());
     cuts_.fetch_add(1, std::memory_order_relaxed);
     return *reinterpret_cast<Cut*>(at);
@@ -83,6 +84,12 @@ namespace {
 bool alike(double saved, double made) { return std::abs(saved - made) <= 1e-4 * std::abs(made); }
 
 }  // namespace
+
+// Whether the structure could have made a cut that comes from outside.
+static bool could_be(const Cut& head, std::span<const Word> words, const Structure& structure, std::int64_t i) {
+    return std::isfinite(head.alpha) && head.alpha >= 0 && std::isfinite(head.cost) && std::isfinite(head.norm2) &&
+           head.norm2 >= 0 && structure.is_valid(i, words);
+}
 
 void CutStore::load(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
                     const Structure& structure) {
@@ -133,14 +140,17 @@ struct SavedCut {
 // back: a match is most often the first that is left.
 class SavedCuts {
 public:
-    void read(std::span<const Word> block) {
+    void read(std::span<const Word> block, std::int64_t i, const Structure& structure) {
         cuts_.clear();
         first_ = 0;
         while (!block.empty()) {
             Cut head;
             if (block.size() < sizeof head / sizeof(Word)) throw std::invalid_argument("the saved cuts are damaged");
             std::memcpy(&head, block.data(), sizeof head);
-            if (block.size() < head.extent()) throw std::invalid_argument("the saved cuts are damaged");
+            if (block.size() < head.extent() ||
+                !could_be(head, block.subspan(sizeof head / sizeof(Word), head.count), structure, i)) {
+                throw std::invalid_argument("the saved cuts are damaged");
+            }
             cuts_.push_back({head, block.subspan(sizeof head / sizeof(Word), head.count)});
             block = block.subspan(head.extent());
         }
@@ -186,11 +196,12 @@ bool CutStore::is_as_saved(std::int64_t i, std::span<const Word> words) const {
     return std::ranges::equal(std::span(begin(i), block(i).used), words);
 }
 
-void CutStore::go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step) {
+void CutStore::go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step,
+                        const Structure& structure) {
     SavedCuts before;
     for_each_saved(words, words_of_example, examples(), [&](std::int64_t i, std::span<const Word> saved) {
         if (is_as_saved(i, saved)) return;
-        before.read(saved);
+        before.read(saved, i, structure);
         bool zeros = false;
         for_each(i, [&](Cut& cut) {
             const double from = before.take(cut);
@@ -205,7 +216,8 @@ void CutStore::go_along(std::span<const Word> words, std::span<const std::int64_
     });
 }
 
-double CutStore::largest_step(std::span<const Word> words, std::span<const std::int64_t> words_of_example) const {
+double CutStore::largest_step(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+                              const Structure& structure) const {
     double largest = std::numeric_limits<double>::infinity();
     const auto follow = [&](double before, double now) {
         if (now < before) largest = std::min(largest, before / (before - now));
@@ -213,7 +225,7 @@ double CutStore::largest_step(std::span<const Word> words, std::span<const std::
     SavedCuts saved;
     for_each_saved(words, words_of_example, examples(), [&](std::int64_t i, std::span<const Word> block) {
         if (is_as_saved(i, block)) return;
-        saved.read(block);
+        saved.read(block, i, structure);
         for_each(i, [&](const Cut& cut) { follow(saved.take(cut), cut.alpha); });
         for (const SavedCut& dropped : saved.left()) follow(dropped.head.alpha, 0);
     });

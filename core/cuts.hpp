@@ -71,9 +71,11 @@ public:
 
     // What save gave, as the start of a line through the duals of this moment: every α goes to
     // before + step·(α − before). Cuts that were dropped since come back where their α does.
-    void go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step);
+    void go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step,
+                  const Structure& structure);
     // The largest step at which all α are still at least 0; infinite if none falls.
-    double largest_step(std::span<const Word> words, std::span<const std::int64_t> words_of_example) const;
+    double largest_step(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+                        const Structure& structure) const;
 
 private:
     struct Block {

@@ -104,7 +104,7 @@ public:
     // Every α to before + step·(α − before), where `before` is what cuts.save gave. w is the caller's
     // business: only it knows whether other machines move theirs.
     void go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step) {
-        cuts.go_along(words, words_of_example, step);
+        cuts.go_along(words, words_of_example, step, structure);
         add_up();
     }
 

@@ -89,6 +89,9 @@ public:
     // argmax_y w·φ_i(y) + cost_weight·Δ_i(y), into scratch.output.
     virtual void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const = 0;
 
+    // Whether these numbers are in range for an output of example i: as many as it has, none beyond what there is.
+    virtual bool is_output(std::int64_t i, std::span<const std::int32_t> output) const = 0;
+
     virtual void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const = 0;
     // Whether these words could be a difference of example i.
     virtual bool is_valid(std::int64_t i, std::span<const Word> words) const = 0;

@@ -78,6 +78,25 @@ inline const Structure& with_truth(const Structure& structure) {
     return structure;
 }
 
+inline std::int64_t example(const Structure& structure, std::int64_t i) {
+    if (i < 0 || i >= structure.size()) throw nb::index_error("no such example");
+    return i;
+}
+
+// Outputs from outside are checked: their numbers are places in memory.
+inline std::span<const std::int32_t> output_of(const Structure& structure, std::int64_t i,
+                                               const Input<std::int32_t>& output) {
+    if (!structure.is_output(example(structure, i), view(output))) {
+        throw std::invalid_argument("these numbers are no output of this example");
+    }
+    return view(output);
+}
+
+// Costs are those of true outputs.
+inline void check_cost(const Structure& structure, double cost_weight) {
+    if (cost_weight != 0) with_truth(structure);
+}
+
 // Sets the weights of a structure's layout and what is derived from them.
 void assign(Weights& w, const Structure& structure, Input<float> values);
 

@@ -107,6 +107,7 @@ void bind_chains(nb::module_& m) {
         .def_ro_static("max_labels", &chain_max_labels)
         .def_ro_static("max_tokens", &chain_max_tokens)
         .def("marginals_all", [](const Chain& c, const Weights& w, double beta, double gamma, int threads) {
+            check_cost(c, gamma);
             std::vector<float> marginals;
             {
                 GilReleased no_gil;
@@ -116,6 +117,8 @@ void bind_chains(nb::module_& m) {
             return shaped(nb::cast(to_numpy(std::move(marginals))), nb::make_tuple(-1, c.labels()));
         }, "w"_a, "beta"_a, "gamma"_a, "threads"_a)
         .def("expectation", [](const Chain& c, const Weights& w, std::int64_t i, double beta, double gamma) {
+            check_cost(c, gamma);
+            example(c, i);
             ChainExpectation e;
             {
                 GilReleased no_gil;

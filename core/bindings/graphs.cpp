@@ -217,9 +217,11 @@ void bind_graph_structure(nb::module_& m) {
         .def_prop_ro("inexact", &FactorGraph::inexact)
         .def_prop_ro("unsettled", &FactorGraph::unsettled)
         .def("violated", [](const FactorGraph& s, std::int64_t i, Input<std::int32_t> output) {
-            return s.violated(i, view(output));
+            return s.violated(i, output_of(s, i, output));
         }, "i"_a, "output"_a)
         .def("best", [](const FactorGraph& s, const Weights& w, std::int64_t i, float cost_weight) {
+            check_cost(s, cost_weight);
+            example(s, i);
             graphs::Best best;
             {
                 GilReleased no_gil;
@@ -230,6 +232,8 @@ void bind_graph_structure(nb::module_& m) {
                                   best.iterations, best.nodes);
         }, "w"_a, "i"_a, "cost_weight"_a)
         .def("marginals", [](const FactorGraph& s, const Weights& w, std::int64_t i, double beta, double gamma) {
+            check_cost(s, gamma);
+            example(s, i);
             graphs::Marginals found;
             {
                 GilReleased no_gil;
@@ -331,6 +335,13 @@ void bind_graphs(nb::module_& m) {
         .def("finish", &Graph::finish)
         .def("score", [](const Graph& g, Input<double> variables, Input<double> factors,
                          Input<std::int32_t> assignment) {
+            if (static_cast<int>(assignment.size()) != g.variables()) {
+                throw std::invalid_argument("a state for every variable");
+            }
+            for (int v = 0; v < g.variables(); ++v) {
+                const std::int32_t state = assignment.data()[v];
+                if (state < 0 || state >= g.states(v)) throw std::invalid_argument("no such state");
+            }
             return graphs::score(g, scores_of(g, variables, factors), view(assignment));
         }, "variables"_a, "factors"_a, "assignment"_a)
         .def("best", [](const Graph& g, Input<double> variables, Input<double> factors, bool branch, int max_nodes,

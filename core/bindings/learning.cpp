@@ -5,7 +5,10 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -125,6 +128,7 @@ void load_planes(PlaneStore& store, Input<std::int64_t> examples, Input<float> c
           numbers.size() == 2 * sizes.size() && sizes.size() <= PlaneStore::most_planes);
     for (std::size_t p = 0; p < planes.size(); ++p) {
         auto& plane = planes[p];
+        check(idle.data()[p] >= 0 && idle.data()[p] <= std::numeric_limits<int>::max());
         check(sizes.data()[p] > 0 && static_cast<std::size_t>(sizes.data()[p]) <= examples.size() - example);
         const std::size_t size = static_cast<std::size_t>(sizes.data()[p]);
         plane.examples.assign(examples.data() + example, examples.data() + example + size);
@@ -133,12 +137,18 @@ void load_planes(PlaneStore& store, Input<std::int64_t> examples, Input<float> c
             const auto end = static_cast<std::size_t>(ends.data()[example + k]);
             check(end >= (plane.ends.empty() ? 0 : plane.ends.back()) && end <= words.size() - word);
             plane.ends.push_back(end);
+            check(std::isfinite(plane.coefficients[k]));
         }
         plane.words.assign(words.data() + word, words.data() + word + plane.ends.back());
-        check(idle.data()[p] >= 0 && idle.data()[p] <= INT32_MAX);
+        for (std::size_t k = 0; k < size; ++k) {
+            const std::int64_t i = plane.examples[k];
+            check(i >= 0 && i < store.structure().size());
+            check(store.structure().is_valid(i, plane.words_of(static_cast<std::int64_t>(k))));
+        }
         plane.idle = static_cast<int>(idle.data()[p]);
         plane.offset = numbers.data()[2 * p];
         plane.alpha = numbers.data()[2 * p + 1];
+        check(std::isfinite(plane.offset) && std::isfinite(plane.alpha) && plane.alpha >= 0);
         example += size;
         word += plane.ends.back();
     }
@@ -223,7 +233,7 @@ void bind_packing(nb::module_& m) {
         return to_numpy(std::vector<float>(sums.data(), sums.data() + sums.dimension()));
     }, "structure"_a);
     m.def("observed_weights", [](const Structure& structure) {
-        Weights marks(structure);
+        Weights marks(with_truth(structure));
         for (std::int64_t i = 0; i < structure.size(); ++i) structure.mark_observed(marks.data(), i);
         return to_numpy(std::vector<float>(marks.data(), marks.data() + marks.dimension()));
     }, "structure"_a);
@@ -312,8 +322,10 @@ void bind_learning(nb::module_& m) {
             if (first < 0 || first >= step) throw std::invalid_argument("no such part of the examples");
             s.part = {first, step};
         }, "first"_a, "step"_a)
-        .def("average_into", [](DualState& s, Average* average) { s.average = average; }, "average"_a.none(),
-             nb::keep_alive<1, 2>())
+        .def("average_into", [](DualState& s, Average* average) {
+            if (average) checked(average->late(), s.structure);
+            s.average = average;
+        }, "average"_a.none(), nb::keep_alive<1, 2>())
         .def("rebuild", &DualState::rebuild, "threads"_a = 1, nb::call_guard<GilReleased>())
         .def("write", [](const DualState& s, Weights& out, int threads) {
             checked(out, s.structure);
@@ -347,15 +359,21 @@ void bind_learning(nb::module_& m) {
             GilReleased no_gil;
             return new std::vector<HeldOutput>(s.take(view(examples)));
         }, "examples"_a, nb::rv_policy::take_ownership)
-        .def("put", [](DualState& s, const std::vector<HeldOutput>& held) { s.put(held); }, "held"_a,
-             nb::call_guard<GilReleased>())
+        .def("put", [](DualState& s, const std::vector<HeldOutput>& held) {
+            for (const HeldOutput& one : held) {
+                if (one.i >= s.cuts.examples() || !s.structure.is_output(one.i, one.output)) {
+                    throw std::invalid_argument("these outputs were taken from other data");
+                }
+            }
+            s.put(held);
+        }, "held"_a, nb::call_guard<GilReleased>())
         .def("go_along", [](DualState& s, Input<Word> words, Input<std::int64_t> words_of_example, double step) {
             GilReleased no_gil;
             s.go_along(view(words), view(words_of_example), step);
         }, "words"_a, "words_of_example"_a, "step"_a)
         .def("largest_step", [](const DualState& s, Input<Word> words, Input<std::int64_t> words_of_example) {
             GilReleased no_gil;
-            return s.cuts.largest_step(view(words), view(words_of_example));
+            return s.cuts.largest_step(view(words), view(words_of_example), s.structure);
         }, "words"_a, "words_of_example"_a);
     bind_rule<DCDRule>(m, state, "DCDRule").def("__init__", &set_C<DCDRule>, "C"_a);
     bind_rule<GatherRule>(m, state, "GatherRule").def("__init__", &set_C<GatherRule>, "C"_a);
@@ -445,7 +463,10 @@ void bind_learning(nb::module_& m) {
             return nb::make_tuple(to_numpy(std::vector<float>(eg.theta)), to_numpy(std::vector<double>(eg.steps)));
         })
         .def("load", [](EG& eg, Input<float> theta, Input<double> steps) {
-            if (theta.size() != eg.theta.size() || steps.size() != eg.steps.size()) {
+            const auto is_step = [](double step) { return step > 0 && std::isfinite(step); };
+            if (theta.size() != eg.theta.size() || steps.size() != eg.steps.size() ||
+                !std::ranges::all_of(view(theta), [](float score) { return !std::isnan(score); }) ||
+                !std::ranges::all_of(view(steps), is_step)) {
                 throw std::invalid_argument("the saved scores are damaged");
             }
             std::copy_n(theta.data(), theta.size(), eg.theta.begin());
@@ -455,8 +476,8 @@ void bind_learning(nb::module_& m) {
 
     nb::class_<Average>(m, "Average")
         .def(nb::init<const Structure&, bool>(), "structure"_a, "linear"_a = false)
-        .def("write", [](const Average& average, const Structure& structure, const Weights& v, double scale,
-                         Weights& out) {
+        .def("write", [](Average& average, const Structure& structure, const Weights& v, double scale, Weights& out) {
+            checked(average.late(), structure);
             GilReleased no_gil;
             average.write(structure, checked(v, structure), scale, checked(out, structure));
         }, "structure"_a, "v"_a, "scale"_a, "out"_a)
@@ -467,6 +488,7 @@ void bind_learning(nb::module_& m) {
         })
         .def("load", [](Average& average, const Structure& structure, Input<float> late, double scales,
                         std::int64_t steps) {
+            if (!std::isfinite(scales) || steps < 0) throw std::invalid_argument("the saved average is damaged");
             assign(average.late(), structure, late);
             average.set(scales, steps);
         }, "structure"_a, "late"_a, "scales"_a, "steps"_a);

@@ -35,17 +35,20 @@ std::vector<std::int32_t> decode_all(const Structure& structure, const Weights& 
     return outputs;
 }
 
-std::int64_t example(const Structure& structure, std::int64_t i) {
-    if (i < 0 || i >= structure.size()) throw nb::index_error("no such example");
-    return i;
-}
-
 // Words from outside are checked: they index into the example.
 std::span<const Word> words_of(const Structure& structure, std::int64_t i, const Input<Word>& words) {
-    if (!structure.is_valid(example(structure, i), view(words))) {
+    if (!with_truth(structure).is_valid(example(structure, i), view(words))) {
         throw std::invalid_argument("these words are no difference of this example");
     }
     return view(words);
+}
+
+// The marginals of an example's parts.
+std::span<const float> marginals_of(const Structure& structure, std::int64_t i, const Input<float>& marginals) {
+    if (static_cast<std::int64_t>(marginals.size()) != structure.parts(example(structure, i))) {
+        throw std::invalid_argument("a marginal for every part");
+    }
+    return view(marginals);
 }
 
 }  // namespace
@@ -86,6 +89,7 @@ void bind_structures(nb::module_& m) {
         }, "weights"_a)
         .def("output_size", [](const Structure& s, std::int64_t i) { return s.output_size(example(s, i)); }, "i"_a)
         .def("decode", [](const Structure& s, const Weights& w, std::int64_t i, float cost_weight) {
+            check_cost(s, cost_weight);
             const auto scratch = s.make_scratch();
             {
                 GilReleased no_gil;
@@ -94,6 +98,7 @@ void bind_structures(nb::module_& m) {
             return to_numpy(std::move(scratch->output));
         }, "w"_a, "i"_a, "cost_weight"_a = 0.0f)
         .def("decode_all", [](const Structure& s, const Weights& w, float cost_weight, int threads) {
+            check_cost(s, cost_weight);
             std::vector<std::int32_t> outputs;
             {
                 GilReleased no_gil;
@@ -103,6 +108,8 @@ void bind_structures(nb::module_& m) {
             return to_numpy(std::move(outputs));
         }, "w"_a, "cost_weight"_a = 0.0f, "threads"_a = 1)
         .def("k_best", [](const Structure& s, const Weights& w, std::int64_t i, int k, float cost_weight) {
+            check_cost(s, cost_weight);
+            if (k < 1) throw std::invalid_argument("k must be at least 1");
             std::vector<ScoredOutput> found;
             {
                 GilReleased no_gil;
@@ -114,22 +121,22 @@ void bind_structures(nb::module_& m) {
             return result;
         }, "w"_a, "i"_a, "k"_a, "cost_weight"_a = 0.0f)
         .def("cost", [](const Structure& s, std::int64_t i, Input<std::int32_t> output) {
-            return s.cost(example(s, i), view(output));
+            return with_truth(s).cost(i, output_of(s, i, output));
         }, "i"_a, "output"_a)
         .def("score", [](const Structure& s, const Weights& w, std::int64_t i, Input<std::int32_t> output) {
-            return s.score(checked(w, s).data(), example(s, i), view(output));
+            return s.score(checked(w, s).data(), i, output_of(s, i, output));
         }, "w"_a, "i"_a, "output"_a)
         .def("add_features", [](const Structure& s, Weights& w, std::int64_t i, Input<std::int32_t> output,
                                 float step) {
-            s.add_features(checked(w, s).data(), example(s, i), view(output), step);
+            s.add_features(checked(w, s).data(), i, output_of(s, i, output), step);
         }, "w"_a, "i"_a, "output"_a, "step"_a)
         .def("difference", [](const Structure& s, std::int64_t i, Input<std::int32_t> output) {
             Difference d;
-            s.difference(example(s, i), view(output), d);
+            with_truth(s).difference(i, output_of(s, i, output), d);
             return nb::make_tuple(d.cost, to_numpy(std::move(d.words)));
         }, "i"_a, "output"_a)
         .def("is_valid", [](const Structure& s, std::int64_t i, Input<Word> words) {
-            return s.is_valid(example(s, i), view(words));
+            return with_truth(s).is_valid(example(s, i), view(words));
         }, "i"_a, "words"_a)
         .def("dot", [](const Structure& s, const Weights& w, std::int64_t i, Input<Word> words) {
             return s.dot(checked(w, s).data(), i, words_of(s, i, words));
@@ -155,13 +162,14 @@ void bind_structures(nb::module_& m) {
         }, "i"_a, "cuts"_a, "coefficients"_a)
         .def("log_loss", [](const Structure& s, const Weights& w, std::int64_t i, double beta, double gamma,
                             Weights* target, float step) {
-            const auto scratch = s.make_scratch();
+            const auto scratch = with_truth(s).make_scratch();
             const double loss = s.log_loss(checked(w, s).data(), example(s, i), beta, gamma, *scratch);
             if (target) s.add_expected_difference(checked(*target, s).data(), i, step, *scratch);
             return nb::make_tuple(loss, s.expected_difference_norm2(i, *scratch));
         }, "w"_a, "i"_a, "beta"_a, "gamma"_a, "target"_a.none() = nb::none(), "step"_a = 1.0f)
         .def("parts", [](const Structure& s, std::int64_t i) { return s.parts(example(s, i)); }, "i"_a)
         .def("part_scores", [](const Structure& s, const Weights& w, std::int64_t i, double gamma) {
+            check_cost(s, gamma);
             std::vector<float> scores(static_cast<std::size_t>(s.parts(example(s, i))));
             s.part_scores(checked(w, s).data(), i, gamma, scores);
             return to_numpy(std::move(scores));
@@ -176,14 +184,14 @@ void bind_structures(nb::module_& m) {
             return nb::make_tuple(log_sum, to_numpy(std::move(marginals)));
         }, "i"_a, "scores"_a)
         .def("expected_part_cost", [](const Structure& s, std::int64_t i, Input<float> marginals) {
-            return s.expected_part_cost(example(s, i), view(marginals));
+            return with_truth(s).expected_part_cost(i, marginals_of(s, i, marginals));
         }, "i"_a, "marginals"_a)
         .def("add_parts", [](const Structure& s, Weights& w, std::int64_t i, Input<float> marginals, float step) {
-            s.add_parts(checked(w, s).data(), example(s, i), view(marginals), step);
+            s.add_parts(checked(w, s).data(), i, marginals_of(s, i, marginals), step);
         }, "w"_a, "i"_a, "marginals"_a, "step"_a)
         .def("add_part_difference", [](const Structure& s, Weights& w, std::int64_t i, Input<float> marginals,
                                        float step) {
-            s.add_part_difference(checked(w, s).data(), example(s, i), view(marginals), step);
+            with_truth(s).add_part_difference(checked(w, s).data(), i, marginals_of(s, i, marginals), step);
         }, "w"_a, "i"_a, "marginals"_a, "step"_a);
 
     nb::class_<Subset, Structure>(m, "Subset")

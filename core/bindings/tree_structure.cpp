@@ -101,6 +101,9 @@ nb::list name_parts(const SecondOrderTree& tree, std::int64_t i, Input<std::int3
     if (i < 0 || i >= tree.size() || static_cast<int>(heads.size()) != tree.words(i)) {
         throw std::invalid_argument("a head for each word");
     }
+    for (const std::int32_t head : view(heads)) {
+        if (head < 0 || head > tree.words(i)) throw std::invalid_argument("a head that is no word of the sentence");
+    }
     nb::list result;
     for (const auto& [part, features] : tree.named_parts(i, view(heads), columns)) {
         result.append(nb::make_tuple(part.kind, part.first, part.second, part.third, as_tuples(features)));
@@ -127,6 +130,8 @@ void bind_tree_structure(nb::module_& m) {
         .def_prop_ro("stride", [](const Tree& t) { return t.features().stride(); })
         .def("name_arc", name_arc, "i"_a, "h"_a, "m"_a, "label"_a, "columns"_a)
         .def("expectation", [](const Tree& t, const Weights& w, std::int64_t i, double beta, double gamma) {
+            check_cost(t, gamma);
+            example(t, i);
             TreeExpectation e;
             {
                 GilReleased no_gil;
@@ -158,6 +163,7 @@ void bind_tree_structure(nb::module_& m) {
         .def("marginals", [](const SecondOrderTree& t, const Weights& w, std::int64_t i, int max_iterations,
                              double damping) {
             checked(w, t);
+            example(t, i);
             std::vector<float> arcs;
             trees::SecondOrderMarginals found;
             {

@@ -151,6 +151,11 @@ nb::tuple prune(Input<float, nb::ndim<2>> marginals, int most_heads, float thres
     const int words = words_of(marginals);
     const auto nodes = static_cast<std::size_t>(words) + 1;
     if (tree.size() != nodes || (truth && truth->size() != nodes)) throw InputError("a tree has a head for each node");
+    for (const auto heads : {view(tree), view(truth)}) {
+        for (std::size_t m = 1; m < heads.size(); ++m) {
+            if (heads[m] < 0 || heads[m] > words) throw InputError("a head that is no word of the sentence");
+        }
+    }
     std::vector<std::uint8_t> kept(marginals.size());
     trees::PruningReport report;
     trees::prune(view(marginals), words, {most_heads, threshold}, view(tree), view(truth), kept, report);

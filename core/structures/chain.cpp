@@ -114,6 +114,11 @@ void Chain::decode(const float* w, std::int64_t i, float cost_weight, Scratch& s
     if (!chain_kernels().backtrace(in, maxima, buffers.output.data())) fail_infeasible(in, i, maxima);
 }
 
+bool Chain::is_output(std::int64_t i, std::span<const std::int32_t> output) const {
+    return static_cast<std::int64_t>(output.size()) == tokens(i) &&
+           std::ranges::all_of(output, [&](std::int32_t label) { return label >= 0 && label < data_.labels; });
+}
+
 void Chain::difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const {
     const std::int32_t* truth = data_.truth.data() + data_.sentences[i];
     d.words.clear();

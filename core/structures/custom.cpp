@@ -86,6 +86,10 @@ void Custom::decode(const float* w, std::int64_t i, float cost_weight, Scratch& 
     code_->decode(w, i, cost_weight, scratch.output);
 }
 
+bool Custom::is_output(std::int64_t i, std::span<const std::int32_t> output) const {
+    return !output.empty() && is_valid(i, as_words(output));
+}
+
 void Custom::difference(std::int64_t, std::span<const std::int32_t> output, Difference& d) const {
     const auto words = as_words(output);
     d.cost = std::bit_cast<float>(words[0]);

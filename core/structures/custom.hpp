@@ -75,6 +75,7 @@ public:
     std::int64_t output_size(std::int64_t) const override;
 
     void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const override;
+    bool is_output(std::int64_t i, std::span<const std::int32_t> output) const override;
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override;
     bool is_valid(std::int64_t i, std::span<const Word> words) const override;
     void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override;

@@ -201,6 +201,15 @@ int FactorGraph::violated(std::int64_t i, std::span<const std::int32_t> output) 
     return -1;
 }
 
+bool FactorGraph::is_output(std::int64_t i, std::span<const std::int32_t> output) const {
+    const Graph& g = graph(i);
+    if (output.size() != at(g.variables())) return false;
+    for (std::size_t v = 0; v < output.size(); ++v) {
+        if (output[v] < 0 || output[v] >= g.states(static_cast<int>(v))) return false;
+    }
+    return true;
+}
+
 void FactorGraph::difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const {
     const auto& truth = example(i).truth;
     d.words.clear();

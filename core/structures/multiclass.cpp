@@ -115,6 +115,10 @@ void Multiclass::decode(const float* w, std::int64_t i, float cost_weight, Scrat
         std::max_element(scores.begin(), scores.end()) - scores.begin()));
 }
 
+bool Multiclass::is_output(std::int64_t, std::span<const std::int32_t> output) const {
+    return output.size() == 1 && output[0] >= 0 && output[0] < data_.labels;
+}
+
 void Multiclass::difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const {
     d.words.clear();
     d.cost = cost(i, output[0]);

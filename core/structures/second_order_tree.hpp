@@ -56,6 +56,9 @@ public:
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override {
         first_->difference(i, output, d);
     }
+    bool is_output(std::int64_t i, std::span<const std::int32_t> output) const override {
+        return first_->is_output(i, output);
+    }
     bool is_valid(std::int64_t i, std::span<const Word> words) const override { return first_->is_valid(i, words); }
     void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override {
         first_->output_of(i, words, output);

@@ -35,6 +35,9 @@ public:
     void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const override {
         whole_.decode(w, at(i), cost_weight, scratch);
     }
+    bool is_output(std::int64_t i, std::span<const std::int32_t> output) const override {
+        return whole_.is_output(at(i), output);
+    }
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override {
         whole_.difference(at(i), output, d);
     }

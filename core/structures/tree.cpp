@@ -83,6 +83,16 @@ void Tree::score_arcs(const float* w, std::int64_t i, float cost_weight, ArcFeat
     }, kept);
 }
 
+bool Tree::is_output(std::int64_t i, std::span<const std::int32_t> output) const {
+    const int n = words(i);
+    if (output.size() != 2 * static_cast<std::size_t>(n)) return false;
+    for (int m = 1; m <= n; ++m) {
+        const std::int32_t head = output[static_cast<std::size_t>(m - 1)], label = output[static_cast<std::size_t>(n + m - 1)];
+        if (head < 0 || head > n || head == m || label < 0 || label >= features_.labels()) return false;
+    }
+    return true;
+}
+
 void Tree::difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const {
     const int n = words(i);
     d.words.clear();

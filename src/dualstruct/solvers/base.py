@@ -126,6 +126,9 @@ class Iterate:
         or checked.
         """
         try:
+            for name, array in arrays.items():
+                if array.dtype.kind == "f" and not np.isfinite(array).all():
+                    raise ValueError(f"{name} has a number that is not finite")
             self._restore(facts, arrays)
         except (InputError, TypeError, ValueError) as error:
             raise InputError(f"the checkpoint does not fit this problem ({error})") from None
