@@ -70,6 +70,7 @@ KEPT = {
     "most_heads": 4,
     "lemma": False,
     "morphology": False,
+    "xpos": False,
     "label_cost": 0.75,
     "bad_trees": "skip",
     "minimum_risk": 1.5,

@@ -192,6 +192,7 @@ class DependencyParser(TrainedParser):
         "most_heads",
         "lemma",
         "morphology",
+        "xpos",
         "hash_bits",
         "label_cost",
         "bad_trees",
