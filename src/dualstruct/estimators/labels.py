@@ -116,7 +116,10 @@ def label_names(y: Sequence[Sequence[str]]) -> set[str]:
     names: set[Any] = set(chain.from_iterable(y))
     for name in names:
         if not isinstance(name, str):
-            raise InputError(f"labels are strings, but {name!r} is a {type(name).__name__}")
+            raise InputError(
+                f"labels are strings, but {name!r} is a {type(name).__name__}: give "
+                "[[names[k] for k in row] for row in y] where numbers stand for names, else str(k)"
+            )
     return names
 
 

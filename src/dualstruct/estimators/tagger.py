@@ -44,6 +44,7 @@ from dualstruct.estimators.partial import (
     known_labels,
     without_unknown,
 )
+from dualstruct.estimators.sentences import as_sentences, is_dataset, labelled
 from dualstruct.estimators.trained_tagger import TrainedTagger
 from dualstruct.features import (
     FeatureExtractor,
@@ -269,9 +270,10 @@ class SequenceTagger(TrainedTagger):
         ----------
         X : sentences
             Lists of words, of tuples (one entry a column), of dicts or lists of strings
-            (attributes), ``read_columns(...).tokens``, or ``CSRSequences``. A column file by its
-            path, or a list of paths, has the labels in its last column; with an ``engine`` each
-            worker then reads its own part.
+            (attributes), ``read_columns(...).tokens``, or ``CSRSequences``; a matrix of numbers
+            for each sentence, a row a token; or a ``datasets.Dataset`` with its labels. A column
+            file by its path, or a list of paths, has the labels in its last column; with an
+            ``engine`` each worker then reads its own part.
         y : lists of labels; none for files
         dev : (X, y), or files; optional
             Development data: training stops when its score no longer improves, and the best
@@ -551,7 +553,7 @@ class SequenceTagger(TrainedTagger):
         with T chosen by the likelihood of the true labels. Training with ``dev`` does it by itself,
         unless the loss is ``crf``.
         """
-        model = self._calibrated(self._trained(), as_list(X), as_list(y))
+        model = self._calibrated(self._trained(), as_sentences(X), as_list(y))
         if model.temperature is None:
             raise InputError("there is no token to calibrate on with a label that training saw")
         self._model = model
@@ -643,9 +645,10 @@ def _source(X: Any, y: Any) -> Source:
         return X
     paths = paths_of(X)
     if paths is None:
-        if y is None:
+        sentences, labels = labelled(X, y)
+        if labels is None:
             raise InputError("the labels are missing: sentences need y, or give a column file")
-        return Held(as_list(X), as_list(y))
+        return Held(sentences, labels)
     if y is not None:
         raise InputError("labels were given beside a column file, which has its own")
     check_paths(paths)
@@ -653,7 +656,8 @@ def _source(X: Any, y: Any) -> Source:
 
 
 def _dev_source(dev: Any) -> Source:
-    return _source(dev, None) if isinstance(dev, ColumnFiles) or paths_of(dev) else _source(*dev)
+    whole = isinstance(dev, ColumnFiles) or is_dataset(dev) or paths_of(dev)
+    return _source(dev, None) if whole else _source(*dev)
 
 
 def _read(X: Any, y: Any, dev: Any) -> tuple[Any, Any, Any]:

@@ -20,6 +20,7 @@ from dualstruct.estimators.chain_model import ChainModel, Codec
 from dualstruct.estimators.labels import Labels, UnseenLabel, UnseenLabelWarning
 from dualstruct.estimators.params import as_list
 from dualstruct.estimators.partial import has_unknown
+from dualstruct.estimators.sentences import as_sentences
 from dualstruct.estimators.weights import WeightTable
 from dualstruct.explaining import Explanation
 from dualstruct.explaining.chains import END, START, explain_chain
@@ -91,7 +92,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
             For each sentence None, or for each token None or the labels it may have.
         """
         model = self._trained()
-        chain = model.chain(as_list(X), allowed)
+        chain = model.chain(as_sentences(X), allowed)
         best = chain.decode_all(model.w, threads=self._threads)
         return Outputs(model.codec.to_outer(model.labels.decode(best, chain.sentences)))
 
@@ -129,7 +130,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
         """
         model = self._trained()
         sharpness = self._beta(beta, strict=False)
-        chain = model.chain(as_list(X))
+        chain = model.chain(as_sentences(X))
         marginals = chain.marginals_all(model.w, sharpness, threads=self._threads)
         return Outputs(np.split(marginals, chain.sentences[1:-1])[: len(chain)])
 
@@ -141,7 +142,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
     def predict_k_best(self, X: Sequence[Any], k: int = 5) -> list[list[tuple[float, list[str]]]]:
         """The k best labellings of each sentence with their scores, best first."""
         model = self._trained()
-        chain = model.chain(as_list(X))
+        chain = model.chain(as_sentences(X))
         names = model.labels.names
         found = [chain.k_best(model.w, i, k) for i in range(len(chain))]
         return Outputs(
@@ -176,7 +177,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
         """
         model = self._trained()
         sharpness = self._beta(beta, strict=True)
-        chain = model.chain(as_list(X))
+        chain = model.chain(as_sentences(X))
         names = model.labels.names
         marked = Spans(names) if are_span_labels(names) else None
         found: list[SentenceConfidence] = Outputs()
@@ -211,7 +212,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
     ) -> dict[str, Reliability]:
         """Confidence against accuracy of tokens, entities and whole sentences."""
         model = self._trained()
-        X, y = as_list(X), as_list(y)
+        X, y = as_sentences(X), as_list(y)
         truth = model.codec.to_inner(y)
         chain = model.chain(X)
         numbers, _ = model.labels.encode_any(truth, chain.sentences)
@@ -320,7 +321,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
     def suspect_case(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> ChainCase:
         """Sentences and their labels as the search for suspects sees them."""
         model = self._trained()
-        X, y = as_list(X), as_list(y)
+        X, y = as_sentences(X), as_list(y)
         if has_unknown(y, self.unknown_label):
             raise InputError(
                 "suspects are found among sentences whose labels are all known: leave out those "
@@ -386,7 +387,7 @@ class TrainedTagger(CalibratedEstimator[ChainModel]):
     def evaluate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Scores:
         """Accuracy, and precision, recall and F1 of the spans, over all and by type."""
         model = self._trained()
-        chain = model.chain(as_list(X))
+        chain = model.chain(as_sentences(X))
         truth, names = self._true_labels(model.codec, as_list(y), chain)
         predicted = chain.decode_all(model.w, threads=self._threads)
         return evaluate_ids(truth, predicted, chain.sentences, names)

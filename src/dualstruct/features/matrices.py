@@ -109,26 +109,37 @@ class CSRSequences:
 
 
 def is_matrices(X: Any) -> bool:
-    """Whether X is :class:`CSRSequences`, or a list with one sparse matrix a sentence."""
+    """Whether X is :class:`CSRSequences`, or a list with one matrix a sentence, sparse or dense."""
     return isinstance(X, CSRSequences) or (
-        isinstance(X, list | tuple) and len(X) > 0 and is_sparse(X[0])
+        (isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 3)
+        and len(X) > 0
+        and (is_sparse(X[0]) or is_dense(X[0]))
     )
 
 
+def is_dense(matrix: Any) -> bool:
+    """Whether this is a two-dimensional array of numbers, of numpy or like it."""
+    if getattr(matrix, "ndim", 0) != 2 or not hasattr(matrix, "dtype") or is_sparse(matrix):
+        return False
+    return np.asarray(matrix[:1]).dtype.kind in "fiub"
+
+
 def as_sequences(X: Any) -> CSRSequences:
-    """Put a list with one sparse matrix a sentence into one."""
+    """Put a list with one matrix a sentence, sparse or dense, into one."""
     if isinstance(X, CSRSequences):
         return X
     import scipy.sparse
 
     width = X[0].shape[1]
     for number, matrix in enumerate(X, 1):
-        if not is_sparse(matrix):
+        if not is_sparse(matrix) and not is_dense(matrix):
             raise InputError(
-                f"sentence {number}: a sparse matrix is wanted, not a {type(matrix).__name__}"
+                f"sentence {number}: a matrix of numbers with a row for each token is wanted, as "
+                f"sentence 1 is, not a {type(matrix).__name__}"
             )
         if matrix.shape[1] != width:
             raise InputError(
                 f"sentence {number}: {matrix.shape[1]} columns, but sentence 1 has {width}"
             )
-    return CSRSequences(scipy.sparse.vstack(X, format="csr"), [m.shape[0] for m in X])
+    rows = [scipy.sparse.csr_matrix(m if is_sparse(m) else np.asarray(m)) for m in X]
+    return CSRSequences(scipy.sparse.vstack(rows, format="csr"), [m.shape[0] for m in rows])
