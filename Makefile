@@ -58,11 +58,14 @@ docs: .venv/installed-docs
 # What starts processes of its own, or uses the core only as the other tests do.
 NOT_SANITIZED := \
 	cli \
+	cli_columns \
 	cli_confidence \
 	cli_explain \
 	cli_trees \
 	corpora \
+	crfsuite_pickles \
 	datasets \
+	defaults \
 	drawing \
 	engines \
 	examples \
@@ -70,11 +73,19 @@ NOT_SANITIZED := \
 	faults \
 	metrics \
 	mutation \
+	progress \
+	scikit_learn \
+	scikit_learn_checks \
 	serving \
+	serving_limits \
 	serving_page \
 	serving_schema \
+	streams \
 	suspects \
-	workers
+	threads \
+	training_report \
+	workers \
+	writing
 
 # The core under AddressSanitizer and UBSan, in an environment of its own.
 sanitize: .venv-sanitize/installed

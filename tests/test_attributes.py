@@ -223,7 +223,7 @@ def test_bad_matrices_are_refused():
         CSRSequences(MATRIX, [4], names=["a", "b"])
     with pytest.raises(InputError, match="sentence 2: 2 columns, but sentence 1 has 3"):
         make_extractor().fit([MATRIX, MATRIX[:, :2]])
-    with pytest.raises(InputError, match="sentence 2: a matrix of numbers .* not a list"):
+    with pytest.raises(InputError, match=r"sentence 2: a matrix of numbers .* not a list"):
         make_extractor().fit([MATRIX, [{"a": 1}]])
     with pytest.raises(InputError, match="no meaning for matrices"):
         make_extractor(hash_bits=3).fit([MATRIX])

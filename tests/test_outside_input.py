@@ -1,5 +1,8 @@
-"""What comes from outside the core is checked before it is a place in memory: numbers of examples,
-outputs, words of cuts, weights, marginals, and every array of a checkpoint. Run it under sanitizers."""
+"""What comes from outside the core is checked before it is a place in memory.
+
+Numbers of examples, outputs, words of cuts, weights, marginals, and every array of a checkpoint.
+The sanitizers watch what is not refused; test_crafted_checkpoints.py looks at certificates.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def wrong_outputs(truth: np.ndarray) -> list[np.ndarray]:
 
 
 def is_free(kind: str, truth: np.ndarray, output: np.ndarray) -> bool:
-    """Outputs of a custom structure are a cost and a sparse vector: other costs are outputs, too."""
+    """A custom structure's output is a cost and a sparse vector: other costs are outputs, too."""
     if not kind.startswith("custom") or len(output) != len(truth):
         return False
     cost = output[:1].view(np.float32)[0]
@@ -165,7 +168,7 @@ def test_weights_and_averages_of_another_structure_are_refused(kind):
         lambda: w.assign(core, np.zeros(core.dimension + 1, np.float32)),
     ]
     for call in problem_calls:
-        with pytest.raises(ValueError, match="weights|average"):
+        with pytest.raises(ValueError, match=r"weights|average"):
             call()
 
 
@@ -220,17 +223,24 @@ ALL_SOLVERS = {
 }
 
 
+TAKEN = [
+    (kind, name)
+    for kind, make in CASES.items()
+    for case in [make(np.random.default_rng(5))]
+    for name, solver in ALL_SOLVERS.items()
+    if (solver.losses[0] != "crf" or case.has_expectations) and (name != "eg" or case.has_parts)
+]
+FEW = ("chain", "tree", "custom", "sparse multiclass", "label sets")
+
+
 def started(kind: str, name: str, passes: int = 3):
-    """An iterate after some passes, or None where the solver does not take the structure."""
+    """A solver, a problem and its iterate after some passes."""
     solver = ALL_SOLVERS[name]
     case = CASES[kind](np.random.default_rng(5))
     problem = Problem(case.structure, solver.losses[0], 0.7)
-    try:
-        iterate = solver.start(problem, 1)
-        for _ in range(passes):
-            solver.run_pass(iterate)
-    except (InputError, _core.UnsupportedError):
-        return None
+    iterate = solver.start(problem, 1)
+    for _ in range(passes):
+        solver.run_pass(iterate)
     return solver, problem, iterate
 
 
@@ -260,13 +270,9 @@ def crafted(array: np.ndarray, rng: np.random.Generator):
         yield changed
 
 
-@pytest.mark.parametrize("name", ALL_SOLVERS)
-@pytest.mark.parametrize("kind", ["chain", "tree", "custom", "sparse multiclass", "label sets"])
+@pytest.mark.parametrize(("kind", "name"), [pair for pair in TAKEN if pair[0] in FEW])
 def test_crafted_arrays_of_checkpoints_are_refused_or_harmless(kind, name):
-    begun = started(kind, name)
-    if begun is None:
-        pytest.skip("this solver does not take this structure")
-    solver, problem, iterate = begun
+    solver, problem, iterate = started(kind, name)
     facts, arrays = iterate.state()
     rng = np.random.default_rng(0)
     for which, array in arrays.items():
@@ -283,47 +289,6 @@ def test_crafted_arrays_of_checkpoints_are_refused_or_harmless(kind, name):
     again = solver.start(problem, 1)
     again.restore(facts, arrays)
     np.testing.assert_array_equal(again.w.array, iterate.w.array)
-
-
-@pytest.mark.parametrize(
-    ("which", "change"),
-    [
-        ("plane_examples", lambda a: a + 1000),
-        ("plane_examples", lambda a: a - 1000),
-        ("plane_words", lambda a: a | np.uint32(2**31)),
-        ("plane_coefficients", lambda a: a * np.float32(np.nan)),
-        ("plane_ends", lambda a: a[::-1].copy()),
-        ("plane_ends", lambda a: a - 5),
-        ("plane_sizes", lambda a: a - 1),
-        ("plane_sizes", lambda a: -a),
-        ("plane_idle", lambda a: a - 1),
-        ("plane_numbers", lambda a: -np.abs(a) - 1),
-    ],
-)
-def test_planes_that_no_run_made_are_refused(which, change):
-    solver, problem, iterate = started("chain", "cutting-plane")
-    facts, arrays = iterate.state()
-    assert which in arrays
-    with pytest.raises(InputError, match="the saved planes are damaged|is not finite"):
-        solver.start(problem, 1).restore(facts, arrays | {which: change(arrays[which])})
-
-
-def test_sums_of_duals_that_are_not_those_of_the_cuts_are_refused():
-    solver, problem, iterate = started("chain", "dcd")
-    facts, arrays = iterate.state()
-    smaller = arrays | {"sum_alpha": 0.5 * arrays["sum_alpha"]}  # would claim a larger dual
-    with pytest.raises(InputError, match="sums of dual variables"):
-        solver.start(problem, 1).restore(facts, smaller)
-
-
-@pytest.mark.parametrize("pairs", [-1, 7, 2**63 - 1])
-def test_a_history_longer_than_it_is_is_refused(pairs):
-    solver, problem, iterate = started("chain", "lbfgs")
-    facts, arrays = iterate.state()
-    for which in ("pairs", "next"):
-        memory = facts["memory"] | {which: pairs}
-        with pytest.raises(InputError, match="history does not begin"):
-            solver.start(problem, 1).restore(facts | {"memory": memory}, arrays)
 
 
 def test_outputs_taken_from_other_data_cannot_be_put_back():
@@ -347,8 +312,7 @@ def told(path):
     return facts, {name: np.asarray(array).tobytes() for name, array in arrays.items()}
 
 
-@pytest.mark.parametrize("name", ALL_SOLVERS)
-@kinds
+@pytest.mark.parametrize(("kind", "name"), TAKEN)
 def test_identical_runs_write_identical_checkpoints(kind, name, tmp_path):
     solver = ALL_SOLVERS[name]
     found = []
@@ -358,10 +322,7 @@ def test_identical_runs_write_identical_checkpoints(kind, name, tmp_path):
         del rubbish
         case = CASES[kind](np.random.default_rng(5))
         path = tmp_path / str(run)
-        try:
-            problem = Problem(case.structure, solver.losses[0], 0.7)
-            fit(problem, solver, Stopping(passes=3, gap=None), seed=4, checkpoint=path)
-        except (InputError, _core.UnsupportedError):
-            pytest.skip("this solver does not take this structure")
+        problem = Problem(case.structure, solver.losses[0], 0.7)
+        fit(problem, solver, Stopping(passes=3), seed=4, checkpoint=path)
         found.append(told(path))
     assert found[0] == found[1]
