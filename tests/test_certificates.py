@@ -177,7 +177,7 @@ def test_sums_on_graphs_with_loops_are_called_estimates():
     assert result.summary()["estimate"] is True
     point = next(point for point in result.trace if point.gap is not None)
     assert point.estimate
-    assert "(estimate)" in ProgressLine(Stopping(passes=5), "accuracy", False).describe(point)
+    assert "(estimate)" in ProgressLine(Stopping(passes=5), False).describe(point)
 
 
 def test_exact_inference_is_certified():

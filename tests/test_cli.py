@@ -387,7 +387,7 @@ def test_mistaken_files_are_recognised(files, tmp_path):
     model = files / "ner.dstruct"
     assert "is a dualstruct model" in refusal("train", model, "--model", tmp_path / "m")
     assert "is a dualstruct model" in refusal("predict", model, model)
-    assert "not a dualstruct model file" in refusal("inspect", files / "train.txt")
+    assert "is a text file, and a model is wanted" in refusal("inspect", files / "train.txt")
 
 
 def test_a_flipped_bit_in_a_model_is_noticed(files, tmp_path):

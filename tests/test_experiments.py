@@ -83,14 +83,14 @@ def test_a_single_task_of_an_experiment_can_be_run(name, tmp_path):
         command("experiment", name, *arguments, "--task", "nothing")
 
 
-def test_an_interrupted_experiment_keeps_what_it_found(tmp_path, monkeypatch):
+def test_an_interrupted_experiment_keeps_what_it_found(tmp_path, monkeypatch, run):
     def interrupted(options, report):
         report.add(learn(load_task("English POS", options), "DCD", "hinge", 0.1, SDM(), passes=1))
         raise KeyboardInterrupt
 
     monkeypatch.setattr("dualstruct.experiments.lee_2015.run", interrupted)
-    done = command("experiment", "lee-2015", "--quick", "--sentences", 40, "--out", tmp_path)
-    assert done.exit_code == 130
+    code, _, _ = run("experiment", "lee-2015", "--quick", "--sentences", 40, "--out", tmp_path)
+    assert code == 130
     record = json.loads((tmp_path / "lee-2015.json").read_text())
     assert record["interrupted"]
     assert len(record["runs"]) == 1

@@ -256,6 +256,7 @@ def _training() -> Schema:
         gap=MAYBE_NUMBER,
         gap_estimate=MAYBE_NUMBER,
         dev_score=MAYBE_NUMBER,
+        dev_metric={"type": ["string", "null"]},
         cuts=INTEGER,
         inference_calls=INTEGER,
         estimate=BOOLEAN,
