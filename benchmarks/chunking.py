@@ -61,8 +61,8 @@ def run_ours(data: Path) -> dict[str, Any]:
 def run_curve(data: Path) -> dict[str, Any]:
     """Training time and test score after each pass, up to a certified gap of 1 %."""
     from dualstruct import SequenceTagger, read_columns
-    from dualstruct.fit import TracePoint
     from dualstruct.metrics import evaluate_ids
+    from dualstruct.training.loop import TracePoint
 
     train = read_columns(data / "conll2000/train.txt.xz")
     test = read_columns(data / "conll2000/test.txt.xz")

@@ -51,8 +51,8 @@ def structure_of(data: Path, corpus: str, sentences: int) -> Any:
     """The first sentences of a corpus as a structure with few weights, and how many there are."""
     if corpus == "chunking":
         from dualstruct import read_columns
-        from dualstruct.estimators.labels import Labels
         from dualstruct.features import make_extractor
+        from dualstruct.labels.names import Labels
         from dualstruct.structures import Chain
 
         file = read_columns(data / CORPORA[corpus])
@@ -62,8 +62,8 @@ def structure_of(data: Path, corpus: str, sentences: int) -> Any:
         truth = labels.encode(file.labels[:some], rows.sentences)
         return Chain(rows, len(labels), truth), len(file)
     from dualstruct import read_conllu
-    from dualstruct.estimators.labels import Labels
-    from dualstruct.estimators.tree_model import TreeShape, make_tree, present_sources
+    from dualstruct.labels.names import Labels
+    from dualstruct.tasks.parsing.model import TreeShape, make_tree, present_sources
 
     whole = read_conllu(data / CORPORA[corpus])
     treebank = whole.select(range(sentences or 80))
@@ -264,8 +264,8 @@ def part_memory(path: Path, workers: int) -> dict[str, float]:
     """What the first of so many ranks holds after a pass over its part, without the others."""
     from dualstruct import DCD, Problem
     from dualstruct.distributed import data as parts
-    from dualstruct.estimators.labels import Labels
-    from dualstruct.estimators.tree_model import TreeShape, make_tree, present_sources
+    from dualstruct.labels.names import Labels
+    from dualstruct.tasks.parsing.model import TreeShape, make_tree, present_sources
 
     def resident() -> float:
         pages = int(Path("/proc/self/statm").read_text().split()[1])

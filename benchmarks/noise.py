@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualstruct import SequenceTagger
-from dualstruct.files.spans import Span, spans
+from dualstruct.labels.schemes import Span, spans
 
 Labels = list[list[str]]
 

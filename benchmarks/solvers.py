@@ -29,8 +29,8 @@ from dualstruct import (
     read_columns,
     read_conllu,
 )
-from dualstruct.estimators.labels import Labels
 from dualstruct.features import make_extractor
+from dualstruct.labels.names import Labels
 from dualstruct.metrics import evaluate_ids
 from dualstruct.solvers import (
     CPD,

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import Problem, Stopping, fit
-from dualstruct.fit import TracePoint
 from dualstruct.losses import Loss, find_loss
 from dualstruct.solvers import Iterate, Solver
 from dualstruct.structures.base import Structure
+from dualstruct.training.loop import TracePoint
 
 from .tasks import Score, Task
 

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from dualstruct import Problem, Stopping
 from dualstruct.distributed import ADMM, BQO, IterativeMixing, SimpleAverage, fit_local
-from dualstruct.fit import TracePoint
 from dualstruct.solvers import DCD, Iterate, Perceptron, Solver
+from dualstruct.training.loop import TracePoint
 
 from .curves import ENDLESS, Point, Run, lead, scored, seconds_to
 from .options import Options

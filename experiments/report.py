@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from dualstruct.files.writing import replace_file
+from dualstruct.data.writing import replace_file
 
 from .curves import Run
 from .options import Options

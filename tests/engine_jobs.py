@@ -195,7 +195,7 @@ def descendants(pid: int) -> set[int]:
 
 
 def ray_loses_its_driver(folder: Path) -> None:
-    from dualstruct.distributed.ray import start_ray
+    from dualstruct.workers.ray import start_ray
 
     start_ray(2)
     for child in descendants(os.getpid()):

@@ -131,12 +131,12 @@ def sentences() -> tuple[list[list[str]], list[list[str]]]:
 
 def text_readers(folder: Path) -> dict[str, Reader]:
     from dualstruct import SequenceTagger, read_columns, read_conllu
+    from dualstruct.data.blocks import read_blocks
+    from dualstruct.data.conllu import write_conllu
     from dualstruct.datasets import load_english
-    from dualstruct.estimators.costs import read_costs
     from dualstruct.features.clusters import read_clusters
     from dualstruct.features.gazetteers import read_gazetteer
-    from dualstruct.files.blocks import read_blocks
-    from dualstruct.files.conllu import write_conllu
+    from dualstruct.labels.costs import read_costs
 
     X, Y = sentences()
     columns = "\n\n".join(
@@ -180,7 +180,7 @@ def resealed(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
     """A file of arrays with other facts or arrays, and a checksum that is right again."""
     import numpy as np
 
-    from dualstruct.files.arrays import format_of, read_arrays, write_arrays
+    from dualstruct.data.arrays import format_of, read_arrays, write_arrays
 
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "file"
@@ -306,8 +306,8 @@ def all_readers(folder: Path) -> dict[str, Reader]:
 
 def try_input(reader: Reader, path: Path) -> str | None:
     """None, or the traceback of what no reader may raise."""
+    from dualstruct.data.writing import OutputError
     from dualstruct.errors import DualstructError
-    from dualstruct.files.writing import OutputError
 
     def late(*_: object) -> None:
         raise HangError

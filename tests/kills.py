@@ -23,8 +23,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dualstruct import DependencyParser, SequenceTagger, load_model
+from dualstruct.data.arrays import format_of, read_arrays
 from dualstruct.datasets import load_english
-from dualstruct.files.arrays import format_of, read_arrays
 
 Job = Callable[[Path], None]
 

@@ -40,8 +40,7 @@ from mutation import Mutant, mutants_of, sampled  # noqa: E402
 MUTATED = [
     "problem.py",
     "losses.py",
-    "fit.py",
-    "progress.py",
+    "training/*.py",
     "distributed/bqo.py",
     "solvers/*.py",
     "estimators/*.py",

@@ -1,4 +1,4 @@
-"""Slow and obvious versions of dualstruct.files.spans and dualstruct.metrics.
+"""Slow and obvious versions of dualstruct.labels.schemes and dualstruct.metrics.
 
 Written from the decision rules of conlleval: one line a rule, one token at a time, with the
 running "is the present chunk right so far" flag of the script instead of comparing spans.
@@ -6,7 +6,7 @@ running "is the present chunk right so far" flag of the script instead of compar
 
 from collections import Counter
 
-from dualstruct.files.spans import Span
+from dualstruct.labels.schemes import Span
 
 
 def parse(label: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ import tempfile
 MODULES = (
     "rich.live",
     "rich.table",
-    "dualstruct.cli_trees",
+    "dualstruct.cli.trees",
     "dualstruct.confidence",
     "dualstruct.demo",
     "dualstruct.experiments",
@@ -73,7 +73,7 @@ def run(arguments: list[str], streams: dict[str, str]) -> list[object]:
         )
         sys.argv = ["dualstruct", *arguments]
         os.environ.update(streams.get("environment", {}))
-        from dualstruct.cli import main
+        from dualstruct.cli.app import main
 
         main()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -16,9 +16,9 @@ import naive_optima
 from dualstruct import InputError, Problem, SequenceTagger, Stopping, StructuredSVM, fit
 from dualstruct.losses import LOSSES, find_loss
 from dualstruct.problem import ROUNDING
-from dualstruct.progress import ProgressLine
 from dualstruct.solvers import LBFGS, SOLVERS, CuttingPlane, Solver
 from dualstruct.structures import GraphCRF, MultiLabel
+from dualstruct.training.progress import ProgressLine
 from naive import random_chain
 from naive_truth import Truth
 from structure_cases import CASES, Case, custom_case

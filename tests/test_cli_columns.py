@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from dualstruct import InputError, SequenceTagger, read_columns
-from dualstruct.cli import app
+from dualstruct.cli.app import app
+from dualstruct.data.arrays import read_arrays, write_arrays
+from dualstruct.data.layout import ColumnLayout
 from dualstruct.datasets import load_english
-from dualstruct.files.arrays import read_arrays, write_arrays
-from dualstruct.files.layout import ColumnLayout
 
 TREES = load_english("test")
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import naive_features as naive
 from dualstruct import InputError, SequenceTagger, read_columns
-from dualstruct.cli_columns import Sentences
-from dualstruct.distributed.communicator import Alone
-from dualstruct.distributed.data import ColumnFiles
-from dualstruct.distributed.local import run_local
-from dualstruct.files.blocks import read_blocks
+from dualstruct.cli.columns import Sentences
+from dualstruct.data.blocks import read_blocks
+from dualstruct.data.sources import ColumnFiles
+from dualstruct.workers.communicator import Alone
+from dualstruct.workers.local import run_local
 
 
 def read(text, **how):

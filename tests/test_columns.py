@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_features as naive
+from dualstruct.data.columns import read_columns, write_columns
 from dualstruct.errors import InputError
-from dualstruct.files.columns import read_columns, write_columns
 
 CELL = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r \ufeff"),

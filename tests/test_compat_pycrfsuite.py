@@ -16,8 +16,8 @@ import dualstruct.compat.pycrfsuite as ours
 from dualstruct.compat.conversion import tagger_from_crfsuite
 from dualstruct.compat.items import attributes_of
 from dualstruct.compat.log import LabelScore, TrainLogParser
+from dualstruct.data.crfsuite import parse_crfsuite
 from dualstruct.errors import InputError
-from dualstruct.files.crfsuite import parse_crfsuite
 
 theirs = pytest.importorskip("pycrfsuite", reason="missing: pip install python-crfsuite")
 

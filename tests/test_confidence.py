@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 import naive_trees
 from dualstruct import DependencyParser, InputError, ParsingPipeline, SequenceTagger, load_model
 from dualstruct.confidence import UncalibratedWarning
-from dualstruct.confidence.chains import Spans
 from dualstruct.confidence.temperature import fit_temperature
+from dualstruct.data.conllu import Treebank
 from dualstruct.datasets import load_english
 from dualstruct.drawing.reliability import draw_reliability, reliability_svg
-from dualstruct.files.conllu import Treebank
-from dualstruct.files.spans import spans
+from dualstruct.labels.schemes import spans
 from dualstruct.metrics import reliability
+from dualstruct.tasks.tagging.confidence import Spans
 from naive import random_chain
 
 SCHEMES = [

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from corpora_here import corpus_here
 from dualstruct import InputError
+from dualstruct.data.conllu import Treebank, iter_conllu, read_conllu, write_conllu
+from dualstruct.data.writing import OutputError
 from dualstruct.datasets import english_path
-from dualstruct.files.conllu import Treebank, iter_conllu, read_conllu, write_conllu
-from dualstruct.files.writing import OutputError
 
 CELLS = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["Cs"]), min_size=1)
 
@@ -281,7 +281,7 @@ def test_a_long_file_is_read_in_little_memory(tmp_path):
     path.write_bytes(english_path().read_bytes() * 100)  # 40 MB
     code = f"""
 import resource
-from dualstruct.files.conllu import iter_conllu
+from dualstruct.data.conllu import iter_conllu
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 words = sum(len(part.heads) for part in iter_conllu({str(path)!r}, piece=100_000))
 print(words, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from corpora_here import corpus_here
-from dualstruct.cli import app
+from dualstruct.cli.app import app
 from dualstruct.datasets import corpora
 from dualstruct.datasets.corpora import CORPORA, Corpus, Part, brown_parts, check, download
 from dualstruct.errors import InputError

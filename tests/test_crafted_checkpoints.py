@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from dualstruct import InputError, Problem, SequenceTagger, Stopping, _core, fit
-from dualstruct.files.arrays import read_arrays, write_arrays
-from dualstruct.fit import CHECKPOINT_FORMAT
+from dualstruct.data.arrays import read_arrays, write_arrays
 from dualstruct.solvers import (
     CPD,
     DCD,
@@ -21,6 +20,7 @@ from dualstruct.solvers import (
     FrankWolfe,
     RampSDM,
 )
+from dualstruct.training.loop import CHECKPOINT_FORMAT
 from naive import random_chain
 from structure_cases import CASES
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dualstruct.errors import InputError
-from dualstruct.files.crfsuite import (
+from dualstruct.data.crfsuite import (
     CRFsuiteModel,
     is_crfsuite,
     open_crfsuite,
@@ -20,6 +19,7 @@ from dualstruct.files.crfsuite import (
     read_crfsuite,
     write_crfsuite,
 )
+from dualstruct.errors import InputError
 
 pycrfsuite = pytest.importorskip("pycrfsuite", reason="missing: pip install python-crfsuite")
 

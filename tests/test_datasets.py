@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dualstruct import DCD, InputError, Problem, Stopping, fit
+from dualstruct.data.conllu import read_conllu
 from dualstruct.datasets import load_english, make_chains
-from dualstruct.files.conllu import read_conllu
 
 UPOS = {
     "ADJ",

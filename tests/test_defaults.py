@@ -12,10 +12,10 @@ import pytest
 from dualstruct import DependencyParser, ParsingPipeline, SequenceTagger, StructuredSVM
 from dualstruct import distributed as many
 from dualstruct import solvers as one
-from dualstruct.fit import Stopping, fit
 from dualstruct.losses import Ramp, SoftmaxMargin
 from dualstruct.metrics import reliability
 from dualstruct.problem import Problem
+from dualstruct.training.loop import Stopping, fit
 
 #: Every estimator has them.
 SHARED = {

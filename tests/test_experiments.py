@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dualstruct import experiments
-from dualstruct.cli import app
+from dualstruct.cli.app import app
 from dualstruct.datasets import make_chains
 from dualstruct.distributed import SimpleAverage
 from dualstruct.errors import InputError

@@ -20,9 +20,9 @@ from dualstruct import (
     SequenceTagger,
     StructuredSVM,
 )
+from dualstruct.data.conllu import Treebank
 from dualstruct.datasets import load_english
-from dualstruct.explaining.chains import explain_chain
-from dualstruct.files.conllu import Treebank
+from dualstruct.tasks.tagging.explaining import explain_chain
 from naive import random_chain
 
 X = [["Ada", "lives", "in", "Turin"], ["Bo", "left", "Rome"], ["Rome", "is", "old"]]

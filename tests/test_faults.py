@@ -16,6 +16,7 @@ import pytest
 
 import engine_jobs
 from dualstruct import DCD, InputError, Problem, SequenceTagger, Stopping, fit
+from dualstruct.data.writing import OutputError
 from dualstruct.datasets import make_chains
 from dualstruct.distributed import (
     ADMM,
@@ -29,11 +30,10 @@ from dualstruct.distributed import (
     partition,
     run_local,
 )
-from dualstruct.distributed.communicator import call
-from dualstruct.distributed.ray import _Board
-from dualstruct.files.writing import OutputError
 from dualstruct.solvers import DualIterate
 from dualstruct.structures import Subset
+from dualstruct.workers.communicator import call
+from dualstruct.workers.ray import _Board
 from engine_jobs import SILENCE
 from engines_here import found_by_ranks, job, mpiexec, needs_ray, run
 from patience import HANGS

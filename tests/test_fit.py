@@ -14,7 +14,6 @@ import pytest
 
 from dualstruct import Chain, InputError, Problem, Stopping, fit
 from dualstruct.datasets import make_chains
-from dualstruct.fit import FitResult
 from dualstruct.solvers import (
     CPD,
     DCD,
@@ -25,6 +24,7 @@ from dualstruct.solvers import (
     Iterate,
     Solver,
 )
+from dualstruct.training.loop import FitResult
 
 DATA = make_chains(sentences=120, tokens=8, labels=4, features=60, noise=0.6, seed=1)
 
@@ -126,7 +126,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(sys.modules["dualstruct.fit"], "time", clock)
+    monkeypatch.setattr(sys.modules["dualstruct.training.loop"], "time", clock)
     return clock
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from dualstruct import InputError, SequenceTagger
+from dualstruct.data.arrays import read_arrays
 from dualstruct.datasets import load_english
-from dualstruct.estimators import large
-from dualstruct.estimators.labels import ManyLabelsWarning
-from dualstruct.estimators.partial import UnknownLabelWarning
-from dualstruct.files.arrays import read_arrays
+from dualstruct.labels.names import ManyLabelsWarning
 from dualstruct.solvers import DCD
+from dualstruct.tasks.tagging import large
+from dualstruct.tasks.tagging.partial import UnknownLabelWarning
 
 TREES = load_english()
 X = [list(TREES[i].forms) for i in range(40)]

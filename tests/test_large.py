@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualstruct import InputError, SequenceTagger, read_columns, write_columns
+from dualstruct.data.blocks import read_blocks
 from dualstruct.datasets import load_english
-from dualstruct.files.blocks import read_blocks
 
 TREES = load_english()
 X = [list(TREES[i].forms) for i in range(120)]

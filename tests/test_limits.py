@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dualstruct import DependencyParser, InputError, SequenceTagger
+from dualstruct.data.arrays import read_arrays, write_arrays
+from dualstruct.data.schema import parse_json
 from dualstruct.datasets import load_english
-from dualstruct.distributed.checkpoints import MANIFEST_FORMAT, _signed, _verified
 from dualstruct.estimators import load_model
 from dualstruct.features.templates import MOST_TEMPLATES, parse_templates
-from dualstruct.files.arrays import read_arrays, write_arrays
-from dualstruct.files.schema import parse_json
+from dualstruct.training.checkpoints import MANIFEST_FORMAT, _signed, _verified
 
 X, Y = [["Ada", "lives", "in", "Turin"]], [["B-PER", "O", "O", "B-LOC"]]
 CUBE = "word[-100..100] & word[-100..100] & word[-100..100]"

@@ -11,13 +11,13 @@ import pytest
 import safetensors.numpy
 
 from dualstruct import DependencyParser, ParsingPipeline, SequenceTagger, StructuredSVM
+from dualstruct.data.arrays import FORMAT_VERSION, format_of, read_arrays, write_arrays
 from dualstruct.datasets import load_english
 from dualstruct.errors import InputError
 from dualstruct.estimators import load_model
-from dualstruct.files.arrays import FORMAT_VERSION, format_of, read_arrays, write_arrays
-from dualstruct.fit import CHECKPOINT_FORMAT
 from dualstruct.solvers import DCD, LBFGS, Averaged
 from dualstruct.structures import Multiclass
+from dualstruct.training.loop import CHECKPOINT_FORMAT
 
 #: Bits that are flipped in each file; `make flips` takes 10,000.
 FLIPS = int(os.environ.get("FLIPS", "200"))

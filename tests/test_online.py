@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from dualstruct import InputError, Problem, Stopping, _core, conversions, fit, write_columns
 from dualstruct.datasets import make_chains
 from dualstruct.losses import Ramp, SoftmaxMargin, find_loss
-from dualstruct.progress import ProgressLine
 from dualstruct.solvers import DCA, DCD, MIRA, SGD, Averaged, Pegasos, Perceptron
+from dualstruct.training.progress import ProgressLine
 from naive import NaiveChain, random_chain, solve_hinge
 from naive_online import NaiveOnline, solve_smooth
 from naive_optima import solve_simplex_qp

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from dualstruct import Problem, Stopping, _core, fit
+from dualstruct.data.arrays import read_arrays
 from dualstruct.errors import InputError
-from dualstruct.files.arrays import read_arrays
 from dualstruct.solvers import SOLVERS, CuttingPlane
 from dualstruct.structures import Subset
 from naive import random_chain

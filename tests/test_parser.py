@@ -22,9 +22,9 @@ from dualstruct import (
     load_model,
     read_conllu,
 )
+from dualstruct.data.arrays import read_arrays, write_arrays
 from dualstruct.datasets import load_english
 from dualstruct.estimators.parser import SkippedSentences, interleaved
-from dualstruct.files.arrays import read_arrays, write_arrays
 from dualstruct.structures.second_order_tree import PrunedArcs
 
 TRAIN, TEST = load_english("train"), load_english("test")

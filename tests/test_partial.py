@@ -13,7 +13,6 @@ from scipy.special import logsumexp
 
 from dualstruct import InputError, Problem, SequenceTagger, Stopping, fit
 from dualstruct.datasets import load_english
-from dualstruct.estimators.partial import UnknownLabelWarning
 from dualstruct.metrics import evaluate_ids
 from dualstruct.solvers import (
     DCD,
@@ -26,6 +25,7 @@ from dualstruct.solvers import (
     RampSDM,
 )
 from dualstruct.structures import Chain
+from dualstruct.tasks.tagging.partial import UnknownLabelWarning
 from naive import NaiveChain, random_chain, solve_hinge
 
 seeds = st.integers(0, 2**32 - 1)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dualstruct.fit import Stopping, TracePoint
-from dualstruct.progress import ProgressLine
+from dualstruct.training.loop import Stopping, TracePoint
+from dualstruct.training.progress import ProgressLine
 
 
 def point(**changed):

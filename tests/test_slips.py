@@ -7,7 +7,6 @@ import pytest
 
 from dualstruct import SequenceTagger
 from dualstruct.features import FeatureRows
-from dualstruct.suspecting.chains import TokenSlips, kinds_of
 from dualstruct.suspecting.channel import (
     Evidence,
     as_probabilities,
@@ -17,6 +16,7 @@ from dualstruct.suspecting.channel import (
     slip_odds,
     slip_rates,
 )
+from dualstruct.tasks.tagging.suspecting import TokenSlips, kinds_of
 
 NAMES = ["O", "B-A", "I-A", "B-B", "I-B"]
 
@@ -123,7 +123,7 @@ def naive_evidence(names, shares, p, given, beside):
 
 
 def test_token_slips_equal_the_sum_over_truths():
-    from dualstruct.suspecting.chains import Tokens
+    from dualstruct.tasks.tagging.suspecting import Tokens
 
     rng = np.random.default_rng(0)
     shares = rng.dirichlet(np.ones(5))

@@ -18,11 +18,11 @@ from dualstruct import SequenceTagger, _core
 from dualstruct.datasets import make_chains
 from dualstruct.errors import InputError
 from dualstruct.features import FeatureRows
-from dualstruct.fit import Stopping, fit
 from dualstruct.losses import SoftmaxMargin
 from dualstruct.problem import Problem
 from dualstruct.solvers import LBFGS, ExponentiatedGradient, find_solver
 from dualstruct.structures import Chain
+from dualstruct.training.loop import Stopping, fit
 from naive import NaiveChain, random_chain
 from naive_optima import minimum
 

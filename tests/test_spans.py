@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import naive_metrics as naive
 from dualstruct.errors import InputError
-from dualstruct.files.spans import (
+from dualstruct.labels.schemes import (
     Scheme,
     Span,
     allowed_transitions,

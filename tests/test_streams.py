@@ -18,8 +18,8 @@ from dualstruct import (
     write_conllu,
 )
 from dualstruct.compat.conversion import crfsuite_from_tagger
+from dualstruct.data.crfsuite import write_crfsuite
 from dualstruct.datasets import load_english
-from dualstruct.files.crfsuite import write_crfsuite
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs fork and /dev/full")
 

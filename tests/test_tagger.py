@@ -23,10 +23,10 @@ from dualstruct import (
     read_columns,
     write_columns,
 )
+from dualstruct.data.arrays import read_arrays, write_arrays
+from dualstruct.data.writing import OutputError
 from dualstruct.datasets import load_english
-from dualstruct.estimators.labels import UnseenLabelWarning
-from dualstruct.files.arrays import read_arrays, write_arrays
-from dualstruct.files.writing import OutputError
+from dualstruct.labels.names import UnseenLabelWarning
 from dualstruct.losses import LOSSES
 from dualstruct.solvers import SOLVERS, Averaged
 
@@ -507,7 +507,7 @@ def test_model_files_with_impossible_contents_are_refused(tmp_path):
 
 def test_a_newer_or_foreign_model_file_is_refused_by_name(tmp_path, monkeypatch):
     path = tmp_path / "m.dstruct"
-    monkeypatch.setattr("dualstruct.files.arrays.FORMAT_VERSION", 9)
+    monkeypatch.setattr("dualstruct.data.arrays.FORMAT_VERSION", 9)
     model_file(path)
     monkeypatch.undo()
     with pytest.raises(InputError, match="format version 9; this dualstruct reads up to 2: update"):
@@ -528,7 +528,7 @@ def test_a_disk_that_fills_leaves_the_old_model_alone(tmp_path):
     code = f"""
 import resource, signal
 from dualstruct import SequenceTagger
-from dualstruct.files.writing import OutputError
+from dualstruct.data.writing import OutputError
 tagger = SequenceTagger.load({str(path)!r})
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_features as naive
+from dualstruct.data.columns import read_columns
 from dualstruct.errors import InputError
 from dualstruct.features.clusters import read_clusters
 from dualstruct.features.extractor import make_extractor
 from dualstruct.features.gazetteers import make_gazetteer
 from dualstruct.features.template_extractor import TemplateExtractor
 from dualstruct.features.templates import PRESETS, parse_templates
-from dualstruct.files.columns import read_columns
 from patience import HANGS
 
 WORDS = st.one_of(

@@ -8,15 +8,15 @@ import lzma
 import pytest
 
 from dualstruct import InputError, read_columns, read_conllu
-from dualstruct.cli_files import read_lines
-from dualstruct.distributed.communicator import Alone
-from dualstruct.distributed.data import ColumnFiles, TreeFiles
-from dualstruct.estimators.costs import read_costs
+from dualstruct.cli.files import read_lines
+from dualstruct.data.blocks import read_blocks
+from dualstruct.data.conllu import iter_conllu
+from dualstruct.data.sources import ColumnFiles, TreeFiles
 from dualstruct.features import make_extractor
 from dualstruct.features.clusters import read_clusters
 from dualstruct.features.gazetteers import read_gazetteer
-from dualstruct.files.blocks import read_blocks
-from dualstruct.files.conllu import iter_conllu
+from dualstruct.labels.costs import read_costs
+from dualstruct.workers.communicator import Alone
 
 CELLS = "1\tAda\t_\tPROPN\t_\t_\t0\troot\t_\t_\n"
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import naive_tree_metrics as naive
 from dualstruct import InputError
+from dualstruct.data.conllu import Treebank
 from dualstruct.datasets import load_english
-from dualstruct.files.conllu import Treebank
 from dualstruct.metrics import evaluate_trees
 
 RELATIONS = ["nsubj", "nmod", "nmod:poss", "det", "case", "aux:pass", "punct", "root", "strange"]

@@ -26,14 +26,14 @@ from dualstruct import (
     read_conllu,
     write_columns,
 )
-from dualstruct.cli import app
+from dualstruct.cli.app import app
+from dualstruct.data.sources import ColumnFiles, Held, TreeFiles
 from dualstruct.datasets import load_english
 from dualstruct.distributed import BQO, partition, run_local, training
-from dualstruct.distributed.data import ColumnFiles, Held, TreeFiles
-from dualstruct.distributed.merging import agree, fit_features
-from dualstruct.distributed.ray import start_ray
 from dualstruct.distributed.strategies import find_strategy
 from dualstruct.features import CSRSequences, make_extractor
+from dualstruct.workers.merging import agree, fit_features
+from dualstruct.workers.ray import start_ray
 from engines_here import mpiexec, needs_ray, run
 
 WORDS = ["Ada", "sings", "the", "old", "song", "in", "Turin", "and", "Bo", "waits", "."]
@@ -569,7 +569,7 @@ def test_a_cluster_that_is_too_small_for_the_next_run_is_started_anew(monkeypatc
 
     fake = Ray()
     monkeypatch.setitem(sys.modules, "ray", fake)
-    monkeypatch.setattr("dualstruct.distributed.ray._started", None)
+    monkeypatch.setattr("dualstruct.workers.ray._started", None)
     for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_USAGE_STATS_ENABLED"):
         monkeypatch.setenv(name, "")
     monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")

@@ -19,9 +19,9 @@ import pytest
 import dualstruct
 from dualstruct import SequenceTagger
 from dualstruct.compat.sklearn_crfsuite import CRF
-from dualstruct.files import leftovers
-from dualstruct.files.leftovers import own_folder, own_path
-from dualstruct.files.writing import OutputError, replace_file, replacing
+from dualstruct.data import leftovers
+from dualstruct.data.leftovers import own_folder, own_path
+from dualstruct.data.writing import OutputError, replace_file, replacing
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="modes, links and signals are Unix's")
 
@@ -194,7 +194,7 @@ def child(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
 
 
 WRITES = """
-from dualstruct.files.writing import replacing
+from dualstruct.data.writing import replacing
 with replacing(sys.argv[1]) as file:
     file.write(b"half")
     file.flush()
@@ -202,7 +202,7 @@ with replacing(sys.argv[1]) as file:
     time.sleep(600)
 """
 FOLDER = """
-from dualstruct.files.leftovers import own_folder, tidy_on_sigterm
+from dualstruct.data.leftovers import own_folder, tidy_on_sigterm
 if len(sys.argv) > 2:
     tidy_on_sigterm()
 with own_folder(sys.argv[1]) as folder:
@@ -296,7 +296,7 @@ def test_models_of_crfsuite_that_nobody_keeps_are_removed(tmp_path, monkeypatch)
 
 def test_all_of_the_program_writes_files_in_this_way():
     """But for files inside temporary folders of its own, and those that only grow."""
-    allowed = {"files/writing.py": 1, "features/mapped.py": 1}
+    allowed = {"data/writing.py": 1, "features/mapped.py": 1}
     writes = re.compile(r"\bopen\(.*[\"'][wax]b?[\"']|\.write_(?:text|bytes)\(|\bmkstemp\(")
     source = Path(dualstruct.__file__).parent
     found = {}

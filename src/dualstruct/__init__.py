@@ -8,6 +8,8 @@ SequenceTagger(C=1.0)
 [['DET', 'NOUN']]
 """
 
+from dualstruct.data.columns import read_columns, write_columns
+from dualstruct.data.conllu import Treebank, iter_conllu, read_conllu, write_conllu
 from dualstruct.drawing import draw_tree, tree_svg
 from dualstruct.errors import DualstructError, InputError, NotFittedError
 from dualstruct.estimators import (
@@ -18,11 +20,9 @@ from dualstruct.estimators import (
     load_model,
 )
 from dualstruct.features import CSRSequences, WithVectors
-from dualstruct.files.columns import read_columns, write_columns
-from dualstruct.files.conllu import Treebank, iter_conllu, read_conllu, write_conllu
-from dualstruct.fit import FitResult, Stopping, TracePoint, fit
 from dualstruct.metrics import evaluate, evaluate_trees
 from dualstruct.problem import Certificate, Problem
+from dualstruct.renamed import keep_old_names
 from dualstruct.solvers import (
     CPD,
     DCA,
@@ -53,8 +53,11 @@ from dualstruct.structures import (
     MultiLabel,
     check_structure,
 )
+from dualstruct.training.loop import FitResult, Stopping, TracePoint, fit
 
 __version__ = "0.1.0"
+
+keep_old_names()
 
 __all__ = [
     "CPD",

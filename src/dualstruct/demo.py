@@ -10,11 +10,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from dualstruct.data.conllu import Treebank
 from dualstruct.datasets import load_english
 from dualstruct.drawing import draw_tree
 from dualstruct.estimators import DependencyParser, ParsingPipeline, SequenceTagger
-from dualstruct.files.conllu import Treebank
-from dualstruct.files.spans import spans
+from dualstruct.labels.schemes import spans
 
 NEW_SENTENCES = (
     "Dr Ines Calder moved from Lisbon to Oslo in March .",

@@ -25,7 +25,7 @@ from dualstruct.structures.base import Structure
 from dualstruct.threads import usable_threads
 
 if TYPE_CHECKING:
-    from dualstruct.distributed.communicator import Communicator
+    from dualstruct.workers.communicator import Communicator
 
 
 #: What float32 rounds away, relative to a loss.

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dualstruct.data.crfsuite import CRFsuiteModel, is_utf8, joined_names
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
-from dualstruct.estimators.chain_model import ChainModel
-from dualstruct.files.crfsuite import CRFsuiteModel, is_utf8, joined_names
-from dualstruct.fit import FitResult
+from dualstruct.tasks.tagging.model import ChainModel
+from dualstruct.training.loop import FitResult
 
 __all__ = ["END", "START", "crfsuite_from_tagger", "tagger_from_crfsuite"]
 
@@ -35,7 +35,7 @@ def tagger_from_crfsuite(model: CRFsuiteModel) -> SequenceTagger:
     Examples
     --------
     >>> from dualstruct.compat.pycrfsuite import Trainer
-    >>> from dualstruct.files.crfsuite import parse_crfsuite
+    >>> from dualstruct.data.crfsuite import parse_crfsuite
     >>> trainer = Trainer(verbose=False)
     >>> trainer.append([["Ada"], ["sings"]], ["NAME", "VERB"])
     >>> tagger = tagger_from_crfsuite(parse_crfsuite(trainer.train_inmemory()))

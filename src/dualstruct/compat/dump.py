@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import IO, Any
 
-from dualstruct.files.crfsuite import CRFsuiteModel
+from dualstruct.data.crfsuite import CRFsuiteModel
 
 __all__ = ["ParsedDump", "describe", "write_dump"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.data.crfsuite import is_utf8
 from dualstruct.errors import InputError
-from dualstruct.files.crfsuite import is_utf8
 
 #: Token offsets, attribute numbers, and their values (None: all 1).
 Rows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64] | None]

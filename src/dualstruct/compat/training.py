@@ -25,9 +25,9 @@ from dualstruct import _core
 from dualstruct.compat.items import Rows
 from dualstruct.compat.log import performance, settings_lines
 from dualstruct.conversions import C_from_c2
+from dualstruct.data.crfsuite import CRFsuiteModel
 from dualstruct.errors import InputError
 from dualstruct.features import FeatureRows
-from dualstruct.files.crfsuite import CRFsuiteModel
 from dualstruct.problem import Problem
 from dualstruct.solvers import LBFGS
 from dualstruct.structures import Chain

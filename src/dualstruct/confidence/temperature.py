@@ -20,7 +20,7 @@ import numpy as np
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
-    from dualstruct.distributed.communicator import Communicator
+    from dualstruct.workers.communicator import Communicator
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 

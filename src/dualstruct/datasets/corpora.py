@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from dualstruct.data.leftovers import own_folder
+from dualstruct.data.opening import read_bytes
+from dualstruct.data.writing import replace_file
 from dualstruct.errors import InputError
-from dualstruct.files.leftovers import own_folder
-from dualstruct.files.opening import read_bytes
-from dualstruct.files.writing import replace_file
 
 __all__ = ["CORPORA", "Corpus", "Found", "Part", "check", "download", "find_part", "fingerprint"]
 

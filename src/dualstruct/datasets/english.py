@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from dualstruct.files.conllu import Treebank, read_conllu
+from dualstruct.data.conllu import Treebank, read_conllu
 
 #: One sentence in this many of each kind is held out.
 HELD_OUT_EVERY = 6

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dualstruct.data.sources import ColumnFiles, TreeFiles
 from dualstruct.distributed.admm import ADMM
 from dualstruct.distributed.bqo import BQO
-from dualstruct.distributed.communicator import (
+from dualstruct.distributed.local import fit_local
+from dualstruct.distributed.mixing import IterativeMixing, SimpleAverage
+from dualstruct.workers.communicator import (
     Alone,
     CommunicationError,
     Communicator,
     RecoveryWarning,
+    partition,
 )
-from dualstruct.distributed.data import ColumnFiles, TreeFiles
-from dualstruct.distributed.engines import run_on
-from dualstruct.distributed.local import fit_local, partition, run_local
-from dualstruct.distributed.mixing import IterativeMixing, SimpleAverage
-from dualstruct.distributed.mpi import run_mpi
-from dualstruct.distributed.ray import run_ray
+from dualstruct.workers.engines import run_on
+from dualstruct.workers.local import run_local
+from dualstruct.workers.mpi import run_mpi
+from dualstruct.workers.ray import run_ray
 
 __all__ = [
     "ADMM",

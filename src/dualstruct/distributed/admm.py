@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.data.schema import stored_array
 from dualstruct.distributed.base import (
     DualPartIterate,
     DualStrategy,
@@ -32,7 +33,6 @@ from dualstruct.distributed.base import (
     scaled,
 )
 from dualstruct.errors import InputError
-from dualstruct.files.schema import stored_array
 from dualstruct.problem import Problem
 from dualstruct.solvers import Solver
 

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.distributed.communicator import Alone, Communicator
+from dualstruct.data.schema import arguments_of, fit_type, inner_arrays, stored_array
 from dualstruct.errors import InputError
-from dualstruct.files.schema import arguments_of, fit_type, inner_arrays, stored_array
 from dualstruct.problem import Problem
 from dualstruct.solvers import (
     DCD,
@@ -29,6 +28,7 @@ from dualstruct.solvers import (
 )
 from dualstruct.solvers.base import PassResult, distance
 from dualstruct.solvers.ramp import RampSDM
+from dualstruct.workers.communicator import Alone, Communicator
 
 
 class Report(NamedTuple):

@@ -51,6 +51,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.data.schema import stored_array
 from dualstruct.distributed.base import (
     DualPartIterate,
     DualStrategy,
@@ -58,12 +59,11 @@ from dualstruct.distributed.base import (
     communicator_of,
     local_problem,
 )
-from dualstruct.distributed.communicator import in_place_of
 from dualstruct.errors import InputError
-from dualstruct.files.schema import stored_array
 from dualstruct.problem import Problem
 from dualstruct.solvers import Solver
 from dualstruct.solvers.base import PassResult
+from dualstruct.workers.communicator import in_place_of
 
 
 class BQOIterate(DualPartIterate):

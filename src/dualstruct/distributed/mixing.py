@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.data.schema import inner_arrays
 from dualstruct.distributed.base import (
     Report,
     Strategy,
@@ -30,7 +31,6 @@ from dualstruct.distributed.base import (
     scaled,
 )
 from dualstruct.errors import InputError
-from dualstruct.files.schema import inner_arrays
 from dualstruct.problem import Problem
 from dualstruct.solvers import MIRA, Iterate, Perceptron, Solver
 

@@ -13,16 +13,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dualstruct.distributed.communicator import Communicator
-from dualstruct.distributed.data import Held, Source
-from dualstruct.distributed.engines import run_on
-from dualstruct.distributed.merging import agree, total
-from dualstruct.distributed.ray import start_ray
+from dualstruct.data.sources import Held, Source
 from dualstruct.errors import InputError
+from dualstruct.workers.communicator import Communicator
+from dualstruct.workers.engines import run_on
+from dualstruct.workers.merging import agree, total
+from dualstruct.workers.ray import start_ray
 
 if TYPE_CHECKING:
     from dualstruct.estimators.base import Estimator
-    from dualstruct.fit import Callback, TracePoint
+    from dualstruct.training.loop import Callback, TracePoint
 
 #: Seconds between two looks at how far workers elsewhere are.
 LOOK_EVERY = 0.2

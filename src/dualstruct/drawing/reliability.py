@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from dualstruct.data.writing import replace_file
 from dualstruct.errors import InputError
-from dualstruct.files.writing import replace_file
 from dualstruct.metrics.reliability import Reliability
 
 SIZE, LEFT, TOP, GAP, BELOW = 220, 56, 48, 90, 70

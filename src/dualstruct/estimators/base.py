@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.data.arrays import as_json, read_arrays, write_arrays
+from dualstruct.data.schema import arguments_of, fit_type
+from dualstruct.data.sources import Part, Source
 from dualstruct.distributed.base import Strategy
-from dualstruct.distributed.communicator import Alone, Communicator
-from dualstruct.distributed.data import Part, Source
-from dualstruct.distributed.engines import check_engine
 from dualstruct.distributed.strategies import described, find_strategy, is_strategy
 from dualstruct.distributed.training import train_together
 from dualstruct.errors import InputError, not_fitted
 from dualstruct.estimators.params import Parameters, pack_solver, unpack_solver
-from dualstruct.files.arrays import as_json, read_arrays, write_arrays
-from dualstruct.files.schema import arguments_of, fit_type
-from dualstruct.fit import Callback, FitResult, Stopping, fit
 from dualstruct.losses import Loss, find_loss
 from dualstruct.problem import Problem
-from dualstruct.progress import ProgressLine
 from dualstruct.solvers import Averaged, Completing, Solver, find_solver
 from dualstruct.structures import Structure
 from dualstruct.threads import usable_threads
+from dualstruct.training.loop import Callback, FitResult, Stopping, fit
+from dualstruct.training.progress import ProgressLine
+from dualstruct.workers.communicator import Alone, Communicator
+from dualstruct.workers.engines import check_engine
 
 if TYPE_CHECKING:
     from typing_extensions import Self

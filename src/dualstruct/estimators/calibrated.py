@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dualstruct.confidence.temperature import UncalibratedWarning, uncalibrated
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator, Model
-from dualstruct.estimators.labels import Labels
+from dualstruct.labels.names import Labels
 from dualstruct.losses import SoftmaxMargin, find_loss
 from dualstruct.structures.base import check_beta
 from dualstruct.suspecting import Suspect

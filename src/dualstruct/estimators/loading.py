@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dualstruct.data.arrays import format_of
+from dualstruct.data.crfsuite import is_crfsuite
+from dualstruct.data.opening import is_text
 from dualstruct.errors import InputError
 from dualstruct.estimators.parser import DependencyParser
 from dualstruct.estimators.pipeline import ParsingPipeline
 from dualstruct.estimators.tagger import SequenceTagger
-from dualstruct.files.arrays import format_of
-from dualstruct.files.crfsuite import is_crfsuite
-from dualstruct.files.opening import is_text
 
 AnyModel = SequenceTagger | DependencyParser | ParsingPipeline
 

@@ -11,12 +11,10 @@ import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from dualstruct.data.schema import fit_type
 from dualstruct.distributed.strategies import STRATEGIES
 from dualstruct.errors import InputError
 from dualstruct.estimators.routing import Routed
-from dualstruct.files.schema import fit_type
 from dualstruct.solvers import SOLVERS, Averaged, Solver
 
 if TYPE_CHECKING:
@@ -99,18 +97,6 @@ class Parameters(Routed):
             target_tags=TargetTags(required=True),
             input_tags=InputTags(two_d_array=False, string=True),
         )
-
-
-def as_list(examples: Any) -> Any:
-    """Generators as lists, what becomes an array as one: examples are gone over more than once."""
-    if hasattr(examples, "__len__"):
-        return examples
-    return np.asarray(examples) if hasattr(examples, "__array__") else list(examples)
-
-
-def count(examples: Any) -> int:
-    """How many examples there are; scipy's sparse matrices have no length."""
-    return int(examples.shape[0]) if hasattr(examples, "shape") else len(examples)
 
 
 def pack_solver(solver: str | Solver) -> str | dict[str, Any]:

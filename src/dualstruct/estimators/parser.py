@@ -14,7 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.confidence.trees import (
+from dualstruct.data.conllu import ConlluSentence, Treebank
+from dualstruct.data.sources import Held, Source, TreeFiles, check_paths, paths_of, weighed
+from dualstruct.distributed.bqo import BQO
+from dualstruct.errors import InputError
+from dualstruct.estimators.calibrated import CalibratedEstimator
+from dualstruct.estimators.trained_parser import TrainedParser, as_treebank, short_enough
+from dualstruct.features.clusters import read_clusters
+from dualstruct.labels.names import Labels
+from dualstruct.metrics.counts import share
+from dualstruct.problem import Problem
+from dualstruct.solvers import DCA, DCD, Solver
+from dualstruct.structures import Tree
+from dualstruct.structures.base import digest_of
+from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree
+from dualstruct.structures.tree import MAX_BETWEEN
+from dualstruct.tasks.parsing.confidence import (
     QUICK,
     arc_marginals,
     marginal_temperature,
@@ -22,15 +37,7 @@ from dualstruct.confidence.trees import (
     sentences_to_calibrate,
     tree_temperature,
 )
-from dualstruct.distributed.bqo import BQO
-from dualstruct.distributed.communicator import Alone
-from dualstruct.distributed.data import Held, Source, TreeFiles, check_paths, paths_of, weighed
-from dualstruct.distributed.merging import agree, gather, total, union
-from dualstruct.errors import InputError
-from dualstruct.estimators.calibrated import CalibratedEstimator
-from dualstruct.estimators.labels import Labels
-from dualstruct.estimators.trained_parser import TrainedParser, as_treebank, short_enough
-from dualstruct.estimators.tree_model import (
+from dualstruct.tasks.parsing.model import (
     SecondOrder,
     TreeModel,
     TreeShape,
@@ -39,16 +46,9 @@ from dualstruct.estimators.tree_model import (
     present_sources,
     type_counts,
 )
-from dualstruct.features.clusters import read_clusters
-from dualstruct.files.conllu import ConlluSentence, Treebank
-from dualstruct.fit import Callback, Stopping, SummedScore, fit
-from dualstruct.metrics.counts import share
-from dualstruct.problem import Problem
-from dualstruct.solvers import DCA, DCD, Solver
-from dualstruct.structures import Tree
-from dualstruct.structures.base import digest_of
-from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree
-from dualstruct.structures.tree import MAX_BETWEEN
+from dualstruct.training.loop import Callback, Stopping, SummedScore, fit
+from dualstruct.workers.communicator import Alone
+from dualstruct.workers.merging import agree, gather, total, union
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -289,7 +289,7 @@ class DependencyParser(TrainedParser):
             Development data: training stops when its LAS no longer improves, and the best
             weights are kept. At order 1 it also calibrates confidence, unless the loss is ``crf``.
         callbacks : iterable
-            Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
+            Called after each pass with a :class:`~dualstruct.TracePoint` and the iterate.
         sample_weight : one number a sentence, optional
             Multiplies C: a sentence of weight 2 counts as if it were there twice.
         """

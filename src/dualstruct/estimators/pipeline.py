@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dualstruct.data.arrays import as_json, read_arrays, write_arrays
+from dualstruct.data.conllu import ConlluSentence, Treebank
+from dualstruct.data.schema import fit_type, inner_arrays
 from dualstruct.errors import InputError, not_fitted
 from dualstruct.estimators.params import Parameters
 from dualstruct.estimators.parser import DependencyParser
 from dualstruct.estimators.tagger import SequenceTagger
 from dualstruct.estimators.trained_parser import Sentences, as_treebank, one_sentence
-from dualstruct.estimators.tree_model import filled_cells, is_filled
 from dualstruct.explaining import Explanation
-from dualstruct.files.arrays import as_json, read_arrays, write_arrays
-from dualstruct.files.conllu import ConlluSentence, Treebank
-from dualstruct.files.schema import fit_type, inner_arrays
-from dualstruct.fit import Callback, FitResult
 from dualstruct.metrics import TreeScores, evaluate_trees
 from dualstruct.suspecting import FOLDS, Suspect
+from dualstruct.tasks.parsing.model import filled_cells, is_filled
+from dualstruct.training.loop import Callback, FitResult
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -12,15 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.distributed.data import Held, weighed
-from dualstruct.distributed.merging import gather, total
+from dualstruct.data.examples import as_list, count
+from dualstruct.data.schema import fit_type
+from dualstruct.data.sources import Held, weighed
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator, State
-from dualstruct.estimators.params import as_list, count
 from dualstruct.explaining import Comparison
-from dualstruct.explaining.custom import compare_features
-from dualstruct.files.schema import fit_type
-from dualstruct.fit import Callback, FitResult, SummedScore
 from dualstruct.losses import Loss, SoftmaxMargin, find_loss
 from dualstruct.outputs import Outputs
 from dualstruct.problem import Certificate
@@ -28,6 +25,9 @@ from dualstruct.solvers import Solver
 from dualstruct.structures.base import Structure
 from dualstruct.structures.custom import CustomExamples, CustomStructure, note
 from dualstruct.structures.template import Template
+from dualstruct.tasks.structured.explaining import compare_features
+from dualstruct.training.loop import Callback, FitResult, SummedScore
+from dualstruct.workers.merging import gather, total
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -212,7 +212,7 @@ class StructuredSVM(Estimator[TrainedStructure]):
             Development data: training stops when its score no longer improves, and the best
             weights are kept.
         callbacks : iterable
-            Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
+            Called after each pass with a :class:`~dualstruct.TracePoint` and the iterate.
         sample_weight : one number an example, optional
             Multiplies C: an example of weight 2 counts as if it were there twice.
         """

@@ -12,39 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.confidence.chains import chain_temperature, sentences_to_calibrate
-from dualstruct.distributed.communicator import Alone
-from dualstruct.distributed.data import ColumnFiles, Held, Source, check_paths, paths_of, weighed
-from dualstruct.distributed.merging import agree, fit_features, gather, total, union
+from dualstruct.data.examples import as_list
+from dualstruct.data.sources import ColumnFiles, Held, Source, check_paths, paths_of, weighed
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import State
 from dualstruct.estimators.calibrated import CalibratedEstimator
-from dualstruct.estimators.chain_model import (
-    ChainModel,
-    Codec,
-    TrainingSet,
-    count_columns,
-    first_token,
-    layout_of,
-    unlabelled_chain,
-)
-from dualstruct.estimators.costs import (
-    Costs,
-    check_costs_count,
-    flat_token_weights,
-    label_costs,
-    pack_costs,
-)
-from dualstruct.estimators.labels import Labels, ManyLabelsWarning
-from dualstruct.estimators.large import HASH_BITS, blocks_of, blocks_on_disk, temporary_folder
-from dualstruct.estimators.params import as_list
-from dualstruct.estimators.partial import (
-    first_weights,
-    has_unknown,
-    known_labels,
-    without_unknown,
-)
-from dualstruct.estimators.sentences import as_sentences, is_dataset, labelled
 from dualstruct.estimators.trained_tagger import TrainedTagger
 from dualstruct.features import (
     FeatureExtractor,
@@ -53,7 +25,15 @@ from dualstruct.features import (
     from_state,
     make_extractor,
 )
-from dualstruct.files.spans import (
+from dualstruct.labels.costs import (
+    Costs,
+    check_costs_count,
+    flat_token_weights,
+    label_costs,
+    pack_costs,
+)
+from dualstruct.labels.names import Labels, ManyLabelsWarning
+from dualstruct.labels.schemes import (
     SCHEMES,
     Scheme,
     allowed_transitions,
@@ -62,7 +42,6 @@ from dualstruct.files.spans import (
     detect_scheme,
     iob1_signs,
 )
-from dualstruct.fit import Callback, Stopping, SummedScore
 from dualstruct.losses import find_loss
 from dualstruct.metrics import evaluate_ids, score_name
 from dualstruct.metrics.counts import share
@@ -70,6 +49,27 @@ from dualstruct.solvers import Solver
 from dualstruct.structures import Chain
 from dualstruct.structures.base import digest_of
 from dualstruct.structures.chain import forbidden_tokens
+from dualstruct.tasks.tagging.confidence import chain_temperature, sentences_to_calibrate
+from dualstruct.tasks.tagging.large import HASH_BITS, blocks_of, blocks_on_disk, temporary_folder
+from dualstruct.tasks.tagging.model import (
+    ChainModel,
+    Codec,
+    TrainingSet,
+    count_columns,
+    first_token,
+    layout_of,
+    unlabelled_chain,
+)
+from dualstruct.tasks.tagging.partial import (
+    first_weights,
+    has_unknown,
+    known_labels,
+    without_unknown,
+)
+from dualstruct.tasks.tagging.sentences import as_sentences, is_dataset, labelled
+from dualstruct.training.loop import Callback, Stopping, SummedScore
+from dualstruct.workers.communicator import Alone
+from dualstruct.workers.merging import agree, fit_features, gather, total, union
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -279,7 +279,7 @@ class SequenceTagger(TrainedTagger):
             Development data: training stops when its score no longer improves, and the best
             weights are kept. Unless the loss is ``crf``, it also calibrates confidence.
         callbacks : iterable
-            Called after each pass with a :class:`~dualstruct.fit.TracePoint` and the iterate.
+            Called after each pass with a :class:`~dualstruct.TracePoint` and the iterate.
         sample_weight : one number a sentence, optional
             Multiplies C: a sentence of weight 2 counts as if it were there twice.
         token_weight : a list of numbers a sentence, optional

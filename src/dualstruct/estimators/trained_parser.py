@@ -13,23 +13,23 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.confidence import TreeConfidence
-from dualstruct.confidence.trees import arc_marginals, tree_confidence
+from dualstruct.data.conllu import ConlluSentence, Treebank
 from dualstruct.errors import InputError
 from dualstruct.estimators.calibrated import CalibratedEstimator
-from dualstruct.estimators.labels import Labels
-from dualstruct.estimators.tree_model import TreeModel, check_sources, column_names, make_tree
 from dualstruct.explaining import Explanation
 from dualstruct.explaining.sentences import wanted_tokens
-from dualstruct.explaining.trees import explain_tree, without_arc
-from dualstruct.files.conllu import ConlluSentence, Treebank
+from dualstruct.labels.names import Labels
 from dualstruct.metrics import Reliability, TreeScores, evaluate_trees, reliability
 from dualstruct.outputs import Outputs
 from dualstruct.structures import Tree
 from dualstruct.structures.second_order_tree import SecondOrderTree
 from dualstruct.structures.tree import MAX_WORDS
 from dualstruct.suspecting import FOLDS, Suspect
-from dualstruct.suspecting.trees import TreeCase
-from dualstruct.suspecting.trees import quick_settings as tree_settings
+from dualstruct.tasks.parsing.confidence import arc_marginals, tree_confidence
+from dualstruct.tasks.parsing.explaining import explain_tree, without_arc
+from dualstruct.tasks.parsing.model import TreeModel, check_sources, column_names, make_tree
+from dualstruct.tasks.parsing.suspecting import TreeCase
+from dualstruct.tasks.parsing.suspecting import quick_settings as tree_settings
 
 Sentences = Treebank | Sequence[ConlluSentence] | Sequence[Sequence[str]]
 

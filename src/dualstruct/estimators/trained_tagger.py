@@ -11,28 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct.confidence import Entity, Reading, SentenceConfidence
-from dualstruct.confidence.chains import Spans, entity_probabilities
-from dualstruct.distributed.data import Part
-from dualstruct.distributed.merging import gather
+from dualstruct.data.examples import as_list
+from dualstruct.data.layout import ColumnLayout
+from dualstruct.data.sources import Part
 from dualstruct.errors import InputError
 from dualstruct.estimators.calibrated import CalibratedEstimator
-from dualstruct.estimators.chain_model import ChainModel, Codec
-from dualstruct.estimators.labels import Labels, UnseenLabel, UnseenLabelWarning
-from dualstruct.estimators.params import as_list
-from dualstruct.estimators.partial import has_unknown
-from dualstruct.estimators.sentences import as_sentences
-from dualstruct.estimators.weights import WeightTable
 from dualstruct.explaining import Explanation
-from dualstruct.explaining.chains import END, START, explain_chain
 from dualstruct.explaining.sentences import forms_of, wanted_tokens
-from dualstruct.files.layout import ColumnLayout
-from dualstruct.files.spans import are_span_labels, spans
+from dualstruct.labels.names import Labels, UnseenLabel, UnseenLabelWarning
+from dualstruct.labels.schemes import are_span_labels, spans
 from dualstruct.metrics import Reliability, Scores, evaluate_ids, reliability
 from dualstruct.outputs import Outputs
 from dualstruct.structures import Chain
 from dualstruct.suspecting import FOLDS, Suspect
-from dualstruct.suspecting.chains import ChainCase
-from dualstruct.suspecting.chains import quick_settings as chain_settings
+from dualstruct.tasks.tagging.confidence import Spans, entity_probabilities
+from dualstruct.tasks.tagging.explaining import END, START, explain_chain
+from dualstruct.tasks.tagging.model import ChainModel, Codec
+from dualstruct.tasks.tagging.partial import has_unknown
+from dualstruct.tasks.tagging.sentences import as_sentences
+from dualstruct.tasks.tagging.suspecting import ChainCase
+from dualstruct.tasks.tagging.suspecting import quick_settings as chain_settings
+from dualstruct.tasks.tagging.weights import WeightTable
+from dualstruct.workers.merging import gather
 
 
 class TrainedTagger(CalibratedEstimator[ChainModel]):

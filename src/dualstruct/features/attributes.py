@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
+from dualstruct.data.schema import fit_type, stored_array
 from dualstruct.errors import InputError
 from dualstruct.features.base import (
     FeatureExtractor,
@@ -22,7 +23,6 @@ from dualstruct.features.base import (
     number_in,
 )
 from dualstruct.features.matrices import CSRSequences, as_sequences, is_matrices
-from dualstruct.files.schema import fit_type, stored_array
 
 __all__ = ["AttributeExtractor"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dualstruct import _core
+from dualstruct.data.opening import PathOrFile, in_file, name_of, read_bytes
 from dualstruct.errors import InputError
-from dualstruct.files.opening import PathOrFile, in_file, name_of, read_bytes
 
 __all__ = ["read_clusters"]
 

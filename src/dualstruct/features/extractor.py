@@ -9,6 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from dualstruct.data.opening import read_text
 from dualstruct.errors import InputError
 from dualstruct.features.attributes import AttributeExtractor
 from dualstruct.features.base import FeatureExtractor, FeatureRows, check_settings
@@ -16,7 +17,6 @@ from dualstruct.features.patterns import DIALECTS, are_patterns, parse_patterns
 from dualstruct.features.template_extractor import TemplateExtractor
 from dualstruct.features.templates import PRESETS, Templates, parse_templates
 from dualstruct.features.vectors import VectorExtractor
-from dualstruct.files.opening import read_text
 
 __all__ = ["FeatureExtractor", "FeatureRows", "from_state", "make_extractor"]
 

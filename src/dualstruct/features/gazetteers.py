@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dualstruct import _core
-from dualstruct.files.opening import PathOrFile, lines_of, read_text
+from dualstruct.data.opening import PathOrFile, lines_of, read_text
 
 __all__ = ["make_gazetteer", "read_gazetteer"]
 

@@ -37,9 +37,9 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
+from dualstruct.data.opening import lines_of
 from dualstruct.errors import InputError
 from dualstruct.features.templates import FARTHEST, Templates, Term
-from dualstruct.files.opening import lines_of
 
 __all__ = ["DIALECTS", "Pattern", "are_patterns", "parse_patterns"]
 

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
+from dualstruct.data.columns import ColumnSentences
+from dualstruct.data.schema import fit_type, stored_array
 from dualstruct.errors import InputError
 from dualstruct.features.base import (
     FeatureExtractor,
@@ -25,8 +27,6 @@ from dualstruct.features.clusters import read_clusters
 from dualstruct.features.gazetteers import read_gazetteer
 from dualstruct.features.patterns import Pattern, parse_patterns
 from dualstruct.features.templates import Template, Templates, parse_templates
-from dualstruct.files.columns import ColumnSentences
-from dualstruct.files.schema import fit_type, stored_array
 
 __all__ = ["TemplateExtractor"]
 

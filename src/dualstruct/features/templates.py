@@ -44,9 +44,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
+from dualstruct.data.opening import lines_of
 from dualstruct.errors import InputError
 from dualstruct.features.presets import PRESETS
-from dualstruct.files.opening import lines_of
 
 if TYPE_CHECKING:
     from dualstruct.features.patterns import Pattern

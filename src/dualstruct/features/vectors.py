@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dualstruct.data.schema import fit_type, inner_arrays, stored_array
 from dualstruct.errors import InputError
 from dualstruct.features.base import FeatureExtractor, FeatureRows, State, as_ids
-from dualstruct.files.schema import fit_type, inner_arrays, stored_array
 
 __all__ = ["VectorExtractor", "WithVectors"]
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct.errors import InputError
-from dualstruct.files.spans import (
+from dualstruct.labels.schemes import (
     BEGINNING_PREFIXES,
     CLOSING_PREFIXES,
     are_span_labels,

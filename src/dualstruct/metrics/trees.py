@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dualstruct.files.columns import ColumnSentences
-from dualstruct.files.conllu import Treebank, attributes
+from dualstruct.data.columns import ColumnSentences
+from dualstruct.data.conllu import Treebank, attributes
 from dualstruct.metrics.counts import TypeScores, share
 from dualstruct.metrics.words import check_same_words
 

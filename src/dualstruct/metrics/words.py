@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dualstruct.data.columns import ColumnSentences
 from dualstruct.errors import InputError
-from dualstruct.files.columns import ColumnSentences
 
 __all__ = ["check_same_words"]
 

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from dualstruct.data.conllu import Treebank
 from dualstruct.drawing.svg import LEVEL, place_tree
 from dualstruct.errors import InputError
 from dualstruct.estimators import DependencyParser, ParsingPipeline, SequenceTagger
 from dualstruct.estimators.loading import AnyModel
 from dualstruct.features.template_extractor import TemplateExtractor
-from dualstruct.files.conllu import Treebank
-from dualstruct.fit import FitResult
 from dualstruct.serving.requests import Columns, Token
+from dualstruct.training.loop import FitResult
 
 Answer = dict[str, Any]
 

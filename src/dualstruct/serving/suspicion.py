@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from dualstruct.data.columns import ColumnFile, read_columns, read_like
+from dualstruct.data.conllu import Treebank, read_conllu
 from dualstruct.errors import DualstructError
 from dualstruct.estimators import SequenceTagger
 from dualstruct.estimators.loading import AnyModel
-from dualstruct.files.columns import ColumnFile, read_columns, read_like
-from dualstruct.files.conllu import Treebank, read_conllu
 
 #: How many suspects the page shows.
 MOST = 20

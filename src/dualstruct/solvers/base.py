@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.data.schema import Range, arguments_of, fit_type, stored_array
 from dualstruct.errors import InputError
-from dualstruct.files.schema import Range, arguments_of, fit_type, stored_array
 from dualstruct.problem import Problem
 
 Count = Annotated[int, Range(0, 2**62)]

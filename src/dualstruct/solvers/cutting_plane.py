@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.data.schema import stored_array
 from dualstruct.errors import InputError
-from dualstruct.files.schema import stored_array
 from dualstruct.problem import Problem
 from dualstruct.solvers.base import DualIterate, Iterate, Solver
 from dualstruct.solvers.dcd import CPD

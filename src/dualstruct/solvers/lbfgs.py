@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.data.schema import fit_type, stored_array
 from dualstruct.errors import InputError
-from dualstruct.files.schema import fit_type, stored_array
 from dualstruct.losses import SoftmaxMargin
 from dualstruct.problem import Problem
 from dualstruct.solvers.base import Count, Iterate, Solver

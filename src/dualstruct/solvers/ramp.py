@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.data.schema import arguments_of, examples_in, stored_array
 from dualstruct.errors import InputError
-from dualstruct.files.schema import arguments_of, examples_in, stored_array
 from dualstruct.losses import Ramp
 from dualstruct.problem import Problem
 from dualstruct.solvers.base import DualIterate, DualSolver

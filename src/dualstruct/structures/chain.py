@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
+from dualstruct.data.schema import stored_array
 from dualstruct.errors import InputError
-from dualstruct.files.schema import stored_array
 from dualstruct.structures.base import Structure, check_beta, digest_of
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
+from dualstruct.data.schema import Range, fit_type, parse_json, stored_array
 from dualstruct.errors import InputError, UnsupportedError
-from dualstruct.files.schema import Range, fit_type, parse_json, stored_array
 from dualstruct.structures.base import Structure, digest_of
 from dualstruct.structures.template import Template
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
+from dualstruct.data.schema import Range, fit_type, stored_array
 from dualstruct.errors import InputError
-from dualstruct.files.schema import Range, fit_type, stored_array
 from dualstruct.graphs import Best, Graph, Hard, Marginals, Tables
 from dualstruct.sparse import is_sparse
 from dualstruct.structures.base import Structure, check_beta, digest_of

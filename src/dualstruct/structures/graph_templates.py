@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dualstruct.data.schema import Range, fit_type
 from dualstruct.errors import InputError
-from dualstruct.files.schema import Range, fit_type
 from dualstruct.graphs import Graph, chain_edges, complete_edges, grid_edges
 from dualstruct.structures.factor_graph import GraphTemplate, Kinds
 from dualstruct.structures.multiclass import find_labels, number_labels, pack_labels

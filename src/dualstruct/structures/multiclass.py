@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
+from dualstruct.data.schema import Range, fit_type, stored_array
 from dualstruct.errors import InputError
-from dualstruct.files.schema import Range, fit_type, stored_array
 from dualstruct.graphs import MAX_VALUE
 from dualstruct.sparse import is_sparse
 from dualstruct.structures.base import Structure, digest_of

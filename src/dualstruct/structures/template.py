@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.data.schema import stored_array
 from dualstruct.errors import InputError
-from dualstruct.files.schema import stored_array
 from dualstruct.structures.base import Structure
 
 if TYPE_CHECKING:

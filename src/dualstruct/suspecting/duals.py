@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dualstruct.data.arrays import read_arrays
+from dualstruct.data.schema import stored_array
 from dualstruct.errors import InputError
-from dualstruct.files.arrays import read_arrays
-from dualstruct.files.schema import stored_array
-from dualstruct.fit import CHECKPOINT_FORMAT
+from dualstruct.training.loop import CHECKPOINT_FORMAT
 
 #: Σ α of a sentence counts as at its bound from this share of it on.
 NEARLY = 0.999

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.confidence.temperature import Search, fit_temperature
 from dualstruct.errors import InputError
-from dualstruct.fit import Stopping, fit
 from dualstruct.problem import Problem
 from dualstruct.solvers import Solver
 from dualstruct.structures import Structure, Subset
@@ -32,6 +31,7 @@ from dualstruct.suspecting.channel import (
 )
 from dualstruct.suspecting.duals import Duals, dual_facts
 from dualstruct.suspecting.results import Doubt, Suspect
+from dualstruct.training.loop import Stopping, fit
 
 CALIBRATION = Search(coldest=0.05, hottest=20, grid=7, steps=8)
 #: The given annotation has slips in it, so the truth is a little surer than what fits it best.

@@ -20,9 +20,9 @@ from dualstruct.compat.dump import ParsedDump, describe, write_dump
 from dualstruct.compat.items import ItemSequence, rows_of
 from dualstruct.compat.log import TrainLogParser
 from dualstruct.compat.training import Sequences, train
+from dualstruct.data.crfsuite import HEADER, CRFsuiteModel, open_crfsuite, parse_crfsuite
+from dualstruct.data.writing import replace_file
 from dualstruct.errors import DualstructError, InputError
-from dualstruct.files.crfsuite import HEADER, CRFsuiteModel, open_crfsuite, parse_crfsuite
-from dualstruct.files.writing import replace_file
 
 if TYPE_CHECKING:
     from typing_extensions import Self

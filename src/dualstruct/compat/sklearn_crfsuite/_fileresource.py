@@ -9,9 +9,9 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+from dualstruct.data.leftovers import own_folder
+from dualstruct.data.writing import replace_file
 from dualstruct.errors import InputError
-from dualstruct.files.leftovers import own_folder
-from dualstruct.files.writing import replace_file
 
 __all__ = ["FileResource"]
 

@@ -10,9 +10,10 @@ from dualstruct.compat.pycrfsuite import ParsedDump, Tagger, Trainer
 from dualstruct.compat.sklearn_crfsuite._fileresource import FileResource
 from dualstruct.compat.sklearn_crfsuite.metrics import flat_accuracy_score
 from dualstruct.compat.sklearn_crfsuite.trainer import LinePerIterationTrainer
+from dualstruct.data.examples import as_list
+from dualstruct.data.writing import replace_file
 from dualstruct.errors import InputError, not_fitted
-from dualstruct.estimators.params import Parameters, as_list
-from dualstruct.files.writing import replace_file
+from dualstruct.estimators.params import Parameters
 from dualstruct.outputs import Outputs
 
 if TYPE_CHECKING:

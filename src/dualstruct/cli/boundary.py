@@ -1,0 +1,114 @@
+"""Where everything that goes wrong in a command becomes one sentence and an exit code.
+
+====  ========================================================================
+0     done; also when the reader of the output, ``head`` for instance, has seen enough
+1     something that was given is wrong, or a file or stream cannot be used
+2     the command line is wrong
+70    a mistake of dualstruct's own; ``DUALSTRUCT_DEBUG=1`` shows where
+130   Ctrl-C
+====  ========================================================================
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from typer.core import TyperGroup
+
+from dualstruct.cli.output import tell, use_streams, warnings_told
+from dualstruct.errors import DualstructError
+from dualstruct.printable import printable
+
+__all__ = ["Commands", "run"]
+
+FAILED, MISTAKE_OF_OURS, INTERRUPTED = 1, 70, 130
+
+
+class _CarriedError(Exception):
+    """Brings an exception past typer, which has an exit code of its own for some."""
+
+    def __init__(self, problem: BaseException) -> None:
+        self.problem = problem
+
+
+class Commands(TyperGroup):
+    """The group of all commands."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with _past_typer():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, context: Any) -> Any:
+        with _past_typer():
+            return super().invoke(context)
+
+
+@contextmanager
+def _past_typer() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, EOFError, KeyboardInterrupt) as problem:
+        raise _CarriedError(problem) from None
+    except Exception as problem:
+        if isinstance(getattr(problem, "message", None), str):  # of usage: typer shows it
+            problem.message = printable(problem.message, keep="\n")  # type: ignore[attr-defined]
+        raise
+
+
+def run(app: Callable[[], Any]) -> NoReturn:
+    """Run the command line and leave the program."""
+    with use_streams():
+        try:
+            with warnings_told():
+                code = _exit_code(app)
+            sys.stdout.flush()
+        except BaseException as problem:
+            code = _tell(problem.problem if isinstance(problem, _CarriedError) else problem)
+    sys.exit(code)
+
+
+def _exit_code(app: Callable[[], Any]) -> Any:
+    try:
+        app()
+    except SystemExit as done:
+        return done.code
+    return 0
+
+
+def _tell(problem: BaseException) -> int:
+    """Say what happened; the exit code."""
+    if os.environ.get("DUALSTRUCT_DEBUG"):
+        raise problem
+    code, sentence = explain(problem)
+    if sentence:
+        tell(sentence)
+    return code
+
+
+def explain(problem: BaseException) -> tuple[int, str]:
+    """The exit code for an exception, and what to say about it."""
+    if isinstance(problem, DualstructError):
+        return FAILED, str(problem)
+    if isinstance(problem, KeyboardInterrupt):
+        return INTERRUPTED, "interrupted"
+    if isinstance(problem, BrokenPipeError):
+        return 0, ""
+    if isinstance(problem, MemoryError):
+        return FAILED, "there is not enough memory for this"
+    if isinstance(problem, RecursionError):
+        return FAILED, "something in the input is nested too deeply"
+    if isinstance(problem, UnicodeError):
+        return FAILED, f"this text cannot be read or written: {problem}"
+    if isinstance(problem, OSError):
+        place = problem.filename
+        where = "reading or writing failed" if place is None else os.fsdecode(place)
+        return FAILED, f"{where}: {problem.strerror or problem}"
+    kind = type(problem).__name__
+    return MISTAKE_OF_OURS, (
+        f"a mistake of dualstruct's own, {kind}: {problem}; DUALSTRUCT_DEBUG=1 shows where it "
+        "happened: please report it"
+    )

@@ -1,0 +1,81 @@
+"""What the command ``dualstruct`` says about confidence, and its command ``calibrate``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dualstruct.cli.options import SameColumns, SameLabelColumn, Threads
+from dualstruct.cli.output import say
+
+if TYPE_CHECKING:
+    from dualstruct.cli.columns import Sentences
+    from dualstruct.confidence import SentenceConfidence
+    from dualstruct.estimators import DependencyParser, SequenceTagger
+    from dualstruct.metrics import Reliability
+
+
+def calibrate(
+    model: Annotated[Path, typer.Argument(help="A model file that train wrote; it is changed.")],
+    dev: Annotated[
+        str, typer.Argument(help="A file with true labels or trees that was not trained on.")
+    ],
+    label_column: SameLabelColumn = None,
+    columns: SameColumns = None,
+    threads: Threads = 1,
+) -> None:
+    """Fit the temperature that makes a model's scores probabilities, and keep it in its file.
+
+    Predictions stay the same. Training with --dev does it by itself, unless the loss is crf.
+    """
+    from dualstruct.cli.columns import read_labelled
+    from dualstruct.data.conllu import read_conllu
+    from dualstruct.estimators import ParsingPipeline, SequenceTagger, load_model
+
+    loaded = load_model(model)
+    if isinstance(loaded, SequenceTagger):
+        data = read_labelled(dev, loaded, label_column, columns)
+        loaded.set_params(threads=threads).calibrate(data.tokens, data.labels)
+        temperature = loaded.temperature_
+    else:
+        loaded.calibrate(read_conllu(dev))
+        parser = loaded.parser_ if isinstance(loaded, ParsingPipeline) else loaded
+        temperature = parser.temperature_
+    loaded.save(model)
+    say(f"temperature {temperature:.4f}; model written to {model}")
+
+
+def confident_lines(
+    sentences: Sentences, found: Sequence[SentenceConfidence], ranked: bool
+) -> list[str]:
+    """Columns with the label and its probability, after lines about the sentence."""
+    lines: list[str] = []
+    for i, each in enumerate(found):
+        above = []
+        if ranked:
+            above += [
+                f"# {rank} {reading.score:.6f} {reading.probability:.4f} {' '.join(reading.labels)}"
+                for rank, reading in enumerate(each.k_best, 1)
+            ]
+        above.append(f"# probability {each.probability:.4f}")
+        above += [
+            f"# entity {entity.type} {entity.start + 1}-{entity.end} {entity.probability:.4f}"
+            for entity in each.entities
+        ]
+        lines += sentences.lines(i, each.labels, above, [f"{p:.4f}" for p in each.marginals])
+    return lines
+
+
+def reliability_of(
+    model: SequenceTagger | DependencyParser, X: Any, y: Any, picture: Path | None
+) -> dict[str, Reliability]:
+    """Confidence against accuracy, and its picture if one is wanted."""
+    diagrams = model.reliability(X, y)
+    if picture is not None:
+        from dualstruct.drawing.reliability import draw_reliability
+
+        draw_reliability(list(diagrams.values()), picture)
+    return diagrams

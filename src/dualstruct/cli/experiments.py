@@ -1,0 +1,138 @@
+"""The commands ``dualstruct experiment`` and ``dualstruct datasets``: the papers' experiments, and
+the corpora that they need."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dualstruct.cli.output import console, say, tell
+from dualstruct.errors import InputError
+
+#: Tables are as wide as that, whatever the terminal.
+WIDTH = 130
+
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        help="The folder with the corpora.",
+        envvar="DUALSTRUCT_DATA",
+        show_envvar=True,
+    ),
+]
+
+
+def experiment(
+    name: Annotated[str | None, typer.Argument(help="Which one; by default a list.")] = None,
+    data: Data = None,
+    quick: Annotated[
+        bool,
+        typer.Option(help="A small version; without --data, on the corpus of dualstruct itself."),
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Where tables, figures and JSON go.")] = Path("results"),
+    seconds: Annotated[
+        float | None, typer.Option(min=0, help="The most CPU seconds that a curve gets.")
+    ] = None,
+    sentences: Annotated[
+        int | None, typer.Option(min=20, help="The most training sentences of a task.")
+    ] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(help="Only this of its tasks; may be given several times.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Everything random follows from it.")] = 0,
+    repeats: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Run it so often, each time with the next seed, and judge by the means; "
+            "runs that --out already holds are taken from there.",
+        ),
+    ] = 1,
+) -> None:
+    """Run a paper's experiment again: its tables, its figures, and whether its claims hold."""
+    from importlib import import_module
+
+    experiments = import_module("dualstruct.experiments")
+    if name is None:
+        for known, (_, title) in experiments.EXPERIMENTS.items():
+            say(f"{known:18}{title}")
+        return
+    if name not in experiments.EXPERIMENTS:
+        known = ", ".join(experiments.EXPERIMENTS)
+        raise InputError(f"there is no experiment {name!r}; there is {known}")
+    if data is None and not quick:
+        raise InputError(
+            f"{name} needs corpora: name their folder with --data (dualstruct datasets tells how "
+            "to get them), or see a small version with --quick"
+        )
+    if data is not None and not data.is_dir():
+        raise InputError(f"{data} is no folder; dualstruct datasets tells how to get the corpora")
+    options = experiments.Options(
+        data=data, quick=quick, sentences=sentences, seconds=seconds, seed=seed,
+        tasks=tuple(task or ()),
+    )  # fmt: skip
+    report = experiments.run_experiment(name, options, repeats, out)
+    report.show(console(soft_wrap=True, width=WIDTH))
+    written = report.write(out)
+    tell(f"written: {', '.join(map(str, written))}")
+    if report.figures and not any(path.suffix == ".png" for path in written):
+        tell("no figures: pip install 'dualstruct[experiments]' for them")
+    if report.interrupted:
+        raise KeyboardInterrupt
+
+
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="A corpus; all by default.")] = None,
+    data: Data = None,
+    download: Annotated[
+        bool, typer.Option("--download", help="Download it into the folder, if a program may.")
+    ] = False,
+) -> None:
+    """How to obtain the corpora of the experiments, and whether those in a folder are complete."""
+    from dualstruct.datasets import corpora
+
+    if name is not None and name not in corpora.CORPORA:
+        raise InputError(f"there is no corpus {name!r}; there is {', '.join(corpora.CORPORA)}")
+    names = list(corpora.CORPORA) if name is None else [name]
+    if download:
+        if name is None or data is None:
+            raise InputError("a download needs the name of a corpus and a folder: --data FOLDER")
+        for path in corpora.download(name, data):
+            tell(f"{path} downloaded")
+    for each in names:
+        _describe(each, data)
+    if data is None:
+        say("\n--data FOLDER checks what is there; with --download it is fetched first.")
+
+
+def _describe(name: str, data: Path | None) -> None:
+    from dualstruct.datasets import corpora
+
+    corpus = corpora.CORPORA[name]
+    say(f"{name}: {corpus.what}")
+    found = None if data is None else corpora.check(name, data)
+    if found is None or any(part.path is None for part in found.values()):
+        say(f"  licence: {corpus.licence}")
+        say(f"  get it from: {corpus.how}")
+        if corpus.downloadable:
+            say(f"  or: dualstruct datasets {name} --download --data FOLDER")
+    for part, wanted in corpus.parts.items():
+        size = f"{wanted.sentences:,} sentences, {wanted.tokens:,} tokens"
+        if found is None:
+            say(f"  {name}/{part}{corpus.ending}: {size}")
+            continue
+        there = found[part]
+        if there.path is None:
+            say(f"  {part}: missing ({os.path.join(name, part + corpus.ending)}, {size})")
+        elif there.same:
+            say(f"  {part}: {size}, as it should be")
+        elif (there.sentences, there.tokens) == (wanted.sentences, wanted.tokens):
+            say(f"  {part}: {size}, but other words or labels: another release?")
+        else:
+            say(
+                f"  {part}: {there.sentences:,} sentences, {there.tokens:,} tokens, where {size} "
+                "are expected"
+            )

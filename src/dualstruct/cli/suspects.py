@@ -1,0 +1,140 @@
+"""The command ``dualstruct suspects``: training sentences with which the model disagrees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dualstruct.cli.options import SameColumns, SameLabelColumn, Threads
+from dualstruct.cli.output import console, print_json
+from dualstruct.errors import InputError
+from dualstruct.printable import printable
+from dualstruct.suspecting import FOLDS
+
+if TYPE_CHECKING:
+    from dualstruct.suspecting import Doubt, Suspect
+
+FORMATS = ("text", "json", "tsv")
+TSV = (
+    "sentence",
+    "score",
+    "token",
+    "form",
+    "given",
+    "predicted",
+    "kind",
+    "given_probability",
+    "predicted_probability",
+)
+
+
+def suspects(
+    model: Annotated[Path, typer.Argument(help="A model file that train wrote.")],
+    train: Annotated[
+        str, typer.Argument(metavar="TRAIN", help="The file that the model was trained on.")
+    ],
+    top: Annotated[int, typer.Option(min=1, help="How many sentences to show.")] = 20,
+    folds: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Judge each sentence by a quick model of the other folds; 0: by the model itself, "
+            "for sentences that it has not seen.",
+        ),
+    ] = FOLDS,
+    duals: Annotated[
+        Path | None,
+        typer.Option(help="A checkpoint of the training: rank by its dual mass."),
+    ] = None,
+    label_column: SameLabelColumn = None,
+    columns: SameColumns = None,
+    threads: Threads = 1,
+    format: Annotated[str, typer.Option(help="text, json or tsv.")] = "text",
+) -> None:
+    """Rank training sentences with which the model disagrees, with what it says instead.
+
+    Each is judged by a model that was trained without it. Where the two disagree either may be
+    wrong: those come first where it is most likely the annotation.
+    """
+    from dualstruct.cli.columns import read_labelled
+    from dualstruct.data.conllu import read_conllu
+    from dualstruct.estimators import ParsingPipeline, SequenceTagger, load_model
+
+    if format not in FORMATS:
+        raise InputError(f"--format is {format!r}; it is {', '.join(FORMATS)}")
+    if folds == 1:
+        raise InputError("--folds is 1; at least 2 are needed, or 0 for the model itself")
+    loaded = load_model(model)
+    places: list[str]
+    if isinstance(loaded, SequenceTagger):
+        data = read_labelled(train, loaded, label_column, columns)
+        loaded.set_params(threads=threads)
+        found = loaded.suspects(data.tokens, data.labels, top, folds, duals)
+        places = [data.where(each.sentence - 1, 0) for each in found]
+    else:
+        treebank = read_conllu(train)
+        if isinstance(loaded, ParsingPipeline):
+            if duals is not None:
+                raise InputError("--duals is for taggers and parsers, not for a tag+parse model")
+            found = loaded.suspects(treebank, top=top, folds=folds)
+        else:
+            loaded.set_params(threads=threads)
+            found = loaded.suspects(treebank, top=top, folds=folds, duals=duals)
+        places = [treebank.where(each.sentence - 1, 0) for each in found]
+    if format == "json":
+        rows = [
+            {"where": place, **each.to_dict()} for place, each in zip(places, found, strict=True)
+        ]
+        print_json({"suspects": rows})
+    elif format == "tsv":
+        print("\t".join(TSV))
+        for each in found:
+            for doubt in each.doubts:
+                cells = (doubt.token, doubt.form, doubt.given, doubt.predicted, doubt.kind)
+                sure = (_probability(p) for p in _probabilities(doubt))
+                print("\t".join(map(str, (each.sentence, f"{each.score:.4f}", *cells, *sure))))
+    else:
+        _print(found, places)
+
+
+def _print(found: list[Suspect], places: list[str]) -> None:
+    from rich.text import Text
+
+    screen = console()
+    for rank, (each, place) in enumerate(zip(found, places, strict=True), 1):
+        facts = "".join(f", {fact}" for fact in _facts(each))
+        line = f"{rank}. sentence {each.sentence} ({place}): {each.score:.3f}{facts}"
+        screen.print(Text(printable(line), style="bold"), soft_wrap=True)
+        wrong = {doubt.token: doubt for doubt in each.doubts}
+        words: Any = Text()
+        for t, form in enumerate(each.forms, 1):
+            words.append(printable(form), style="red" if t in wrong else "")
+            words.append(" ")
+        screen.print(words, soft_wrap=True)
+        for doubt in each.doubts:
+            given, predicted = map(_probability, _probabilities(doubt))
+            line = (
+                f"    {doubt.token} {doubt.form}: {doubt.given} ({given}), "
+                f"the model says {doubt.predicted} ({predicted}): {doubt.kind}"
+            )
+            screen.print(Text(printable(line)), soft_wrap=True)
+
+
+def _probabilities(doubt: Doubt) -> tuple[float | None, float | None]:
+    return doubt.given_probability, doubt.predicted_probability
+
+
+def _probability(p: float | None) -> str:
+    return "" if p is None else f"{p:.2g}"
+
+
+def _facts(suspect: Suspect) -> list[str]:
+    facts = []
+    if suspect.dual_mass is not None:
+        bound = ", at its bound" if suspect.at_bound else ""
+        facts.append(f"dual mass {suspect.dual_mass:.4g}{bound}")
+    if suspect.given_up:
+        facts.append("given up")
+    return facts

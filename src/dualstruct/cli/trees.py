@@ -1,0 +1,420 @@
+"""What the command ``dualstruct`` does with trees: learn, predict, score and draw them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from dualstruct.cli.confidence import reliability_of
+from dualstruct.cli.files import read_lines
+from dualstruct.cli.output import print_json, say
+from dualstruct.data.columns import column_format
+from dualstruct.data.conllu import (
+    ConlluSentence,
+    Treebank,
+    blocks,
+    looks_like_conllu,
+    read_conllu,
+    treebanks_of,
+)
+from dualstruct.data.opening import name_of, read_bytes, read_pieces
+from dualstruct.data.sources import TreeFiles, check_paths
+from dualstruct.data.writing import replace_file
+from dualstruct.drawing import draw_tree, tree_svg
+from dualstruct.errors import InputError
+from dualstruct.estimators import (
+    DependencyParser,
+    ParsingPipeline,
+    PipelineScores,
+    SequenceTagger,
+)
+from dualstruct.metrics import TreeScores, evaluate_trees
+from dualstruct.training.loop import FitResult
+from dualstruct.workers.communicator import Alone
+
+Parser = DependencyParser | ParsingPipeline
+
+
+def yes_or_no(value: str, option: str) -> bool | str:
+    choices: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
+    if value not in choices:
+        raise InputError(f"{option} is {value!r}; it is auto, yes or no")
+    return choices[value]
+
+
+def is_treebank(path: str | Path) -> bool:
+    """Whether a file is CoNLL-U or CoNLL-X, by its name or its first row."""
+    names = Path(path).suffixes
+    if any(suffix in names for suffix in (".conllu", ".conllx")):
+        return True
+    return Path(path).is_file() and looks_like_conllu(read_bytes(path))
+
+
+def train(
+    files: list[str],
+    dev: Path | None,
+    start: Path | None,
+    folds: int | None,
+    settings: dict[str, Any],
+    target: Path,
+) -> tuple[dict[str, Any] | None, FitResult]:
+    """Train a parser, or with ``folds`` taggers and a parser, and write the model.
+
+    Without a report, another process of the job writes and tells.
+    """
+    if folds is not None and start is not None:
+        raise InputError("--start goes on from a tagger or a parser, not from a tag+parse model")
+    started = time.perf_counter()
+    together = settings["engine"] is not None
+    treebank: Treebank | TreeFiles
+    held_out: Treebank | TreeFiles | None
+    if together:  # each worker reads its own part
+        treebank = TreeFiles(tuple(map(Path, files)))
+        held_out = None if dev is None else TreeFiles((dev,))
+    else:
+        treebank = _read_all(files)
+        held_out = None if dev is None else read_conllu(dev)
+    split = {"read": time.perf_counter() - started}
+    model: Parser
+    parser = DependencyParser() if start is None else DependencyParser.load(start)
+    parser.set_params(**settings)
+    started = time.perf_counter()
+    if folds is not None:
+        assert isinstance(treebank, Treebank)
+        assert not isinstance(held_out, TreeFiles)
+        shared = {name: settings[name] for name in ("seed", "threads", "verbose")}
+        tagger = SequenceTagger(**shared, unseen_labels="count")
+        model = ParsingPipeline(
+            folds=folds, tagger=tagger, parser=parser, verbose=settings["verbose"]
+        )
+        model.fit(treebank, dev=held_out)
+        parser = model.parser_
+        split["taggers"] = time.perf_counter() - started - parser.result_.seconds
+    else:
+        model = parser
+        learn = parser.fit if start is None else parser.partial_fit
+        learn(treebank, dev=held_out)
+    split["train"] = parser.result_.seconds
+    if parser.rank_ != 0:
+        return None, parser.result_
+    model.save(target)
+    if isinstance(treebank, Treebank):
+        sentences, tokens = len(treebank), len(treebank.heads)
+    else:
+        sentences, tokens = parser.trained_on_
+    report = {
+        "model": str(target),
+        "sentences": sentences,
+        "tokens": tokens,
+        "labels": len(parser.classes_),
+        "trees": _describe(parser),
+        "projective": parser.projective_,
+        "single_root": parser.single_root_,
+        "lifted": parser.lifted_,
+        "skipped": parser.skipped_,
+        "seconds_split": split,
+        **parser.run_facts(),
+    }
+    return report, parser.result_
+
+
+def _read_all(files: list[str]) -> Treebank:
+    if len(files) == 1:
+        return read_conllu(files[0])
+    paths = tuple(map(Path, files))
+    check_paths(paths)
+    treebank: Treebank = TreeFiles(paths).part(Alone(), 0).X
+    return treebank
+
+
+def _describe(parser: DependencyParser) -> str:
+    arcs = "projective" if parser.projective_ else "non-projective"
+    roots = "one root" if parser.single_root_ else "any number of roots"
+    pairs = ", second order" if parser.order == 2 else ""
+    return f"{arcs} trees with {roots}{pairs}"
+
+
+def predict(
+    model: Parser,
+    file: str,
+    text: bool,
+    k_best: int | None,
+    marginals: bool,
+    confidence: bool,
+    threads: int,
+    as_json: bool,
+) -> None:
+    """Parse a file, a few sentences at a time, and print CoNLL-U or JSON."""
+    if k_best is not None and (marginals or confidence):
+        option = "--marginals" if marginals else "--confidence"
+        raise InputError(f"--k-best and {option} cannot be printed together")
+    parser = model if isinstance(model, DependencyParser) else model.parser_
+    parser.set_params(threads=threads)
+    if isinstance(model, ParsingPipeline):
+        for tagger in model.taggers_.values():
+            tagger.set_params(threads=threads)
+    rows: list[dict[str, Any]] = []
+    for treebank in read_any(file, text, raw_words=isinstance(model, ParsingPipeline)):
+        tagged = model.tag(treebank) if isinstance(model, ParsingPipeline) else treebank
+        if as_json:
+            rows += _json_rows(parser, tagged, k_best, marginals, confidence)
+            continue
+        written = _conllu(parser, tagged, k_best, marginals, confidence)
+        sys.stdout.buffer.write(written)
+        sys.stdout.buffer.flush()
+    if as_json:
+        print_json({"sentences": rows})
+
+
+def read_any(file: str, text: bool, raw_words: bool) -> Iterator[Treebank]:
+    """Sentences from CoNLL-U, or for a pipeline from one token a line or one sentence a line."""
+    name = name_of(file)
+    if text:
+        if not raw_words:
+            raise InputError("--text needs a tag+parse model: a parser alone wants tags, too")
+        yield Treebank.from_columns(read_lines(file), name=name)
+        return
+    pieces = read_pieces(file)
+    beginning = b""
+    for piece in pieces:  # until there is a whole row to look at
+        beginning += piece
+        if any(row.strip() and row[:1] != b"#" for row in beginning.split(b"\n")[:-1]):
+            break
+    everything = chain([beginning], pieces)
+    if looks_like_conllu(beginning) or not raw_words:
+        yield from treebanks_of(everything, name)
+    else:
+        format = column_format(name, beginning)
+        for block, before in blocks(everything):
+            yield _first_cells(block, name, before, format.token_lines(block).tolist())
+
+
+def _first_cells(block: bytes, name: str, before: int, tokens: list[int]) -> Treebank:
+    """The words of a column file, the first cell of each token's line, with its comments."""
+    words: list[list[str]] = [[]]
+    comments: list[list[str]] = [[]]
+    are_tokens = set(tokens)
+    for number, line in enumerate(block.split(b"\n"), 1):
+        cells = line.split(b"\t") if b"\t" in line else line.split()
+        try:
+            word = cells[0].strip().decode("utf-8-sig") if cells else ""
+            if line.strip() and number not in are_tokens:
+                text = line.strip().decode("utf-8-sig")
+                comments[-1].append(text if text.startswith("#") else "# newdoc")
+                continue
+        except UnicodeDecodeError:
+            raise InputError(f"{name}, line {before + number}: this is not UTF-8 text") from None
+        if word:
+            words[-1].append(word)
+        elif line.strip():
+            raise InputError(f"{name}, line {before + number}: column 1 is empty")
+        elif words[-1]:
+            words.append([])
+            comments.append([])
+    treebank = Treebank.from_columns([each for each in words if each], name=name)
+    if not any(comments):
+        return treebank
+    sentences = list(treebank)
+    for sentence, above in zip(sentences, comments, strict=False):
+        sentence.comments = above
+    return Treebank.from_sentences(sentences, name)
+
+
+def _conllu(
+    parser: DependencyParser,
+    treebank: Treebank,
+    k_best: int | None,
+    marginals: bool,
+    confidence: bool,
+) -> bytes:
+    if k_best is not None:
+        lines = []
+        for trees in parser.predict_k_best(treebank, k_best):
+            for rank, (score, sentence) in enumerate(trees, 1):
+                sentence.comments.append(f"# rank = {rank}")
+                sentence.comments.append(f"# score = {score:.6f}")
+                lines.append(str(sentence))
+        return "".join(lines).encode()
+    parsed = parser.predict(treebank)
+    if confidence:
+        found = parser.predict_confidence(treebank)
+        sentences = list(_with_probabilities(parsed, [each.heads for each in found]))
+        for sentence, each in zip(sentences, found, strict=True):
+            if each.probability is not None:
+                sentence.comments.append(f"# probability = {each.probability:.4f}")
+        return "".join(map(str, sentences)).encode()
+    if marginals:
+        parsed = _with_probabilities(parsed, _head_probabilities(parser, treebank, parsed))
+    return bytes(parsed)
+
+
+def _with_probabilities(parsed: Treebank, probabilities: list[list[float]]) -> Treebank:
+    cells = []
+    for old, numbers in zip(parsed.misc, probabilities, strict=True):
+        new = (f"HeadProbability={p:.4f}" for p in numbers)
+        cells.append([b if a == "_" else f"{a}|{b}" for a, b in zip(old, new, strict=True)])
+    return parsed.replace(misc=cells)
+
+
+def _head_probabilities(
+    parser: DependencyParser, treebank: Treebank, parsed: Treebank
+) -> list[list[float]]:
+    """How probable each predicted head is."""
+    found = []
+    for sentence, table in zip(parsed, parser.predict_marginals(treebank), strict=True):
+        found.append(
+            [round(float(row[h]), 6) for row, h in zip(table, sentence.heads, strict=True)]
+        )
+    return found
+
+
+def _json_rows(
+    parser: DependencyParser,
+    treebank: Treebank,
+    k_best: int | None,
+    marginals: bool,
+    confidence: bool,
+) -> list[dict[str, Any]]:
+    parsed = parser.predict(treebank)
+    rows: list[dict[str, Any]] = [
+        {
+            "tokens": sentence.forms,
+            "upos": sentence.upos,
+            "heads": sentence.heads,
+            "relations": sentence.relations,
+        }
+        for sentence in parsed
+    ]
+    if marginals:
+        for row, numbers in zip(rows, _head_probabilities(parser, treebank, parsed), strict=True):
+            row["marginals"] = numbers
+    if confidence:
+        for row, each in zip(rows, parser.predict_confidence(treebank), strict=True):
+            row["confidence"] = each.to_dict()
+    if k_best is not None:
+        for row, trees in zip(rows, parser.predict_k_best(treebank, k_best), strict=True):
+            row["k_best"] = [
+                {"score": score, "heads": tree.heads, "relations": tree.relations}
+                for score, tree in trees
+            ]
+    return rows
+
+
+def evaluate(
+    model: Parser,
+    test: str,
+    threads: int,
+    as_json: bool,
+    confidence: bool = False,
+    picture: Path | None = None,
+) -> None:
+    """Print the scores of a model on a file with trees."""
+    treebank = read_conllu(test)
+    parser = model if isinstance(model, DependencyParser) else model.parser_
+    parser.set_params(threads=threads)
+    started = time.perf_counter()
+    model.predict(treebank)
+    seconds = time.perf_counter() - started
+    scores = model.evaluate(treebank)
+    speed = len(treebank.heads) / seconds
+    diagrams = {}
+    if confidence:
+        tagged = model.tag(treebank) if isinstance(model, ParsingPipeline) else treebank
+        diagrams = reliability_of(parser, tagged, None, picture)
+    if not as_json:
+        tables = [scores.table(), *(each.table() for each in diagrams.values())]
+        say("\n\n".join([*tables, f"{speed:,.0f} tokens a second, features included"]))
+        return
+    trees = scores.trees if isinstance(scores, PipelineScores) else scores
+    report = {**_scores_as_json(trees), "tokens_per_second": speed, "seconds": seconds}
+    if diagrams:
+        report["confidence"] = {name: each.to_dict() for name, each in diagrams.items()}
+    if isinstance(scores, PipelineScores):
+        report["tags"] = scores.tags
+    print_json(report)
+
+
+def compare_files(gold: str | Path, predicted: str | Path, as_json: bool) -> None:
+    """Print the scores of the trees in one file against those in another one."""
+    scores = evaluate_trees(read_conllu(gold), read_conllu(predicted))
+    if as_json:
+        print_json(_scores_as_json(scores))
+    else:
+        say(scores.table())
+
+
+def _scores_as_json(scores: TreeScores) -> dict[str, Any]:
+    return {**asdict(scores), "without_punctuation": scores.without_punctuation._asdict()}
+
+
+def inspect(model: Parser, as_json: bool) -> None:
+    """Print what a parser or pipeline is made of and how its training ended."""
+    parser = model if isinstance(model, DependencyParser) else model.parser_
+    facts = {
+        "relations": parser.classes_.tolist(),
+        "projective": parser.projective_,
+        "single_root": parser.single_root_,
+        "looks_at": list(parser.sources_),
+        "training": {k: v for k, v in parser.result_.summary().items() if k != "trace"},
+    }
+    taggers = model.taggers_ if isinstance(model, ParsingPipeline) else {}
+    if taggers:
+        facts["taggers"] = {name: tagger.classes_.tolist() for name, tagger in taggers.items()}
+    if as_json:
+        print_json(facts)
+        return
+    lines = [
+        f"{name.upper()} tagger: {len(tagger.classes_):,} labels, {tagger.n_features_:,} features; "
+        f"{tagger.result_}"
+        for name, tagger in taggers.items()
+    ]
+    lines += [
+        f"parser: {len(parser.classes_):,} relations, {_describe(parser)}; {parser.result_}",
+        f"it looks at {', '.join(parser.sources_)}",
+        f"relations: {', '.join(parser.classes_)}",
+    ]
+    say("\n".join(lines))
+
+
+def draw_file(
+    file: str, sentence: str | None, svg: Path | None, width: int | None, most: int
+) -> list[str]:
+    """The drawings of a file's sentences, or of one of them; with ``svg`` it becomes a file."""
+    treebank = read_conllu(file)
+    if svg is not None:
+        if svg.suffix != ".svg":
+            raise InputError(f"--svg writes a picture: {svg} should end in .svg")
+        i = 0 if sentence is None else treebank.find(sentence)
+        one = treebank[i]
+        _check_heads(treebank, i)
+        tags = one.upos if any(tag != "_" for tag in one.upos) else None
+        picture = tree_svg(one.forms, one.heads, _labels(one), tags=tags)
+        replace_file(svg, picture.encode())
+        return [f"sentence {i + 1} drawn to {svg}"]
+    chosen = range(min(most, len(treebank))) if sentence is None else [treebank.find(sentence)]
+    lines: list[str] = []
+    columns = width or shutil.get_terminal_size().columns
+    for i in chosen:
+        _check_heads(treebank, i)
+        one = treebank[i]
+        drawing = draw_tree(one.forms, one.heads, _labels(one), width=columns)
+        lines += [f"# {one.sent_id or i + 1}", "", drawing, ""]
+    if len(chosen) < len(treebank) and sentence is None:
+        lines.append(f"… {len(treebank) - len(chosen):,} more; --sentence or --most shows them")
+    return lines
+
+
+def _labels(sentence: ConlluSentence) -> list[str]:
+    return ["" if relation == "_" else relation for relation in sentence.relations]
+
+
+def _check_heads(treebank: Treebank, i: int) -> None:
+    begin, end = treebank.sentences[i : i + 2]
+    if (treebank.heads[begin:end] < 0).all():
+        raise InputError(f"{treebank.where(i, 0)}: the sentence has no heads to draw")

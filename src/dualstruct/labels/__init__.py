@@ -1,0 +1,1 @@
+"""What labels are called, how spans are written in them, and what mistakes cost."""

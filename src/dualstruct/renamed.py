@@ -1,0 +1,82 @@
+"""Modules that have moved: their names of before still import, with a deprecation warning."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+#: The name of before and the present one, both within dualstruct.
+RENAMED = {
+    "confidence.chains": "tasks.tagging.confidence",
+    "confidence.trees": "tasks.parsing.confidence",
+    "distributed.checkpoints": "training.checkpoints",
+    "distributed.communicator": "workers.communicator",
+    "distributed.data": "data.sources",
+    "distributed.engines": "workers.engines",
+    "distributed.merging": "workers.merging",
+    "distributed.mpi": "workers.mpi",
+    "distributed.ray": "workers.ray",
+    "estimators.chain_model": "tasks.tagging.model",
+    "estimators.costs": "labels.costs",
+    "estimators.labels": "labels.names",
+    "estimators.tree_model": "tasks.parsing.model",
+    "estimators.weights": "tasks.tagging.weights",
+    "explaining.chains": "tasks.tagging.explaining",
+    "explaining.custom": "tasks.structured.explaining",
+    "explaining.trees": "tasks.parsing.explaining",
+    "files": "data",
+    "files.arrays": "data.arrays",
+    "files.columns": "data.columns",
+    "files.conllu": "data.conllu",
+    "files.crfsuite": "data.crfsuite",
+    "files.spans": "labels.schemes",
+    "fit": "training.loop",
+    "progress": "training.progress",
+}
+
+
+class _CallableModule(ModuleType):
+    """``dualstruct.fit`` is a function, and was a module as well."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        function: Callable[..., Any] = vars(self)["fit"]
+        return function(*arguments, **named)
+
+
+class _Alias(Loader):
+    """Loads the present module under a name of before."""
+
+    def __init__(self, present: str) -> None:
+        self._present = present
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _CallableModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        present = importlib.import_module(self._present)
+        own = {"__name__", "__spec__", "__loader__", "__package__", "__path__"}
+        vars(module).update({k: v for k, v in vars(present).items() if k not in own})
+        warnings.warn(f"{module.__name__} is now {self._present}", DeprecationWarning, stacklevel=2)
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        present = RENAMED.get(name.removeprefix("dualstruct."))
+        if not name.startswith("dualstruct.") or present is None:
+            return None
+        is_package = name == "dualstruct.files"
+        return ModuleSpec(name, _Alias(f"dualstruct.{present}"), is_package=is_package)
+
+
+def keep_old_names() -> None:
+    """Let ``import`` know the names of before; asked only where there is no module of a name."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.append(_Finder())

@@ -1,0 +1,243 @@
+"""A trained chain: everything that labelling new sentences takes, in one immutable piece.
+
+An estimator swaps its model as a whole, so that a thread that predicts while another one trains
+sees either the old model or the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.confidence.temperature import checked_temperature
+from dualstruct.data.columns import ColumnSentences
+from dualstruct.data.layout import ColumnLayout
+from dualstruct.data.schema import Range, fit_type, inner_arrays, stored_array
+from dualstruct.errors import InputError
+from dualstruct.features import FeatureExtractor, FeatureRows, WithVectors, from_state
+from dualstruct.features.templates import MOST_COLUMNS
+from dualstruct.labels.names import Labels
+from dualstruct.labels.schemes import Scheme, convert_scheme
+from dualstruct.structures import Chain
+
+
+@dataclass(frozen=True, eq=False)
+class Codec:
+    """Label names and numbers, and the scheme that is learned in and the one that is shown."""
+
+    labels: Labels
+    inner_scheme: Scheme | None = None
+    outer_scheme: Scheme | None = None
+
+    @property
+    def converts(self) -> bool:
+        return self.inner_scheme is not None and self.outer_scheme is not None
+
+    def to_inner(self, y: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+        """Labels in the scheme that the model learns in."""
+        if self.inner_scheme is None or self.outer_scheme is None:
+            return y
+        return convert_scheme(y, self.inner_scheme, self.outer_scheme)
+
+    def to_outer(self, y: list[list[str]]) -> list[list[str]]:
+        """Labels in the scheme of the training data."""
+        if self.inner_scheme is None or self.outer_scheme is None:
+            return y
+        return convert_scheme(y, self.outer_scheme, self.inner_scheme)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What a file says of a chain, besides arrays."""
+
+    labels: Annotated[list[str], Range(1, _core.Chain.max_labels)]
+    features: dict[str, Any]
+    columns: Annotated[int, Range(1, MOST_COLUMNS)] | None
+    inner_scheme: Scheme | None
+    outer_scheme: Scheme | None
+    temperature: float | None = None
+    layout: ColumnLayout | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Sentences as training sees them."""
+
+    extractor: FeatureExtractor
+    codec: Codec
+    n_columns: int | None
+    rows: FeatureRows
+    truth: NDArray[np.int32]  # [tokens] −1 where the label is unknown
+    layout: ColumnLayout | None  #: of the file that the sentences are from
+
+
+@dataclass(frozen=True, eq=False)
+class ChainModel:
+    """Weights with what they mean."""
+
+    extractor: FeatureExtractor
+    codec: Codec
+    transitions: NDArray[np.bool_] | None
+    w: _core.Weights
+    n_columns: int | None
+    temperature: float | None = None  #: at which scores are probabilities, if it was fitted
+    layout: ColumnLayout | None = None  #: how the training file was read, if it was one
+
+    @property
+    def labels(self) -> Labels:
+        return self.codec.labels
+
+    def chain(self, X: Sequence[Any], allowed: Any = None) -> Chain:
+        """The sentences as a structure without truth."""
+        return unlabelled_chain(self.extractor, self.labels, self.transitions, X, allowed)
+
+    def empty_chain(self) -> Chain:
+        """A chain of no sentences: it knows the layout of the weights."""
+        return empty_chain(self.extractor, self.labels, self.transitions)
+
+    def emission(self) -> NDArray[np.float32]:
+        return self.empty_chain().emission_weights(self.w)
+
+    def transition(self) -> NDArray[np.float32]:
+        return self.empty_chain().transition_weights(self.w)
+
+    def pair_weights(self) -> NDArray[np.float32]:
+        return self.empty_chain().pair_weights(self.w)
+
+    def with_weights(
+        self,
+        emission: NDArray[np.float32],
+        transition: NDArray[np.float32],
+        pairs: NDArray[np.float32],
+    ) -> ChainModel:
+        """The same model with other weights."""
+        return replace(self, w=self.empty_chain().pack(emission, transition, pairs))
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """JSON and arrays; features whose weights are all 0 are left out."""
+        emission, pairs = self.emission(), self.pair_weights()
+        extractor = self.extractor
+        if not getattr(extractor, "hash_bits", None):
+            keep = emission.any(axis=1)
+            extractor = from_state(*extractor.state())
+            extractor.select(keep)
+            emission = emission[keep]
+            if extractor.pairs is not None:
+                keep = pairs.any(axis=(1, 2))
+                extractor.pairs.select(keep)
+                pairs = pairs[keep]
+        settings, arrays = extractor.state()
+        facts = {
+            "labels": self.labels.names,
+            "inner_scheme": self.codec.inner_scheme,
+            "outer_scheme": self.codec.outer_scheme,
+            "columns": self.n_columns,
+            "temperature": self.temperature,
+            "layout": None if self.layout is None else asdict(self.layout),
+            "features": settings,
+        }
+        tensors = {f"features.{name}": array for name, array in arrays.items()}
+        tensors["emission"] = emission
+        tensors["transition"] = self.transition()
+        if extractor.pairs is not None:
+            tensors["pairs"] = pairs
+        if self.transitions is not None:
+            tensors["allowed_transitions"] = self.transitions.astype(np.uint8)
+        return facts, tensors
+
+    @classmethod
+    def from_state(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ChainModel:
+        """The counterpart of :meth:`state`."""
+        stored = fit_type(_Facts, dict(facts))
+        extractor = from_state(stored.features, inner_arrays(arrays, "features"))
+        labels = Labels(stored.labels)
+        transitions = None
+        if "allowed_transitions" in arrays:
+            allowed = stored_array(arrays, "allowed_transitions", np.uint8, 2)
+            transitions = allowed.astype(np.bool_)
+        chain = empty_chain(extractor, labels, transitions)
+        emission = stored_array(arrays, "emission", np.float32, 2)
+        transition = stored_array(arrays, "transition", np.float32, 2)
+        pairs = stored_array(arrays, "pairs", np.float32, 3) if "pairs" in arrays else None
+        w = chain.pack(emission, transition, pairs)
+        codec = Codec(labels, stored.inner_scheme, stored.outer_scheme)
+        temperature = checked_temperature(stored.temperature)
+        layout = stored.layout
+        if layout is not None and len(layout.columns) != stored.columns:
+            raise InputError(f"the layout has {len(layout.columns)} columns, not {stored.columns}")
+        return cls(extractor, codec, transitions, w, stored.columns, temperature, layout)
+
+    def grown_weights(self, rows: FeatureRows, labels: Labels) -> tuple[NDArray[np.float32], ...]:
+        """All weights with room for the features and labels that came in addition."""
+        old_emission, old_transition = self.emission(), self.transition()
+        emission = np.zeros((rows.dimension, len(labels)), dtype=np.float32)
+        emission[: len(old_emission), : len(self.labels)] = old_emission
+        transition = np.zeros((len(labels) + 1, len(labels) + 1), dtype=np.float32)
+        place = [*range(len(self.labels)), len(labels)]  # start and end stay last
+        transition[np.ix_(place, place)] = old_transition
+        if rows.pairs is None:
+            return emission, transition
+        old_pairs = self.pair_weights()
+        pairs = np.zeros((rows.pairs.dimension, len(labels), len(labels)), dtype=np.float32)
+        pairs[: len(old_pairs), : len(self.labels), : len(self.labels)] = old_pairs
+        return emission, transition, pairs
+
+
+def unlabelled_chain(
+    extractor: FeatureExtractor,
+    labels: Labels,
+    transitions: NDArray[np.bool_] | None,
+    X: Sequence[Any],
+    allowed: Any = None,
+) -> Chain:
+    """Sentences as a structure without truth."""
+    choices = None if allowed is None else labels.encode_allowed(allowed)
+    return Chain(extractor.transform(X), len(labels), transitions=transitions, allowed=choices)
+
+
+def empty_chain(
+    extractor: FeatureExtractor, labels: Labels, transitions: NDArray[np.bool_] | None
+) -> Chain:
+    """A chain of no sentences: it knows the layout of the weights."""
+    return Chain(no_rows(extractor), len(labels), transitions=transitions)
+
+
+def no_rows(extractor: FeatureExtractor) -> FeatureRows:
+    """Rows of no tokens."""
+    return FeatureRows(
+        offsets=np.zeros(1, dtype=np.int64),
+        ids=np.zeros(0, dtype=np.int32),
+        values=None,
+        sentences=np.zeros(1, dtype=np.int64),
+        dimension=extractor.dimension,
+        pairs=None if extractor.pairs is None else no_rows(extractor.pairs),
+    )
+
+
+def count_columns(X: Sequence[Any]) -> int | None:
+    """How many columns the tokens have; None for attributes and matrices."""
+    if isinstance(X, WithVectors):
+        X = X.tokens
+    if isinstance(X, ColumnSentences):
+        return X.n_columns
+    token = first_token(X)
+    return len(token) if isinstance(token, tuple) else 1 if isinstance(token, str) else None
+
+
+def layout_of(X: Sequence[Any]) -> ColumnLayout | None:
+    """How the file was read that the sentences are from, if they are from one."""
+    tokens = X.tokens if isinstance(X, WithVectors) else X
+    return tokens.layout if isinstance(tokens, ColumnSentences) else None
+
+
+def first_token(X: Sequence[Any]) -> Any:
+    """A token that says what all are like; None if there is none."""
+    try:
+        return next((token for sentence in X for token in sentence), None)
+    except TypeError:  # a matrix and lengths: not a sequence of sentences
+        return None

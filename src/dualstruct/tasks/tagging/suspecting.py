@@ -1,0 +1,421 @@
+"""Suspects among label sequences.
+
+The annotation is read by token, and where labels mark spans (``B-LOC``) by span as well. Kinds of
+slips of a token: another type; another prefix of the same type (a boundary); a label where ``O``
+belongs (invented); ``O`` where a label belongs (missed), counted apart beside a given span, where
+it is a matter of its boundary. A span may be of another type, one token longer or shorter at one
+end, or invented. Labels that mark no spans have one kind of slip: another label.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.features.base import places_of
+from dualstruct.labels.schemes import Span, are_span_labels, spans, split_label
+from dualstruct.solvers import find_solver
+from dualstruct.structures import Chain
+from dualstruct.structures.chain import Expectation
+from dualstruct.suspecting.channel import Evidence
+from dualstruct.suspecting.results import Doubt
+from dualstruct.suspecting.search import (
+    SHARPER,
+    SURE,
+    Findings,
+    Opinion,
+    Quick,
+    sharpened,
+    surprise,
+)
+from dualstruct.tasks.tagging.confidence import Spans, sentences_to_calibrate
+
+#: A likelihood: its scores are nearly probabilities.
+LOSS, PASSES = "crf", 10
+#: Long spans may be less probable than single precision can tell from 0.
+SMALLEST = 1e-15
+#: Rivals of a span that have less than this share of its probability say nothing against it.
+NEGLIGIBLE = 1e-3
+#: A span that is at least so probable is no suspect.
+SURE_OF_SPAN = 0.98
+
+
+def quick_settings(chain: Chain, C: float) -> Quick:
+    """For the models of the folds."""
+    solver = "lbfgs" if chain.has_many_parts else "auto"
+    return Quick(LOSS, C, find_solver(solver, LOSS), PASSES)
+
+
+@dataclass(frozen=True)
+class ChainCase:
+    """Sentences and their labels.
+
+    Parameters
+    ----------
+    chain : Chain
+        With the given labels as truth. It has no constraints: what is wrong may also be what
+        cannot be.
+    names : list of str
+        Those of the labels that the chain knows.
+    transitions : bool array, optional
+        Which label may follow which in what the model says.
+    quick : Quick
+    own : callable
+        Gives the weights of the trained model.
+    words : callable
+        Gives the forms of a sentence.
+    given : sequence of sequences of str
+        The labels as the user gave them.
+    to_outer : callable
+        Turns what the model says into labels such as the user's.
+    """
+
+    chain: Chain
+    names: Sequence[str]
+    transitions: NDArray[np.bool_] | None
+    quick: Quick
+    own: Callable[[], _core.Weights]
+    words: Callable[[int], Sequence[str]]
+    given: Sequence[Sequence[str]]
+    to_outer: Callable[[list[str]], list[str]]
+
+    @property
+    def structure(self) -> Chain:
+        return self.chain
+
+    @property
+    def truth(self) -> NDArray[np.int32]:
+        assert self.chain.truth is not None
+        return self.chain.truth
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        return np.diff(self.chain.sentences)
+
+    @cached_property
+    def valid(self) -> Chain:
+        """The chain that says only what may be said."""
+        if self.transitions is None:
+            return self.chain
+        return Chain(self.chain.rows, len(self.names), transitions=self.transitions)
+
+    @cached_property
+    def calibrated_on(self) -> NDArray[np.intp]:
+        return sentences_to_calibrate(self.sizes, len(self.names))
+
+    @cached_property
+    def slips(self) -> TokenSlips:
+        shares = np.bincount(self.truth, minlength=len(self.names)) + 1.0
+        return TokenSlips(self.names, shares / shares.sum())
+
+    @cached_property
+    def spans(self) -> list[list[Span]]:
+        """Those that are given, of each sentence."""
+        labels = [self.names[k] for k in self.truth.tolist()]
+        return [spans(labels[a:b]) for a, b in pairwise(self.chain.sentences.tolist())]
+
+    @cached_property
+    def span_slips(self) -> SpanSlips | None:
+        return SpanSlips(self.names, self.spans) if are_span_labels(self.names) else None
+
+    def own_weights(self) -> _core.Weights:
+        return self.own()
+
+    def reading(self, w: _core.Weights, examples: NDArray[np.intp]) -> ChainReading:
+        return ChainReading(self, w, examples)
+
+    def forms(self, i: int) -> tuple[str, ...]:
+        return tuple(self.words(i))
+
+    def doubts(self, i: int, opinion: Opinion) -> tuple[Doubt, ...]:
+        given = list(self.given[i])
+        said = self.to_outer([self.names[k] for k in opinion.output.tolist()])
+        return tuple(
+            Doubt(t + 1, form, given[t], said[t], kind, float(opinion.given[t]), float(p))
+            for t, (form, kind, p) in enumerate(
+                zip(self.forms(i), kinds_of(given, said), opinion.predicted, strict=True)
+            )
+            if given[t] != said[t]
+        )
+
+
+def kinds_of(given: Sequence[str], said: Sequence[str]) -> list[str]:
+    """In what the annotation differs from what a model says, at each token.
+
+    >>> kinds_of(["O", "B-PER", "B-LOC", "O", "O"], ["O", "B-PER", "I-PER", "O", "B-ORG"])
+    ['', '', 'type', '', 'missed']
+    """
+    if not are_span_labels({*given, *said}):
+        return ["" if a == b else "label" for a, b in zip(given, said, strict=True)]
+    ours, theirs = _covering(given), _covering(said)
+    kinds = []
+    for t, (a, b) in enumerate(zip(given, said, strict=True)):
+        mine, other = ours[t], theirs[t]
+        if a == b:
+            kinds.append("")
+        elif mine is not None and other is not None:
+            kinds.append("boundary" if mine.type == other.type else "type")
+        elif mine is not None:
+            kinds.append("boundary" if any(theirs[mine.start : mine.end]) else "invented")
+        elif other is not None:
+            kinds.append("boundary" if any(ours[other.start : other.end]) else "missed")
+    return kinds
+
+
+def _covering(labels: Sequence[str]) -> list[Span | None]:
+    """The span that each token is in."""
+    covering: list[Span | None] = [None] * len(labels)
+    for span in spans(labels):
+        covering[span.start : span.end] = [span] * (span.end - span.start)
+    return covering
+
+
+class ChainReading:
+    """Sentences, and the weights of a model that judges them."""
+
+    def __init__(self, case: ChainCase, w: _core.Weights, examples: NDArray[np.intp]) -> None:
+        self._case = case
+        self._w = w
+        self._examples = examples
+
+    def surprise(self, beta: float) -> float:
+        if self._sample is None:
+            return 0.0
+        chain, w, truth = self._sample
+        marginals = chain.marginals_all(w, beta)
+        return float(surprise(marginals[np.arange(len(truth)), truth]).sum())
+
+    @cached_property
+    def _sample(self) -> tuple[Chain, _core.Weights, NDArray[np.int32]] | None:
+        some = np.intersect1d(self._examples, self._case.calibrated_on)
+        return self._part(some) if len(some) else None
+
+    def _part(self, examples: NDArray[np.intp]) -> tuple[Chain, _core.Weights, NDArray[np.int32]]:
+        """Some of the sentences as a chain of their own, its weights, and their labels."""
+        whole = self._case.chain
+        part = Chain(whole.rows.select(examples), whole.labels)
+        truth = self._case.truth[places_of(whole.sentences, examples)]
+        return part, _repacked(whole, part, self._w), truth
+
+    def marginals(self, beta: float) -> list[NDArray[np.float32]]:
+        """The probabilities of the labels of each sentence, in the order of the examples."""
+        part, w, _ = self._part(self._examples)
+        return np.split(part.marginals_all(w, beta), part.sentences[1:-1])
+
+    def evidence(self, beta: float) -> Findings:
+        case = self._case
+        part, w, truth = self._part(self._examples)
+        marginals = part.marginals_all(w, beta)
+        given = marginals[np.arange(len(truth)), truth]
+        surprises = np.concatenate([[0.0], np.cumsum(surprise(given) - np.log(part.labels))])
+        at_random = np.diff(surprises[part.sentences])
+        doubtful = given < SURE
+        tokens = Tokens(
+            sentence=np.repeat(self._examples, np.diff(part.sentences))[doubtful],
+            truth=truth[doubtful],
+            probabilities=sharpened(marginals[doubtful].astype(float)),
+            beside=case.slips.beside_a_span(truth, part.sentences)[doubtful],
+            expected=marginals.sum(axis=0, dtype=float),
+        )
+        by_token = case.slips.evidence(tokens)
+        if case.span_slips is None:
+            return Findings([by_token], at_random)
+        by_span = []
+        for n, i in enumerate(self._examples.tolist()):
+            here = doubtful[part.sentences[n] : part.sentences[n + 1]]
+            doubted = [each for each in case.spans[i] if here[each.start : each.end].any()]
+            if doubted:
+                expected = part.expectation(w, n, SHARPER * beta)
+                by_span += [(i, *case.span_slips.of_span(expected, span)) for span in doubted]
+        count = sum(len(case.spans[i]) for i in self._examples.tolist())
+        missed, places = case.slips.missed(tokens), float(tokens.expected[case.slips.outside])
+        spans_too = case.span_slips.evidence(by_span, count, missed, places)
+        return Findings([by_token, spans_too], at_random)
+
+    @cached_property
+    def _speaker(self) -> _core.Weights:
+        return _repacked(self._case.chain, self._case.valid, self._w)
+
+    def opinion(self, i: int, beta: float) -> Opinion:
+        case = self._case
+        output = case.valid.decode(self._speaker, i)
+        begin, end = case.chain.sentences[i : i + 2].tolist()
+        marginals = case.chain.expectation(self._w, i, beta).labels.astype(float)
+        at = np.arange(end - begin)
+        return Opinion(output, marginals[at, case.truth[begin:end]], marginals[at, output])
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Tokens whose given labels are not what a model is sure of."""
+
+    sentence: NDArray[np.intp]  #: [tokens] from 0
+    truth: NDArray[np.int32]  #: [tokens] the given labels
+    probabilities: NDArray[np.float64]  #: [tokens, labels]
+    beside: NDArray[np.bool_]  #: [tokens] whether a neighbour is in a given span
+    expected: NDArray[np.float64]  #: [labels] how many there are of each, of all tokens
+
+
+class TokenSlips:
+    """The kinds of slips of one token, and what they make of the truth.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The labels.
+    shares : float array [labels]
+        How frequent they are.
+    """
+
+    def __init__(self, names: Sequence[str], shares: NDArray[np.float64]) -> None:
+        different = ~np.eye(len(names), dtype=np.bool_)
+        marked = are_span_labels(names)
+        #: The label O; −1 where there is none.
+        self.outside = list(names).index("O") if marked and "O" in names else -1
+        kinds = [different]
+        if marked:
+            types = np.array([split_label(name)[1] for name in names])
+            inside = np.arange(len(names)) != self.outside
+            both = inside[:, None] & inside
+            same = types[:, None] == types
+            kinds = [both & ~same, both & same & different, ~inside[:, None] & inside]
+        #: [labels, labels] each: q(given | truth); 0 where a slip of this kind cannot be.
+        self.kinds = [_drawn(kind, shares) for kind in kinds]
+
+    def beside_a_span(
+        self, truth: NDArray[np.int32], sentences: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Which tokens have a neighbour in a given span."""
+        beside = np.zeros(len(truth), dtype=np.bool_)
+        inside = truth != self.outside
+        neighbours = np.ones(max(len(truth) - 1, 0), dtype=np.bool_)
+        neighbours[sentences[1:-1] - 1] = False
+        beside[1:] |= inside[:-1] & neighbours
+        beside[:-1] |= inside[1:] & neighbours
+        return beside
+
+    def missed(self, tokens: Tokens) -> Evidence:
+        """Tokens outside of given spans: far from them, and beside them."""
+        here = tokens.truth == self.outside
+        given = tokens.probabilities[here, self.outside]
+        beside = tokens.beside[here]
+        slips = np.stack([(1 - given) * ~beside, (1 - given) * beside], axis=1)
+        inside = tokens.expected.sum() - tokens.expected[self.outside]
+        return Evidence(tokens.sentence[here], given, slips, np.full(2, inside))
+
+    def evidence(self, tokens: Tokens) -> Evidence:
+        """By all kinds."""
+        at = np.arange(len(tokens.truth))
+        given = tokens.probabilities[at, tokens.truth]
+        columns = [(tokens.probabilities @ kind)[at, tokens.truth] for kind in self.kinds]
+        chances = [tokens.expected[kind.any(axis=1)].sum() for kind in self.kinds]
+        if self.outside >= 0:
+            missed = self.missed(tokens)
+            both = np.zeros((len(at), 2))
+            both[tokens.truth == self.outside] = missed.slips
+            columns += list(both.T)
+            chances += missed.chances.tolist()
+        return Evidence(tokens.sentence, given, np.stack(columns, axis=1), np.array(chances))
+
+
+class SpanSlips:
+    """The kinds of slips of one span: of another type, a boundary moved, invented.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The labels.
+    given : sequence of lists of Span
+        The spans of each sentence.
+    """
+
+    def __init__(self, names: Sequence[str], given: Sequence[Sequence[Span]]) -> None:
+        self._marked = Spans(names)
+        types = Counter(span.type for each in given for span in each)
+        lengths = Counter(span.end - span.start for each in given for span in each)
+        count = types.total()
+        self._type_share = {type_: types[type_] / max(count, 1) for type_ in self._marked.of_type}
+        # Half a span of every length, because the next one may be longer than all.
+        self._length_share = {n: (times + 0.5) / count for n, times in lengths.items()}
+
+    def of_span(self, expected: Expectation, span: Span) -> tuple[float, float, float, float]:
+        """p(span), and what slips of the three kinds make of the rest.
+
+        A rival cannot be more probable than that each of its tokens has a label of its type: where
+        even that is far below p(span), it is left out.
+        """
+        type_, start, end = span
+        given = self._marked.probability(expected, type_, start, end)
+        if given > SURE_OF_SPAN:
+            return given, 0.0, 0.0, 0.0
+
+        def rival(other: str, a: int, b: int) -> float:
+            if not 0 <= a < b <= len(expected.labels):
+                return 0.0
+            most = expected.labels[a:b, self._marked.of_type[other]].sum(axis=1).min()
+            if most < NEGLIGIBLE * given:
+                return 0.0
+            return self._marked.probability(expected, other, a, b)
+
+        mine = self._type_share[type_]
+        retyped = sum(
+            rival(other, start, end) * mine / (1 - share)
+            for other, share in self._type_share.items()
+            if other != type_
+        )
+        ends = ((start - 1, end), (start + 1, end), (start, end - 1), (start, end + 1))
+        moved = sum(rival(type_, a, b) for a, b in ends) / len(ends)
+        outside = self._marked.outside_probability(expected, start, end)
+        invented = outside * mine * self._length_share[end - start]
+        return given, retyped, moved, invented
+
+    def evidence(
+        self,
+        found: list[tuple[int, float, float, float, float]],
+        count: int,
+        missed: Evidence,
+        places: float,
+    ) -> Evidence:
+        """Of the spans that are doubted, and of the tokens outside of them.
+
+        Parameters
+        ----------
+        found : list of tuples
+            Sentences, and what :meth:`of_span` says of their spans.
+        count : int
+            How many spans are given, doubted or not.
+        missed : Evidence
+            Of the tokens outside: far from spans, and beside them.
+        places : float
+            Where a span could have been invented: tokens outside.
+        """
+        table = np.array(found, dtype=float).reshape(-1, 5)
+        slips = np.zeros((len(table) + len(missed.given), 5))
+        slips[: len(table), :3] = table[:, 2:]
+        slips[len(table) :, 3:] = missed.slips
+        return Evidence(
+            np.concatenate([table[:, 0].astype(np.intp), missed.sentence]),
+            np.concatenate([np.maximum(table[:, 1], SMALLEST), missed.given]),
+            slips,
+            np.array([count, count, places, count, count], dtype=float),
+        )
+
+
+def _drawn(kind: NDArray[np.bool_], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """q(given | truth): what may be given, as frequent as it is: [labels, labels]."""
+    chances = kind * shares
+    totals = chances.sum(axis=1, keepdims=True)
+    return np.asarray(chances / np.where(totals > 0, totals, 1.0))
+
+
+def _repacked(whole: Chain, part: Chain, w: _core.Weights) -> _core.Weights:
+    """The weights of a chain for another one with the same features and labels."""
+    pairs = whole.pair_weights(w) if whole.pair_dimension else None
+    return part.pack(whole.emission_weights(w), whole.transition_weights(w), pairs)

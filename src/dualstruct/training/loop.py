@@ -1,0 +1,686 @@
+"""The one training loop: every solver's passes, and when to stop them.
+
+Training stops on a certified gap, a number of passes, a time, or a development score that no
+longer improves; then the best weights are kept. Ctrl-C stops it too, with what was learned.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.data.arrays import read_arrays, write_arrays
+from dualstruct.data.schema import Range, fit_type, inner_arrays, stored_array
+from dualstruct.data.writing import OutputError
+from dualstruct.errors import InputError
+from dualstruct.problem import ROUNDING, Certificate, Problem
+from dualstruct.solvers import Iterate, Solver
+from dualstruct.structures.base import digest_of
+from dualstruct.training.checkpoints import Checkpoints
+
+if TYPE_CHECKING:
+    from dualstruct.workers.communicator import Communicator
+
+CHECKPOINT_FORMAT = "dualstruct checkpoint"
+#: Passes without any gain in dual and gap after which more of them are in vain.
+STALLED_PASSES = 300
+#: Passes for which the last certificate still tells how far estimates of the gap are off.
+CERTIFICATE_HOLDS = 3
+#: Passes between two computations of w from the duals: after 80 passes of float32 sums the
+#: drift is 1e-3 and shows in the certificate.
+REBUILD_EVERY = 20
+#: How far w of a checkpoint may be from what its duals give, relative to its length: more than
+#: rounding adds up to between two such computations, less than any wrong dual.
+DRIFT = 1e-3
+#: How far the duals of a checkpoint may be beyond what the loss allows, relative to that: rounding.
+EXCESS = 1e-6
+#: Why training goes on (None) or stops, as machines that train together tell each other.
+REASONS = (
+    None,
+    "gap",
+    "converged",
+    "dev",
+    "passes",
+    "stalled",
+    "seconds",
+    "callback",
+    "interrupt",
+)
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """Where training stood after a pass."""
+
+    passes: int
+    seconds: float
+    primal: float | None  #: None where no full inference pass was made
+    dual: float | None
+    gap: float | None  #: (P − D)/|P|, by a full inference pass
+    gap_estimate: (
+        float | None
+    )  #: the same from the losses met during the pass, where they are known
+    dev_score: float | None
+    cuts: int
+    inference_calls: int
+    estimate: bool = False  #: whether inference was approximate, so that ``gap`` bounds nothing
+    dev_metric: str | None = None  #: what the dev score is: F1, accuracy, LAS or score
+
+
+@dataclass
+class FitResult:
+    """What training arrived at."""
+
+    w: _core.Weights = field(repr=False)
+    passes: int
+    primal: float
+    dual: float | None
+    gap: float | None
+    dev_score: float | None  #: of the weights kept
+    best_pass: int  #: the pass whose weights were kept
+    #: gap, converged, stalled, passes, seconds, dev, callback, interrupt or error; conversion if
+    #: another program trained the model
+    stopped_by: str
+    seconds: float
+    cpu_seconds: float
+    inference_calls: int
+    cuts: int
+    trace: list[TracePoint] = field(repr=False)
+    #: Inferences of an approximate decoder that found less than an output already known: then
+    #: losses are underestimated, and so may be the gap.
+    beaten: int = 0
+    skipped: int = 0  #: inferences that failed and were left out, because the user wanted it
+    #: Inferences whose answer was not proven the best (graphs with loops), certificates included.
+    unproven: int = 0
+    #: Whether primal and gap rest on approximate inference: then they are estimates, not bounds.
+    estimate: bool = False
+
+    @property
+    def certified(self) -> bool:
+        """Whether no weights can have an objective that is lower by more than the gap."""
+        return self.gap is not None and not self.estimate
+
+    @property
+    def dev_metric(self) -> str | None:
+        """What the dev score is: F1, accuracy, LAS or score; None without one."""
+        return self.trace[-1].dev_metric if self.trace else None
+
+    def summary(self) -> dict[str, Any]:
+        """Everything but the weights, for a JSON file."""
+        facts = {name.name: getattr(self, name.name) for name in fields(self)}
+        facts.pop("w")
+        return {**facts, "trace": [asdict(point) for point in self.trace]}
+
+    @classmethod
+    def from_summary(cls, facts: Any, w: _core.Weights) -> FitResult:
+        """The counterpart of :meth:`summary`, for what stands in a file."""
+        return fit_type(cls, facts, "result", w=w)
+
+    def __str__(self) -> str:
+        parts = [f"passes {self.passes}", f"primal {objective(self.primal)}"]
+        if self.gap is not None:
+            parts.append(f"gap {percent(self.gap)}" + " (estimate)" * self.estimate)
+        if self.dev_score is not None:
+            score = f"{self.dev_metric or 'score'} {100 * self.dev_score:.2f}"
+            parts.append(f"dev {score} (pass {self.best_pass})")
+        if self.beaten:
+            parts.append(f"{self.beaten} decodings beaten by known outputs")
+        if self.unproven:
+            parts.append(f"{self.unproven} decodings not proven the best")
+        if self.skipped:
+            parts.append(f"{self.skipped} skipped")
+        return ", ".join([*parts, f"stopped by {self.stopped_by}"])
+
+
+def percent(share: float) -> str:
+    """A gap for people: two digits, never negative.
+
+    >>> percent(0.00812), percent(0.999), percent(-1e-9)
+    ('0.81 %', '100 %', '0 %')
+    """
+    share = 100 * max(share, 0.0)
+    return f"{share:.0f} %" if share >= 10 or share < 1e-6 else f"{share:.2g} %"
+
+
+def objective(value: float) -> str:
+    """An objective for people.
+
+    >>> objective(14160.27), objective(0.01234)
+    ('14,160.3', '0.01234')
+    """
+    return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
+
+
+class SummedScore:
+    """A development score of which every machine judges its own sentences; counts are summed up.
+
+    Parameters
+    ----------
+    communicator : Communicator
+        All machines ask together.
+    count : callable
+        What some weights get right and wrong on this machine's sentences, as numbers.
+    score : callable
+        The score that such numbers, of all sentences, come to.
+    metric : str
+        What the score is called: F1, accuracy, LAS.
+    """
+
+    def __init__(
+        self,
+        communicator: Communicator,
+        count: Callable[[_core.Weights], Sequence[float]],
+        score: Callable[[Sequence[float]], float],
+        metric: str = "score",
+    ) -> None:
+        self._communicator = communicator
+        self._count = count
+        self._score = score
+        self.metric = metric
+
+    def __call__(self, w: _core.Weights) -> float:
+        own = np.array(self._count(w), dtype=np.float64)
+        return self._score(self._communicator.allreduce(own).tolist())
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When to stop; whatever comes first.
+
+    Parameters
+    ----------
+    gap : float, optional
+        A certified relative gap between 0 and 1, for instance 0.01.
+    passes : int, optional
+        The most passes.
+    seconds : float, optional
+        A time limit, looked at after each pass.
+    patience : int
+        Passes without a better development score, where there is one.
+    """
+
+    gap: float | None = None
+    passes: int | None = None
+    seconds: float | None = None
+    patience: int = 5
+
+    def __post_init__(self) -> None:
+        if self.gap is not None and not 0 < self.gap < 1:
+            raise InputError(
+                f"gap is {self.gap}; it must be between 0 and 1, for instance 0.01 for 1 %"
+            )
+        for name, least in (("passes", 1), ("seconds", 0.0), ("patience", 1)):
+            value = getattr(self, name)
+            if value is not None and not value >= least:
+                raise InputError(f"{name} is {value}; it must be at least {least}")
+
+
+Callback = Callable[[TracePoint, Iterate], "bool | None"]
+
+
+def fit(
+    problem: Problem,
+    solver: Solver,
+    stopping: Stopping,
+    *,
+    dev: Callable[[_core.Weights], float] | None = None,
+    seed: int = 0,
+    certify_every: int | None = None,
+    callbacks: Iterable[Callback] = (),
+    checkpoint: str | Path | None = None,
+    checkpoint_every: int = 10,
+    resume: bool = False,
+    rescue: Callable[[FitResult], object] | None = None,
+) -> FitResult:
+    """Train until a stopping rule says so.
+
+    Parameters
+    ----------
+    problem, solver, stopping
+        What to solve, how, and how far.
+    dev : callable, optional
+        The score of some weights on development data; the best weights are kept. Of several
+        machines only the first one calls it.
+    seed : int
+        Everything random follows from it.
+    certify_every : int, optional
+        Certify the gap after every so many passes, for a trace that can be plotted. By default
+        the gap is certified when an estimate says that ``stopping.gap`` may have been reached.
+    callbacks : iterable of callables
+        Called with each trace point and the iterate; a true answer stops training.
+    checkpoint : path, optional
+        Where to save, every ``checkpoint_every`` passes and at the end (Ctrl-C leaves the last
+        one), all that is needed to go on; ``resume=True`` goes on from there, to the model that
+        an uninterrupted run gives. A pass that raises leaves a checkpoint, too. Several machines
+        write into a folder, which all of them must see; started anew after a fault, they go on from
+        there without being told to.
+    rescue : callable, optional
+        Called with what was learned up to then when a pass raises, before the exception goes on.
+    """
+    if problem.loss.name not in solver.losses:
+        raise InputError(f"solver {solver.name} does not take the loss {problem.loss.name}")
+    if (
+        stopping.gap is None
+        and stopping.passes is None
+        and stopping.seconds is None
+        and dev is None
+    ):
+        raise InputError("nothing would stop training: give a gap, passes, seconds or dev data")
+    if not len(problem.structure):
+        raise InputError("there are no examples to train on")
+    if problem.communicator is not None and not solver.distributed:
+        raise InputError(
+            f"solver {solver.name} works on one machine; dualstruct.distributed has those for many"
+        )
+    if certify_every is not None and certify_every < 1:
+        raise InputError(f"certify_every is {certify_every}; it must be at least 1")
+    callbacks = list(callbacks)
+    run = _Run(problem, solver, dev, seed)
+    if stopping.passes is stopping.seconds is None and not dev and not run.can_end:
+        raise InputError(
+            f"solver {solver.name} has no dual and cannot stop on a gap: "
+            "give passes, seconds or dev data"
+        )
+    saved = _saved(checkpoint, problem.communicator)
+    if saved is not None:
+        run.go_on(saved, resume)
+
+    stopped_by = run.agreed(run.reason_to_stop(stopping))
+    try:
+        while stopped_by is None:
+            try:
+                with problem.structure.explained():
+                    point = run.one_pass(stopping, certify_every)
+                stopped_by = run.reason_to_stop(stopping)
+                for callback in callbacks:
+                    if callback(point, run.iterate):
+                        stopped_by = stopped_by or "callback"
+                stopped_by = run.agreed(stopped_by)
+                if saved is not None and (stopped_by or point.passes % checkpoint_every == 0):
+                    run.save(saved)
+            except KeyboardInterrupt:
+                stopped_by = "interrupt"
+        with problem.structure.explained():
+            return run.finish(stopped_by)
+    except Exception as error:
+        if problem.communicator is not None:  # the others are elsewhere, and needed for all this
+            raise
+        if rescue is not None:
+            rescue(run.finish("error"))
+        # An old checkpoint is worth more than a run that learned nothing.
+        learned = bool(run.trace) or bool(run.iterate.w.array.any())
+        if saved is not None and learned and not isinstance(error, OutputError):
+            run.save(saved)
+        raise
+
+
+def _saved(
+    checkpoint: str | Path | None, communicator: Communicator | None
+) -> Path | Checkpoints | None:
+    """Where one machine, or several, leave what is needed to go on."""
+    if checkpoint is None or communicator is None:
+        return None if checkpoint is None else Path(checkpoint)
+
+    return Checkpoints(checkpoint, communicator)
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """What a checkpoint says of a run, besides arrays."""
+
+    fingerprint: dict[str, Any]
+    iterate: dict[str, Any]
+    trace: list[TracePoint]
+    best_score: float | None
+    best_pass: Annotated[int, Range(0, 2**62)]
+    cpu_seconds: Annotated[float, Range(0)]
+    unproven: int = 0
+
+
+def _check_same_run(path: Path, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+    for name in ("loss", "C", "solver", "settings"):
+        if name not in theirs:
+            raise InputError(f"{path} does not say which {name} it was written with")
+    for name, value in theirs.items():
+        if ours.get(name) != value:
+            if name in ("data", "center", "weights"):
+                raise InputError(f"{path} was written by a run on other data")
+            raise InputError(
+                f"{path} was written by another run: its {name} is {value}, here {ours.get(name)}"
+            )
+
+
+class _Run:
+    """The state of one call of fit: iterate, best weights, trace and clocks."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        solver: Solver,
+        dev: Callable[[_core.Weights], float] | None,
+        seed: int,
+    ) -> None:
+        self.problem = problem
+        self.solver = solver
+        self.dev = dev
+        self.iterate: Iterate = solver.start(problem, seed)
+        if solver.averaged:
+            self.iterate.start_averaging(solver.linear_average)
+        self.trace: list[TracePoint] = []
+        self.best_w: NDArray[np.float32] | None = None
+        self.best_score: float | None = None
+        self.best_pass = 0
+        # Weights and certificate of the last pass, if it was certified.
+        self._certified: tuple[_core.Weights, Certificate] | None = None
+        self._earlier_seconds = self._earlier_cpu = 0.0
+        self._unproven_before = problem.structure.unproven
+        self._started, self._cpu_started = time.perf_counter(), time.process_time()
+
+    @property
+    def can_end(self) -> bool:
+        """Whether a certified gap or convergence can end training."""
+        return self.iterate.can_end and self.solver.convex
+
+    @property
+    def seconds(self) -> float:
+        return self._earlier_seconds + time.perf_counter() - self._started
+
+    @property
+    def cpu_seconds(self) -> float:
+        return self._earlier_cpu + time.process_time() - self._cpu_started
+
+    def one_pass(self, stopping: Stopping, certify_every: int | None) -> TracePoint:
+        passes = len(self.trace) + 1
+        self._certified = None
+        report = self.solver.run_pass(self.iterate)
+        if passes % REBUILD_EVERY == 0:
+            self.iterate.rebuild()
+        dual = self._dual()
+        loss_met = self.problem.C * report.loss
+        primal_met = self.problem.regulariser(self.iterate.w) + loss_met
+        estimate = self.problem.relative_gap(primal_met, dual)
+        certificate = None
+        wanted = certify_every is not None and passes % certify_every == 0
+        if wanted or (dual is not None and self._may_be_within(stopping.gap, estimate)):
+            w, settled_dual = self.iterate.settled()
+            certificate = self._certificate(w, settled_dual if self.solver.convex else None)
+            self._certified = (w, certificate)
+        score = None
+        if self.dev is not None:
+            answer = self.iterate.answer()
+            score = self._dev_score(answer)
+            if self.best_score is None or score > self.best_score:
+                self.best_w, self.best_score = answer.array.copy(), score
+                self.best_pass = passes
+        point = TracePoint(
+            passes=passes,
+            seconds=self.seconds,
+            primal=certificate and certificate.primal,
+            dual=certificate.dual if certificate else dual,
+            gap=certificate and certificate.gap,
+            gap_estimate=estimate,
+            dev_score=score,
+            cuts=self.iterate.cuts,
+            inference_calls=self.iterate.inference_calls,
+            estimate=certificate is not None and certificate.estimate,
+            dev_metric=getattr(self.dev, "metric", None if self.dev is None else "score"),
+        )
+        self.trace.append(point)
+        return point
+
+    def _may_be_within(self, gap: float | None, estimate: float | None) -> bool:
+        """Whether a certificate, as much inference as a pass has, is likely to end training.
+
+        Losses met on the way are usually larger than those at the end of the pass. How much, the
+        last certificate has shown; after a few passes that is no longer known.
+        """
+        if gap is None:
+            return False
+        if estimate is None:  # nothing is known without a certificate
+            return True
+        for point in reversed(self.trace[-CERTIFICATE_HOLDS:]):
+            if point.gap and point.gap_estimate:
+                return not estimate * point.gap / point.gap_estimate > 1.2 * gap
+        return not estimate > 2 * gap
+
+    def _dual(self) -> float | None:
+        return self.iterate.dual() if self.solver.convex else None
+
+    def _certificate(self, w: _core.Weights, dual: float | None) -> Certificate:
+        """An example that was left out makes it an estimate, and so does a decoder that was beaten
+        although it has never said that an answer may not be the best."""
+        certificate = self.problem.certify(w, dual)
+        structure = self.problem.structure
+        wrong = self.iterate.beaten > 0 and structure.unproven == self._unproven_before
+        estimate = certificate.estimate or wrong or bool(structure.skipped)
+        return certificate._replace(estimate=estimate)
+
+    def _dev_score(self, answer: _core.Weights) -> float:
+        """Of several machines the first one asks, and tells the others; or all do together."""
+        assert self.dev is not None
+        communicator = self.problem.communicator
+        if communicator is None or isinstance(self.dev, SummedScore):
+            return self.dev(answer)
+        score = self.dev(answer) if communicator.rank == 0 else 0.0
+        return float(communicator.broadcast(np.array([float(score)]))[0])
+
+    def agreed(self, reason: str | None) -> str | None:
+        """The first machine's reason to stop, on all: clocks and Ctrl-C differ between them."""
+        communicator = self.problem.communicator
+        if communicator is None:
+            return reason
+        if communicator.interrupted:
+            reason = "interrupt"
+        number = communicator.broadcast(np.array([REASONS.index(reason)]))
+        return REASONS[int(number[0])]
+
+    def reason_to_stop(self, stopping: Stopping) -> str | None:
+        if not self.trace:
+            return None
+        point = self.trace[-1]
+        if stopping.gap is not None and point.gap is not None and point.gap <= stopping.gap:
+            return "gap"
+        if self.iterate.converged:
+            return "converged"
+        if self.dev is not None and point.passes - self.best_pass >= stopping.patience:
+            return "dev"
+        if stopping.passes is not None and point.passes >= stopping.passes:
+            return "passes"
+        if self._stalled():
+            return "stalled"
+        if stopping.seconds is not None and point.seconds >= stopping.seconds:
+            return "seconds"
+        return None
+
+    def _stalled(self) -> bool:
+        """Whether dual and gap have stood still for so long that single precision is the limit."""
+        if len(self.trace) <= STALLED_PASSES:
+            return False
+        now, then = self.trace[-1], self.trace[-1 - STALLED_PASSES]
+        if now.dual is None or then.dual is None:
+            return False
+        if now.dual - then.dual > 1e-9 * max(abs(now.dual), ROUNDING * self.problem.C):
+            return False
+        # Near the optimum the dual changes less than rounding while the gap still falls.
+        recent = self.trace[-STALLED_PASSES:]
+        gaps = [point.gap_estimate for point in recent if point.gap_estimate is not None]
+        if not gaps:  # of a solver that meets no losses, and is certified all the time
+            gaps = [point.gap for point in recent if point.gap is not None]
+        half = len(gaps) // 2
+        return not half or min(gaps[half:]) >= 0.95 * min(gaps[:half])
+
+    def finish(self, stopped_by: str) -> FitResult:
+        w = self.iterate.answer()
+        certificate = Certificate(float("nan"), None, None)
+        try:
+            settled = self._certified if self.iterate.settles_as_rebuilt else None
+            if settled is not None and self.best_w is None:
+                w, certificate = settled
+            else:
+                self.iterate.rebuild()  # nothing goes on from here: no second set of weights
+                w, dual = self.iterate.answer(), self._dual()
+                if self.best_w is not None:  # what was judged is what is kept
+                    w = self.problem.structure.new_weights(self.best_w)
+                if stopped_by == "error":  # inference cannot be relied on
+                    certificate = Certificate(float("nan"), dual, None)
+                else:
+                    certificate = self._certificate(w, dual)
+        except KeyboardInterrupt:  # a second Ctrl-C: no time for a certificate
+            stopped_by = "interrupt"
+            if self.best_w is not None:
+                w = self.problem.structure.new_weights(self.best_w)
+        passes = len(self.trace)
+        return FitResult(
+            w=w,
+            passes=passes,
+            primal=certificate.primal,
+            dual=certificate.dual,
+            gap=certificate.gap,
+            dev_score=self.best_score,
+            best_pass=self.best_pass or passes,
+            stopped_by=stopped_by,
+            seconds=self.seconds,
+            cpu_seconds=self.cpu_seconds,
+            inference_calls=self.iterate.inference_calls,
+            cuts=self.iterate.cuts,
+            trace=self.trace,
+            beaten=self.iterate.beaten,
+            skipped=sum(self.problem.structure.skipped.values()),
+            unproven=self.problem.structure.unproven - self._unproven_before,
+            estimate=certificate.estimate,
+        )
+
+    def _settings(self) -> dict[str, Any]:
+        """What must be the same for a checkpoint to be gone on from, on all machines."""
+        center = self.problem.center
+        return {
+            "center": None if center is None else digest_of([center.array]),
+            "loss": self.problem.loss.name,
+            "C": self.problem.C,
+            "solver": self.solver.name,
+            "settings": self.solver.settings(),
+            "averaged": self.solver.averaged,
+        }
+
+    def _fingerprint(self) -> dict[str, Any]:
+        """The same, and what is this machine's own."""
+        communicator = self.problem.communicator
+        weights = self.problem.structure.example_weights
+        return {
+            "data": self.problem.structure.digest(),
+            "weights": None if weights is None else digest_of([weights]),
+            "seed": self.iterate.seed,
+            "worker": None if communicator is None else [communicator.rank, communicator.size],
+            **self._settings(),
+        }
+
+    def save(self, saved: Path | Checkpoints) -> None:
+        if isinstance(saved, Path):
+            self._write(saved)
+        else:
+            saved.write(len(self.trace), self._settings(), self._write)
+
+    def go_on(self, saved: Path | Checkpoints, resume: bool) -> None:
+        """From the last checkpoint, where that is wanted and there is one."""
+        if isinstance(saved, Path):
+            if resume and saved.exists():
+                self._read(saved)
+            return
+        communicator = self.problem.communicator
+        assert communicator is not None
+        if not resume and not communicator.attempt:
+            if saved.others_were_here:  # and must not be gone on from after a fault
+                self.save(saved)
+            return
+        found = saved.newest()
+        if found is not None:
+            _check_same_run(found.path, found.settings, self._settings())
+            self._read(found.path)
+            self._check_same_weights(communicator)
+        if communicator.attempt and communicator.rank == 0:
+            communicator.tell(
+                "there is no checkpoint yet: training begins anew"
+                if found is None
+                else f"training goes on from the checkpoint of pass {found.passes}"
+            )
+
+    def _check_same_weights(self, communicator: Communicator) -> None:
+        weights = [self.iterate.w.array, self.iterate.answer().array]
+        own = np.frombuffer(bytes.fromhex(digest_of(weights)), dtype=np.int64)
+        if (communicator.broadcast(own) != own).any():
+            raise InputError(
+                f"the checkpoints do not belong together: worker {communicator.rank} has other "
+                "weights than worker 0"
+            )
+
+    def _write(self, path: Path) -> None:
+        counters, arrays = self.iterate.state()
+        if self.best_w is not None:
+            arrays["best_w"] = self.best_w
+        learned = self.problem.structure.state()
+        arrays |= {f"structure.{name}": array for name, array in learned.items()}
+        facts = {
+            "fingerprint": self._fingerprint(),
+            "iterate": counters,
+            "trace": [asdict(point) for point in self.trace],
+            "best_score": self.best_score,
+            "best_pass": self.best_pass,
+            "cpu_seconds": self.cpu_seconds,
+            "unproven": self.problem.structure.unproven - self._unproven_before,
+        }
+        write_arrays(path, CHECKPOINT_FORMAT, facts, arrays)
+
+    def _read(self, path: Path) -> None:
+        facts, arrays = read_arrays(path, CHECKPOINT_FORMAT)
+        try:
+            saved = fit_type(_Saved, facts)
+        except InputError as error:
+            raise InputError(f"{path} is damaged: {error}") from None
+        _check_same_run(path, saved.fingerprint, self._fingerprint())
+        try:
+            self._restore(saved, arrays)
+        except InputError as error:
+            raise InputError(f"{path} cannot be resumed from: {error}") from None
+
+    def _restore(self, saved: _Saved, arrays: dict[str, NDArray[Any]]) -> None:
+        for name, array in arrays.items():
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                raise InputError(f'the array "{name}" has numbers that are not finite')
+        structure = self.problem.structure
+        structure.restore(inner_arrays(arrays, "structure"))
+        self.iterate.restore(saved.iterate, arrays)
+        drift, excess = self.iterate.drift(), self.iterate.excess()
+        if not drift <= DRIFT:
+            raise InputError(
+                f"its weights are not those that its duals give (they differ by {percent(drift)})"
+            )
+        if not excess <= EXCESS:
+            raise InputError(
+                f"its duals are more than the loss allows (by {percent(excess)} of an example's C)"
+            )
+        self.trace = saved.trace
+        self.best_score, self.best_pass = saved.best_score, saved.best_pass
+        if "best_w" in arrays:
+            best = structure.new_weights(stored_array(arrays, "best_w", np.float32))
+            self.best_w = best.array.copy()
+            if self.dev is not None:
+                self.best_score = self._dev_score(best)
+        self._earlier_seconds = self.trace[-1].seconds if self.trace else 0.0
+        self._unproven_before -= saved.unproven
+        self._earlier_cpu = saved.cpu_seconds
+        if self.trace and self.trace[-1].gap is not None:  # training may end by it
+            unproven = structure.unproven
+            w, dual = self.iterate.settled()
+            found = self._certificate(w, dual if self.solver.convex else None)
+            self._unproven_before += structure.unproven - unproven
+            self._certified = (w, found)
+            self.trace[-1] = replace(self.trace[-1], **found._asdict())
+        # Checking what was read is no part of training.
+        self._started, self._cpu_started = time.perf_counter(), time.process_time()

@@ -1,0 +1,77 @@
+"""The progress line: pass, objective, gap, development score, time left; on standard error."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from typing_extensions import Self
+
+    from dualstruct.training.loop import Stopping, TracePoint
+
+
+class ProgressLine:
+    """A line that says where training stands, and is gone when it ends."""
+
+    def __init__(self, stopping: Stopping, show: bool) -> None:
+        self._stopping = stopping
+        self._show = show
+        self._live: Live | None = None
+        self._best: float | None = None
+
+    def __enter__(self) -> Self:
+        if self._show:
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live("training …", console=Console(stderr=True), transient=True)
+            self._live.start()
+        return self
+
+    def update(self, point: TracePoint, iterate: object) -> None:
+        if self._live is not None:
+            from rich.text import Text
+
+            # In a narrow terminal it is cut: a line that is broken would leave its rest behind.
+            line = Text(self.describe(point), no_wrap=True, overflow="ellipsis")
+            self._live.update(line)
+
+    def describe(self, point: TracePoint) -> str:
+        """The line for one trace point."""
+        from dualstruct.training.loop import objective, percent
+
+        parts = [f"pass {point.passes}"]
+        if point.dual is not None:
+            parts.append(f"≥ {objective(point.dual)}")
+        if point.gap is not None:
+            parts.append(f"gap {percent(point.gap)}" + " (estimate)" * point.estimate)
+        elif point.gap_estimate is not None:
+            parts.append(f"gap ~{percent(point.gap_estimate)}")
+        if point.dev_score is not None:
+            self._best = max(point.dev_score, self._best or 0)
+            best = f"(best {100 * self._best:.2f})"
+            parts.append(f"dev {point.dev_metric} {100 * point.dev_score:.2f} {best}")
+        parts.append(f"wall {point.seconds:.1f} s")
+        left = self._time_left(point)
+        if left is not None:
+            parts.append(f"{left:.0f} s left")
+        return " · ".join(parts)
+
+    def _time_left(self, point: TracePoint) -> float | None:
+        limits = []
+        if self._stopping.passes is not None:
+            limits.append(point.seconds / point.passes * (self._stopping.passes - point.passes))
+        if self._stopping.seconds is not None:
+            limits.append(max(self._stopping.seconds - point.seconds, 0))
+        return min(limits) if limits else None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()

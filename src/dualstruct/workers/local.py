@@ -1,0 +1,181 @@
+"""All ranks in one process, a thread each: for tests, and to see what a cluster would do.
+
+The core works without the GIL, so the ranks share the machine's cores; what they compute does not
+depend on how they are scheduled.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct.errors import InputError
+from dualstruct.workers.communicator import (
+    TIMEOUT,
+    Call,
+    CommunicationError,
+    Communicator,
+    Here,
+    Numbers,
+    call,
+    check_calls,
+    check_timeout,
+    check_workers,
+    failed,
+    first_to_tell,
+    late,
+    sum_in_order,
+)
+from dualstruct.workers.interrupts import hearing_ctrl_c
+
+Result = TypeVar("Result")
+
+
+class _Table:
+    """Where the ranks lay down what they bring, and all take away what came of it."""
+
+    def __init__(self, size: int, timeout: float) -> None:
+        self.size = size
+        self.timeout = timeout
+        self.interrupted = False
+        self._changed = threading.Condition()
+        self._round = 0
+        self._brought: dict[int, tuple[Call, NDArray[Any]]] = {}
+        self._outcome: NDArray[Any] | InputError | CommunicationError
+        self._gone: int | None = None  # the first rank that takes no more part
+
+    def meet(
+        self,
+        rank: int,
+        what: str,
+        array: NDArray[Any],
+        combine: Callable[[list[NDArray[Any]]], NDArray[Any]],
+    ) -> NDArray[Any]:
+        """What ``combine`` makes of all ranks' arrays."""
+        with self._changed:
+            mine, wanted = self._round, call(what, array)
+            self._brought[rank] = (wanted, array)
+            if len(self._brought) == self.size:
+                self._outcome = self._combined(combine)
+                self._brought = {}
+                self._round += 1
+                self._changed.notify_all()
+            # Nobody changes the outcome before this rank has brought its next array.
+            self._changed.wait_for(
+                lambda: self._round != mine or self._gone is not None, self.timeout
+            )
+            if self._round == mine:
+                if self._gone is not None:
+                    raise failed(rank, self._gone)
+                others = [each for each in range(self.size) if each not in self._brought]
+                raise late(rank, others, wanted, self.timeout)
+            outcome = self._outcome
+        if isinstance(outcome, Exception):
+            raise type(outcome)(str(outcome))  # one each: tracebacks are not shared
+        return outcome
+
+    def _combined(
+        self, combine: Callable[[list[NDArray[Any]]], NDArray[Any]]
+    ) -> NDArray[Any] | InputError | CommunicationError:
+        brought = [self._brought[rank] for rank in range(self.size)]
+        try:
+            check_calls([each for each, _ in brought])
+        except (InputError, CommunicationError) as error:
+            return error
+        combined = combine([array for _, array in brought])
+        combined.flags.writeable = False
+        return combined
+
+    def leave(self, rank: int) -> None:
+        with self._changed:
+            if self._gone is None:
+                self._gone = rank
+            self._changed.notify_all()
+
+
+class LocalCommunicator(Here):
+    """A thread's connection to the other threads."""
+
+    def __init__(self, table: _Table, rank: int) -> None:
+        self._table = table
+        self.rank = rank
+        self.size = table.size
+
+    @property
+    def interrupted(self) -> bool:
+        return self._table.interrupted
+
+    def allreduce(self, array: NDArray[Numbers]) -> NDArray[Numbers]:
+        return self._table.meet(self.rank, "allreduce", array, sum_in_order)
+
+    def broadcast(self, array: NDArray[Numbers], root: int = 0) -> NDArray[Numbers]:
+        return self._table.meet(
+            self.rank, f"broadcast from {root}", array, lambda arrays: np.array(arrays[root])
+        )
+
+    def barrier(self) -> None:
+        self._table.meet(self.rank, "barrier", np.zeros(0), sum_in_order)
+
+
+def run_local(
+    workers: int, work: Callable[[Communicator], Result], *, timeout: float = TIMEOUT
+) -> list[Result]:
+    """What ``work`` returns for each of so many ranks.
+
+    If a rank raises, the others stop at their next word to each other, and the exception goes on
+    from here. The first Ctrl-C asks all ranks to stop after the pass they are in, the second one
+    stops them at once. A rank waits for the others ``timeout`` seconds at most; one that hangs is
+    left behind, for threads cannot be killed.
+
+    >>> run_local(3, lambda ranks: int(ranks.allreduce(np.array([ranks.rank]))[0]))
+    [3, 3, 3]
+    """
+    check_workers(workers)
+    check_timeout(timeout)
+    table = _Table(workers, timeout)
+    results: dict[int, Result] = {}
+    errors: dict[int, BaseException] = {}
+    ended: SimpleQueue[int] = SimpleQueue()
+
+    def run(rank: int) -> None:
+        try:
+            results[rank] = work(LocalCommunicator(table, rank))
+        except BaseException as error:
+            errors[rank] = error
+        finally:
+            table.leave(rank)
+            ended.put(rank)
+
+    def tell(presses: int) -> None:
+        table.interrupted = True
+        if presses > 1:
+            table.leave(0)
+
+    with hearing_ctrl_c(tell) as presses:
+        # Daemons: one that hangs must not keep the program from ending.
+        threads = [
+            threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(workers)
+        ]
+        for thread in threads:
+            thread.start()
+        waiting, since = workers, time.monotonic()
+        while waiting:
+            try:
+                # Handlers of signals run only between steps of Python, and a signal that comes
+                # just before a wait does not end it: so no wait is long.
+                threads[ended.get(timeout=0.1)].join()
+                waiting, since = waiting - 1, time.monotonic()
+            except Empty:
+                if errors and time.monotonic() - since > timeout:
+                    break
+    if presses() > 1:
+        raise KeyboardInterrupt
+    if errors:
+        raise first_to_tell(dict(errors))
+    return [results[rank] for rank in range(workers)]

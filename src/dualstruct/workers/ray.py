@@ -1,0 +1,542 @@
+"""Ranks that are actors of a Ray cluster.
+
+Arrays travel through Ray's object store; one small actor, the *board*, tells each rank where the
+others' are. A long array is cut into as many parts as there are ranks: every rank adds up one part,
+in rank order, and puts it back for all.
+
+When an actor dies or hangs, the others stop, a new one takes its rank, and all of them start on the
+work anew: the next *attempt*. Messages bear the number of their attempt and of the meeting they are
+for; any other one is refused, so nothing is added up twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct.errors import InputError
+from dualstruct.workers.communicator import (
+    TIMEOUT,
+    Call,
+    CommunicationError,
+    Communicator,
+    LateError,
+    Numbers,
+    PeerFailedError,
+    RecoveryWarning,
+    call,
+    check_calls,
+    check_timeout,
+    check_workers,
+    failed,
+    first_to_tell,
+    late,
+    named,
+    sum_in_order,
+)
+from dualstruct.workers.interrupts import hearing_ctrl_c
+
+Result = TypeVar("Result")
+
+#: Arrays of fewer bytes are sent to the board itself.
+SHORT = 50_000
+#: Seconds that ranks get to notice that another one has failed.
+LAST_WORDS = 5.0
+#: Seconds that a cluster gets to let us in.
+CONNECTING = 60.0
+#: Seconds that a cluster gets to start the actors; one that grows on demand needs minutes.
+STARTING = 600.0
+#: Seconds between two looks at the board and at Ctrl-C.
+LOOK = 0.5
+#: The address of the cluster that was started by this process, and the workers it has room for.
+_started: tuple[str, int] | None = None
+
+
+class _DiedError(CommunicationError):
+    """An actor's process is gone."""
+
+
+class _Board:
+    """Where ranks leave what they bring until all have come; Ray runs it as an actor."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._stop = False
+        self._told: list[str] = []
+        self._changed = asyncio.Condition()
+        self._heard = time.monotonic()
+        self._attempt = -1
+
+    async def begin(self, attempt: int) -> None:
+        """Whoever belongs to an earlier attempt is refused from now on."""
+        async with self._changed:
+            self._attempt = attempt
+            self._meeting = 0
+            self._brought: dict[int, tuple[Call, Any]] = {}
+            self._all: list[tuple[Call, Any]] = []
+            self._gone: int | None = None
+            self._heard = time.monotonic()
+            self._changed.notify_all()
+
+    async def meet(
+        self, attempt: int, meeting: int, rank: int, wanted: Call, brought: Any, timeout: float
+    ) -> tuple[str, Any]:
+        """What all ranks brought; or who will not come any more, or has not come in time."""
+
+        def over() -> bool:
+            return self._attempt != attempt
+
+        async with self._changed:
+            if over() or meeting != self._meeting or rank in self._brought:
+                return "refused", None
+            self._heard = time.monotonic()
+            self._brought[rank] = (wanted, brought)
+            if len(self._brought) == self._size:
+                self._all = [self._brought[each] for each in range(self._size)]
+                self._brought = {}
+                self._meeting += 1
+                self._changed.notify_all()
+            try:
+                await asyncio.wait_for(
+                    self._changed.wait_for(
+                        lambda: over() or self._meeting != meeting or self._gone is not None
+                    ),
+                    timeout,
+                )
+            except asyncio.TimeoutError:
+                return "late", [each for each in range(self._size) if each not in self._brought]
+            if over():
+                return "refused", None
+            if self._meeting == meeting:
+                return "gone", self._gone
+            return "all", self._all
+
+    async def leave(self, attempt: int, rank: int) -> None:
+        async with self._changed:
+            if self._attempt == attempt and self._gone is None:
+                self._gone = rank
+            self._changed.notify_all()
+
+    async def tell(self, sentence: str) -> None:
+        self._told.append(sentence)
+
+    async def news(self) -> tuple[list[str], float]:
+        """What was told since the last time, and for how many seconds no rank has come."""
+        told, self._told = self._told, []
+        return told, time.monotonic() - self._heard
+
+    async def interrupt(self) -> None:
+        self._stop = True
+
+    async def interrupted(self) -> bool:
+        return self._stop
+
+
+class RayCommunicator:
+    """An actor's connection to the other actors."""
+
+    def __init__(self, board: Any, attempt: int, rank: int, size: int, timeout: float) -> None:
+        import ray
+
+        self._ray = ray
+        self._board = board
+        self.attempt = attempt
+        self.rank = rank
+        self.size = size
+        self._timeout = timeout
+        self._meetings = 0
+        # What others may still read: until the next meeting is over, they have not all been there.
+        self._lent: list[Any] = []
+
+    @property
+    def interrupted(self) -> bool:
+        return self.rank == 0 and bool(self._ask(self._board.interrupted.remote()))
+
+    def tell(self, sentence: str) -> None:
+        self._ask(self._board.tell.remote(sentence))
+
+    def allreduce(self, array: NDArray[Numbers]) -> NDArray[Numbers]:
+        own = np.ascontiguousarray(array)
+        if own.nbytes < SHORT:
+            total: NDArray[Numbers] = sum_in_order(self._meet("allreduce", own, own))
+            return total
+        # Parts of the flat array: Ray may hand out what it stores without a copy.
+        parts = [self._ray.put(part) for part in np.array_split(own.ravel(), self.size)]
+        brought = self._meet("allreduce", own, parts)
+        mine = self._fetch([refs[self.rank] for refs in brought], "its part of an allreduce")
+        summed = [self._ray.put(sum_in_order(mine))]
+        sums = self._meet("allreduce, second half", own, summed)
+        self._lent = [summed]
+        result: NDArray[Numbers] = np.concatenate(
+            self._fetch([ref for [ref] in sums], "the sums of an allreduce")
+        )
+        return result.reshape(own.shape)
+
+    def broadcast(self, array: NDArray[Numbers], root: int = 0) -> NDArray[Numbers]:
+        own = np.array(array)
+        brought = own if self.rank == root else None
+        received: NDArray[Numbers] = self._meet(f"broadcast from {root}", own, brought)[root]
+        return received
+
+    def barrier(self) -> None:
+        self._meet("barrier", np.zeros(0), None)
+
+    def _meet(self, what: str, array: NDArray[Any], brought: Any) -> list[Any]:
+        """What all ranks brought, once they have come for the same."""
+        wanted = call(what, array)
+        outcome, answer = self._ask(
+            self._board.meet.remote(
+                self.attempt, self._meetings, self.rank, wanted, brought, self._timeout
+            )
+        )
+        self._meetings += 1
+        if outcome == "late":
+            raise late(self.rank, answer, wanted, self._timeout)
+        if outcome == "gone":
+            raise failed(self.rank, answer)
+        if outcome == "refused":
+            raise PeerFailedError(
+                f"worker {self.rank} comes to a {what} of attempt {self.attempt}, which is over"
+            )
+        check_calls([each for each, _ in answer])
+        return [each for _, each in answer]
+
+    def _ask(self, answer: Any) -> Any:
+        """The board's answer; it knows itself when to give up waiting for the ranks."""
+        seconds = self._timeout + LAST_WORDS
+        try:
+            return self._ray.get(answer, timeout=seconds)
+        except self._ray.exceptions.GetTimeoutError:
+            raise PeerFailedError(
+                f"worker {self.rank} has waited {seconds:g} seconds for an answer of the board"
+            ) from None
+        except self._ray.exceptions.RayActorError:
+            raise PeerFailedError(f"worker {self.rank} waits for the board, which died") from None
+
+    def _fetch(self, refs: Sequence[Any], what: str) -> list[NDArray[Any]]:
+        """Arrays that the ranks, in this order, have put into the object store."""
+        ready, pending = self._ray.wait(refs, num_returns=len(refs), timeout=self._timeout)
+        if pending:
+            others = [rank for rank, ref in enumerate(refs) if ref in set(pending)]
+            raise LateError(
+                f"worker {self.rank} has waited {self._timeout:g} seconds for {what} from "
+                f"{named(others)}",
+                others,
+            )
+        try:
+            arrays: list[NDArray[Any]] = self._ray.get(ready, timeout=self._timeout)
+        except self._ray.exceptions.RayError as error:  # whoever put it there is gone
+            raise PeerFailedError(
+                f"worker {self.rank} waits for {what}, which is lost ({type(error).__name__})"
+            ) from None
+        return arrays
+
+
+class _Worker:
+    """One rank; Ray runs it as an actor."""
+
+    def ready(self) -> None:
+        """Answers as soon as there is a process."""
+
+    def run(self, work: Callable[[Communicator], Result], *place: Any) -> Result:
+        return work(RayCommunicator(*place))
+
+
+class _Cluster:
+    """The board and the ranks' actors, as the one who started them sees them."""
+
+    def __init__(self, ray: Any, workers: int, timeout: float, presses: Callable[[], int]) -> None:
+        self._ray = ray
+        self._workers = workers
+        self._timeout = timeout
+        self._presses = presses
+        self._board: Any = None
+        self._actors: dict[int, Any] = {}
+
+    def start(self, attempt: int) -> None:
+        """An actor for every rank that has none."""
+        # Nothing is done again behind our back: an actor that dies is gone, and so is its work.
+        once = {"max_restarts": 0, "max_task_retries": 0}
+        if self._board is None:
+            board = self._ray.remote(num_cpus=0, max_concurrency=4 * self._workers + 10, **once)
+            self._board = board(_Board).remote(self._workers)
+        # A cluster of our own is as large as this machine, whoever used it first.
+        cpus = 0 if _OURS in self._ray.cluster_resources() else 1
+        worker = self._ray.remote(num_cpus=cpus, **once)(_Worker)
+        new = [rank for rank in range(self._workers) if rank not in self._actors]
+        for rank in new:
+            self._actors[rank] = worker.remote()
+        expected = {self._actors[rank].ready.remote(): named([rank]) for rank in new}
+        expected[self._board.begin.remote(attempt)] = "the board"
+        pending, deadline = list(expected), time.monotonic() + STARTING
+        while pending:
+            _, pending = self._ray.wait(pending, num_returns=len(pending), timeout=LOOK)
+            self._stop_at_once_if_asked()
+            if pending and time.monotonic() > deadline:
+                there = self._ray.cluster_resources().get("CPU", 0)
+                raise CommunicationError(
+                    f"the cluster was asked for {self._workers} workers with a CPU each and has "
+                    f"{there:g} CPUs; after {STARTING:g} seconds it has not started "
+                    f"{', '.join(expected[each] for each in pending)}"
+                )
+
+    def run(self, attempt: int, work: Any) -> tuple[dict[int, Any], dict[int, BaseException]]:
+        """What the ranks return, and what they raise."""
+        ray = self._ray
+        tasks = {
+            actor.run.remote(work, self._board, attempt, rank, self._workers, self._timeout): rank
+            for rank, actor in self._actors.items()
+        }
+        results: dict[int, Any] = {}
+        errors: dict[int, BaseException] = {}
+        hanging: set[int] = set()
+        waiting, deadline, told = list(tasks), float("inf"), False
+        while {tasks[task] for task in waiting} - hanging and time.monotonic() < deadline:
+            ended, waiting = ray.wait(waiting, num_returns=1, timeout=LOOK)
+            for task in ended:
+                rank = tasks[task]
+                try:
+                    results[rank] = ray.get(task)
+                except ray.exceptions.RayTaskError as error:
+                    errors[rank] = error
+                    if isinstance(error.cause, Exception):
+                        errors[rank] = error.cause
+                        error.cause.__cause__ = error  # it knows where
+                except ray.exceptions.OutOfMemoryError:
+                    errors[rank] = _DiedError(f"worker {rank} was killed for lack of memory")
+                except (
+                    ray.exceptions.RayActorError,
+                    ray.exceptions.WorkerCrashedError,
+                    ray.exceptions.ObjectLostError,
+                ):
+                    errors[rank] = _DiedError(f"worker {rank} died")
+                self._board.leave.remote(attempt, rank)
+            self._stop_at_once_if_asked()
+            if self._presses() and not told:
+                self._board.interrupt.remote()
+                told = True
+            silence = self._pass_on_news()
+            if silence > self._timeout + LAST_WORDS and not errors:
+                others = sorted(tasks[each] for each in waiting)
+                errors[others[0]] = LateError(
+                    f"{named(others)} {'has' if len(others) == 1 else 'have'} not said a word for "
+                    f"{silence:.0f} seconds",
+                    others,
+                )
+            if errors:
+                deadline = min(deadline, time.monotonic() + LAST_WORDS)
+            for each in errors.values():
+                hanging.update(each.late if isinstance(each, LateError) else ())
+        self._pass_on_news()
+        for task in waiting:  # they hang, or have long passes before them
+            errors.setdefault(tasks[task], failed(tasks[task], min(errors)))
+            self._end(tasks[task])
+        return results, errors
+
+    def clear(self, errors: dict[int, BaseException]) -> None:
+        """Away with actors that died or hang, and with a board that failed all of the ranks."""
+        for rank, error in errors.items():
+            if isinstance(error, _DiedError):
+                self._end(rank)
+            if isinstance(error, LateError):
+                for other in error.late:
+                    self._end(other)
+        if all(isinstance(error, PeerFailedError) for error in errors.values()):
+            self._ray.kill(self._board)
+            self._board = None
+
+    def end(self) -> None:
+        for rank in list(self._actors):
+            self._end(rank)
+        if self._board is not None:
+            self._ray.kill(self._board)
+
+    def _end(self, rank: int) -> None:
+        actor = self._actors.pop(rank, None)
+        if actor is not None:
+            self._ray.kill(actor)
+
+    def _pass_on_news(self) -> float:
+        """Warn of what the ranks tell; for how many seconds they have said nothing."""
+        try:
+            told, silence = self._ray.get(self._board.news.remote(), timeout=LAST_WORDS)
+        except self._ray.exceptions.RayError:  # the ranks will notice, too
+            return 0.0
+        for sentence in told:
+            warnings.warn(RecoveryWarning(sentence), stacklevel=4)
+        return float(silence)
+
+    def _stop_at_once_if_asked(self) -> None:
+        if self._presses() > 1:
+            raise KeyboardInterrupt
+
+
+#: Set in a cluster that was started here.
+_OURS = "dualstruct"
+
+
+def start_ray(workers: int, address: str | None = None) -> Any:
+    """Ray's module, connected to the cluster at ``address``; else to one that is started here.
+
+    A cluster started here listens on the loopback interface only, asks for a token, reports no
+    usage statistics and shows no dashboard.
+    """
+    if find_spec("ray") is None:
+        raise InputError("training with Ray needs the package ray: pip install 'dualstruct[ray]'")
+    if address is not None:
+        _check_reachable(address)
+    # All this must be set before Ray is first imported. A worker's death is for us to tell.
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "A worker died or was killed while")
+    if address is None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        # Ray's switch for machines that shall listen on the loopback interface only.
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        if "RAY_AUTH_MODE" not in os.environ:
+            os.environ["RAY_AUTH_MODE"] = "token"
+            os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    import ray
+
+    global _started
+    if ray.is_initialized():
+        here = ray.get_runtime_context().gcs_address
+        if address is not None or _started is None or _started[0] != here or _started[1] >= workers:
+            return ray
+        ray.shutdown()  # it is ours, and more workers would wait for ever to be started
+    if address is None:
+        if ray.util.get_node_ip_address() != "127.0.0.1":
+            raise InputError(
+                "Ray was imported before it could be told to stay off the network: import it after "
+                "dualstruct.distributed.run_ray was called, or set "
+                "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0, or give the address of a running cluster"
+            )
+        ray.init(
+            num_cpus=workers,
+            resources={_OURS: 1},
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="error",
+            _node_ip_address="127.0.0.1",
+        )
+        _started = ray.get_runtime_context().gcs_address, workers
+        return ray
+    _connect(ray, address)
+    return ray
+
+
+def _check_reachable(address: str) -> None:
+    """At once: Ray itself would try for half a minute."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdecimal():  # "auto", or a name that Ray may know
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise InputError(f"there is no Ray cluster at {address!r} ({error})") from None
+
+
+def _connect(ray: Any, address: str) -> None:
+    """Ray itself may try for ever."""
+    outcome: SimpleQueue[Exception | None] = SimpleQueue()
+
+    def connect() -> None:
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level="error")
+            outcome.put(None)
+        except Exception as error:
+            outcome.put(error)
+
+    threading.Thread(target=connect, daemon=True).start()
+    try:
+        error = outcome.get(timeout=CONNECTING)
+    except Empty:
+        raise InputError(
+            f"the Ray cluster at {address!r} has not let us in for {CONNECTING:g} seconds: does "
+            "this machine have its token (RAY_AUTH_MODE=token, RAY_AUTH_TOKEN_PATH), and Ray in "
+            "the same version?"
+        ) from None
+    if error is not None:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"there is no Ray cluster for us at {address!r} ({first})") from None
+
+
+def run_ray(
+    workers: int,
+    work: Callable[[Communicator], Result],
+    *,
+    address: str | None = None,
+    timeout: float = TIMEOUT,
+    restarts: int = 3,
+) -> list[Result]:
+    """What ``work`` returns for each of so many ranks, every one an actor with a CPU of its own.
+
+    ``work`` and what it returns are pickled: let it read its part of the data itself and return
+    arrays (``np.array(result.w.array)``, ``result.summary()``) rather than structures and weights.
+    If a rank raises, the others stop at their next word to each other, and the exception goes on
+    from here. If a rank dies or hangs, another actor takes its place and ``work`` is called anew
+    on all of them; :func:`dualstruct.fit` then goes on from the last checkpoint. The first Ctrl-C
+    asks all ranks to stop after the pass they are in, the second one stops them at once.
+
+    Parameters
+    ----------
+    workers : int
+    work : callable
+        Called with a communicator on every rank.
+    address : str, optional
+        A running cluster ("auto" finds the one of this machine); by default one is started here.
+    timeout : float
+        The most seconds that a rank waits for another one, which then counts as hanging.
+    restarts : int
+        How often, at most, the ranks are started anew.
+
+    Examples
+    --------
+    >>> run_ray(2, lambda ranks: ranks.rank)  # doctest: +SKIP
+    [0, 1]
+    """
+    check_workers(workers)
+    check_timeout(timeout)
+    if restarts < 0:
+        raise InputError(f"restarts is {restarts}; it must be at least 0")
+    ray = start_ray(workers, address)
+    with hearing_ctrl_c(lambda presses: None) as presses:
+        cluster = _Cluster(ray, workers, timeout, presses)
+        try:
+            sent = ray.put(work)
+            for attempt in range(restarts + 1):
+                cluster.start(attempt)
+                results, errors = cluster.run(attempt, sent)
+                if not errors:
+                    return [results[rank] for rank in range(workers)]
+                fault = first_to_tell(errors)
+                if not isinstance(fault, (_DiedError, LateError, PeerFailedError)):
+                    raise fault
+                if presses() or attempt == restarts:
+                    break
+                cluster.clear(errors)
+                warnings.warn(
+                    RecoveryWarning(
+                        f"{fault}; the workers are started anew (restart {attempt + 1} of at most "
+                        f"{restarts})"
+                    ),
+                    stacklevel=2,
+                )
+        finally:
+            cluster.end()
+    if restarts and not presses():
+        raise CommunicationError(
+            f"{fault}, and restarts is {restarts}: they are used up; with resume training goes on "
+            "from the last checkpoint"
+        )
+    raise CommunicationError(str(fault))

@@ -1,0 +1,56 @@
+"""Modules that have moved still import under their names of before."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import dualstruct
+from dualstruct.renamed import RENAMED
+
+#: A name in some of the modules, by the name of before.
+PUBLIC = {
+    "fit": "TracePoint",
+    "files.columns": "read_columns",
+    "files.conllu": "Treebank",
+    "files.spans": "convert_scheme",
+    "estimators.labels": "Labels",
+    "estimators.weights": "WeightTable",
+    "distributed.communicator": "Communicator",
+}
+
+
+@pytest.mark.parametrize("old", RENAMED)
+def test_a_name_of_before_imports_with_a_warning(old, monkeypatch):
+    monkeypatch.delitem(sys.modules, f"dualstruct.{old}", raising=False)
+    monkeypatch.setattr(dualstruct, "fit", dualstruct.fit)  # importing the module replaces it
+    with pytest.warns(DeprecationWarning, match=f"dualstruct.{old} is now dualstruct."):
+        module = importlib.import_module(f"dualstruct.{old}")
+    present = importlib.import_module(f"dualstruct.{RENAMED[old]}")
+    name = PUBLIC.get(old, next(n for n in vars(present) if not n.startswith("_")))
+    assert getattr(module, name) is getattr(present, name)
+
+
+def test_fit_is_a_function_also_after_its_module_of_before_was_imported():
+    program = (
+        "import warnings; warnings.simplefilter('ignore')\n"
+        "import dualstruct\n"
+        "from dualstruct.fit import fit, Stopping\n"
+        "assert dualstruct.Stopping is Stopping and callable(dualstruct.fit)\n"
+        "chain = dualstruct.Multiclass().learn([[1.0], [-1.0]], ['a', 'b'])\n"
+        "bound = chain.bind([[1.0], [-1.0]], ['a', 'b'])\n"
+        "problem = dualstruct.Problem(bound, 'hinge', 1.0)\n"
+        "print(dualstruct.fit(problem, dualstruct.SDM(), Stopping(passes=2)).passes)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "2\n"
+
+
+def test_a_name_that_never_was_is_no_module():
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("dualstruct.files.nothing")
