@@ -22,13 +22,13 @@ from dualstruct import Problem, Stopping, _core, fit, read_columns, read_conllu
 from dualstruct.data.conllu import Treebank
 from dualstruct.datasets import load_english
 from dualstruct.datasets.corpora import find_part
-from dualstruct.estimators.parser import interleaved
 from dualstruct.features import make_extractor
 from dualstruct.labels.names import Labels
 from dualstruct.metrics import evaluate_ids, score_name
 from dualstruct.solvers import DCD
 from dualstruct.structures import Chain, SecondOrderTree, Subset, Tree
 from dualstruct.structures.base import Structure
+from dualstruct.tasks.parsing.learning import interleaved
 from dualstruct.tasks.parsing.model import SecondOrder, TreeShape, make_tree, present_sources
 
 from .options import Options

@@ -302,7 +302,7 @@ def test_bad_answers_stop_training_and_name_example_and_method(wrong, threads):
     structure, X, Y = broken(wrong)
     kind, message = WRONGS[wrong]
     with pytest.raises(kind, match=message):
-        StructuredSVM(structure, "squared_hinge", threads=threads, passes=3).fit(X, Y)
+        StructuredSVM(structure, loss="squared_hinge", threads=threads, passes=3).fit(X, Y)
 
 
 @pytest.mark.parametrize("wrong", WRONGS)

@@ -24,8 +24,9 @@ from dualstruct import (
 )
 from dualstruct.data.arrays import read_arrays, write_arrays
 from dualstruct.datasets import load_english
-from dualstruct.estimators.parser import SkippedSentences, interleaved
+from dualstruct.estimators.parser import SkippedSentences
 from dualstruct.structures.second_order_tree import PrunedArcs
+from dualstruct.tasks.parsing.learning import interleaved
 
 TRAIN, TEST = load_english("train"), load_english("test")
 SOME = TRAIN[:60]

@@ -37,11 +37,12 @@ def test_a_name_of_before_imports_with_a_warning(old, monkeypatch):
 def test_fit_is_a_function_also_after_its_module_of_before_was_imported():
     program = (
         "import warnings; warnings.simplefilter('ignore')\n"
-        "import dualstruct\n"
+        "import dualstruct, numpy as np\n"
         "from dualstruct.fit import fit, Stopping\n"
         "assert dualstruct.Stopping is Stopping and callable(dualstruct.fit)\n"
-        "chain = dualstruct.Multiclass().learn([[1.0], [-1.0]], ['a', 'b'])\n"
-        "bound = chain.bind([[1.0], [-1.0]], ['a', 'b'])\n"
+        "X = np.array([[1.0], [-1.0]])\n"
+        "known = dualstruct.Multiclass().learn(X, ['a', 'b'])\n"
+        "bound = known.bind(X, ['a', 'b'])\n"
         "problem = dualstruct.Problem(bound, 'hinge', 1.0)\n"
         "print(dualstruct.fit(problem, dualstruct.SDM(), Stopping(passes=2)).passes)\n"
     )

@@ -36,7 +36,6 @@ from dualstruct.estimators import (
 )
 from dualstruct.metrics import TreeScores, evaluate_trees
 from dualstruct.training.loop import FitResult
-from dualstruct.workers.communicator import Alone
 
 Parser = DependencyParser | ParsingPipeline
 
@@ -129,7 +128,7 @@ def _read_all(files: list[str]) -> Treebank:
         return read_conllu(files[0])
     paths = tuple(map(Path, files))
     check_paths(paths)
-    treebank: Treebank = TreeFiles(paths).part(Alone(), 0).X
+    treebank: Treebank = TreeFiles(paths).whole().X
     return treebank
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from dualstruct.cli.output import tell
 from dualstruct.data.sources import ColumnFiles, check_paths
 from dualstruct.errors import InputError
-from dualstruct.workers.communicator import Alone
 from dualstruct.workers.engines import check_engine
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def learn_columns(
             sentences, tokens = tagger.trained_on_
         else:
             check_paths(train.paths)
-            part = train.part(Alone(), 0)
+            part = train.whole()
             learn(part.X, part.y, dev=held_out)
             sentences, tokens = len(part.numbers), part.tokens
     if tagger.rank_ == 0:

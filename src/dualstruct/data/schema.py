@@ -149,7 +149,9 @@ def parse_json(text: str | bytes, where: str) -> Any:
 
 @cache
 def _arguments(function: Callable[..., Any]) -> dict[str, Any]:
-    made_by = function.__init__ if isinstance(function, type) else function  # type: ignore[misc]
+    made_by: Any = function
+    if isinstance(function, type) and not is_dataclass(function):
+        made_by = function.__init__  # type: ignore[misc]
     hints = get_type_hints(made_by, include_extras=True)
     return {name: hints.get(name, Any) for name in inspect.signature(function).parameters}
 

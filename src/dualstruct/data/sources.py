@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.data.columns import column_format, parse_column_file
 from dualstruct.data.conllu import Treebank, blocks
+from dualstruct.data.examples import count
 from dualstruct.data.opening import name_of, read_pieces
 from dualstruct.errors import InputError
 from dualstruct.workers.communicator import Alone, Communicator, partition
@@ -37,14 +38,19 @@ _LINE = re.compile(r"\bline (\d+)")
 
 
 @dataclass(frozen=True)
-class Part:
+class Share:
     """What one rank has of the data."""
 
     X: Any
     y: Any  #: None where X holds the truth as well
     numbers: NDArray[np.int64]  #: which sentences these are, of all, counted from 0
-    text: TextPart | None = None  #: where in files they stand
+    text: TextShare | None = None  #: where in files they stand
     weights: dict[str, Any] = field(default_factory=dict)  #: of sentences and tokens, by name
+
+    def with_weights(self, weights: dict[str, Any]) -> Share:
+        """The same with weights, those that are given."""
+        given = {name: weight for name, weight in weights.items() if weight is not None}
+        return replace(self, weights=given)
 
     @property
     def tokens(self) -> int:
@@ -64,12 +70,15 @@ class Part:
 class Source(Protocol):
     """Where examples are."""
 
-    def part(self, ranks: Communicator, seed: int, needed: bool = True) -> Part:
+    def share(self, ranks: Communicator, seed: int, needed: bool = True) -> Share:
         """This rank's; all ranks ask together. If they are needed, no rank may have none."""
+
+    def whole(self) -> Share:
+        """All of them, for one machine."""
 
 
 @dataclass(frozen=True)
-class TextPart:
+class TextShare:
     """Some sentences of some files."""
 
     data: bytes
@@ -142,7 +151,7 @@ def text_part(
     seed: int,
     token_lines: TokenLines,
     needed: bool = True,
-) -> TextPart:
+) -> TextShare:
     """This rank's sentences of some files, which must be the same for all ranks.
 
     Parameters
@@ -160,13 +169,13 @@ def text_part(
     facts: dict[str, Any] = {}
     for path in paths:
         known = hashlib.blake2b()
-        count = 0
+        found = 0
         for text, _ in _sentences(path, token_lines):
             known.update(text)
-            count += 1
-        counts.append(count)
+            found += 1
+        counts.append(found)
         # Files of the same name in several folders come one after the other.
-        facts.setdefault(f"sentences in {name_of(path)}", []).append(count)
+        facts.setdefault(f"sentences in {name_of(path)}", []).append(found)
         facts.setdefault(f"content of {name_of(path)}", []).append(known.hexdigest())
     agree(ranks, facts)
     sentences = sum(counts)
@@ -189,7 +198,7 @@ def text_part(
                 own_line += text.count(b"\n")
             number += 1
     names = [name_of(path) for path in paths]
-    return TextPart(b"".join(kept), names, file_of, line_of, own_lines, mine, token_lines)
+    return TextShare(b"".join(kept), names, file_of, line_of, own_lines, mine, token_lines)
 
 
 def _with_blank_line(text: bytes) -> bytes:
@@ -240,17 +249,20 @@ class ColumnFiles:
     label_column: int = -1
     columns: tuple[int, ...] | None = None
 
-    def part(self, ranks: Communicator, seed: int, needed: bool = True) -> Part:
+    def share(self, ranks: Communicator, seed: int, needed: bool = True) -> Share:
         format = self._format()
         text = text_part(self.paths, ranks, seed, format.token_lines, needed)
         if not len(text.numbers):
             nothing: list[list[str]] = []
-            return Part(nothing, nothing, text.numbers, text)
+            return Share(nothing, nothing, text.numbers, text)
         with _explained(text):
             file = parse_column_file(
                 text.names[0], text.data, format, self.columns, self.label_column
             )
-        return Part(file.tokens, file.labels, text.numbers, text)
+        return Share(file.tokens, file.labels, text.numbers, text)
+
+    def whole(self) -> Share:
+        return self.share(Alone(), 0)
 
     def _format(self) -> _core.ColumnFormat:
         """How all files are to be read, from the beginning of the first that has tokens."""
@@ -277,12 +289,15 @@ class TreeFiles:
 
     paths: tuple[Path, ...]
 
-    def part(self, ranks: Communicator, seed: int, needed: bool = True) -> Part:
+    def share(self, ranks: Communicator, seed: int, needed: bool = True) -> Share:
         text = text_part(self.paths, ranks, seed, _word_lines, needed)
         with _explained(text):
             treebank = Treebank(text.data, text.names[0])
         treebank.lines = text.lines(treebank.lines)
-        return Part(treebank, None, text.numbers, text)
+        return Share(treebank, None, text.numbers, text)
+
+    def whole(self) -> Share:
+        return self.share(Alone(), 0)
 
 
 @dataclass(frozen=True)
@@ -293,20 +308,23 @@ class Held:
     y: Any = None
     weights: dict[str, Any] = field(default_factory=dict)  #: for each example, by name
 
-    def part(self, ranks: Communicator, seed: int, needed: bool = True) -> Part:
-        mine = part_numbers(_count(self.X), ranks, seed, needed)
+    def whole(self) -> Share:
+        return Share(self.X, self.y, np.arange(count(self.X)), weights=self.weights)
+
+    def share(self, ranks: Communicator, seed: int, needed: bool = True) -> Share:
+        mine = part_numbers(count(self.X), ranks, seed, needed)
         return self.chosen(mine)
 
-    def chosen(self, numbers: NDArray[np.int64]) -> Part:
+    def chosen(self, numbers: NDArray[np.int64]) -> Share:
         y = None if self.y is None else choose(self.y, numbers)
         weights = {name: choose(given, numbers) for name, given in self.weights.items()}
-        return Part(choose(self.X, numbers), y, numbers, weights=weights)
+        return Share(choose(self.X, numbers), y, numbers, weights=weights)
 
     def lend(self, ray: Any, workers: int, seed: int, needed: bool = True) -> Lent:
         """The parts in Ray's store, from which each rank takes its own."""
 
-        def part(rank: int) -> Part:
-            return self.part(_Place(rank, workers), seed, needed)
+        def part(rank: int) -> Share:
+            return self.share(_Place(rank, workers), seed, needed)
 
         return Lent([ray.put(part(rank)) for rank in range(workers)])
 
@@ -317,11 +335,14 @@ class Lent:
 
     parts: list[Any]
 
-    def part(self, ranks: Communicator, seed: int, needed: bool = True) -> Part:
+    def share(self, ranks: Communicator, seed: int, needed: bool = True) -> Share:
         import ray
 
-        part: Part = ray.get(self.parts[ranks.rank])
-        return part
+        mine: Share = ray.get(self.parts[ranks.rank])
+        return mine
+
+    def whole(self) -> Share:
+        raise NotImplementedError("Ray's store holds shares only")
 
 
 def weighed(source: Source, **weights: Any) -> Source:
@@ -332,8 +353,8 @@ def weighed(source: Source, **weights: Any) -> Source:
     if not isinstance(source, Held):
         raise InputError(f"{next(iter(given))} is for sentences in memory, not for files")
     for name, weight in given.items():
-        if _count(weight) != _count(source.X):
-            raise InputError(f"{name} has {_count(weight)} entries for {_count(source.X)} examples")
+        if count(weight) != count(source.X):
+            raise InputError(f"{name} has {count(weight)} entries for {count(source.X)} examples")
     return replace(source, weights=given)
 
 
@@ -345,7 +366,7 @@ class _Place(Alone):
 
 
 @contextmanager
-def _explained(text: TextPart) -> Iterator[None]:
+def _explained(text: TextShare) -> Iterator[None]:
     """Tells problems of a part with the files and lines that a user knows."""
     try:
         yield
@@ -360,7 +381,3 @@ def choose(examples: Any, numbers: NDArray[np.int64]) -> Any:
     if hasattr(examples, "shape"):
         return examples[numbers]
     return [examples[i] for i in numbers.tolist()]
-
-
-def _count(examples: Any) -> int:
-    return int(examples.shape[0]) if hasattr(examples, "shape") else len(examples)

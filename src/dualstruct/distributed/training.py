@@ -1,7 +1,7 @@
-"""How an estimator trains on several workers: each runs its fit on its own part of the data.
+"""How an estimator trains on several workers: each learns from its own share of the data.
 
-Where fit learns something of all the data (labels, features, the shape of trees), the ranks put
-together what each of them sees; so all come to the same model, and the first one's is kept.
+Where training learns something of all the data (labels, features, the shape of trees), the workers
+put together what each of them sees; so all come to the same model, and the first one's is kept.
 """
 
 from __future__ import annotations
@@ -10,90 +10,113 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
-from dualstruct.data.sources import Held, Source
+from dualstruct.data.sources import Held, Share, Source
 from dualstruct.errors import InputError
-from dualstruct.workers.communicator import Communicator
+from dualstruct.training.loop import Callback, FitResult, TracePoint
+from dualstruct.workers.communicator import Alone, Communicator
 from dualstruct.workers.engines import run_on
 from dualstruct.workers.merging import agree, total
 from dualstruct.workers.ray import start_ray
-
-if TYPE_CHECKING:
-    from dualstruct.estimators.base import Estimator
-    from dualstruct.training.loop import Callback, TracePoint
 
 #: Seconds between two looks at how far workers elsewhere are.
 LOOK_EVERY = 0.2
 
 
 @dataclass
-class Outcome:
-    """What a rank brings home."""
+class Job:
+    """One worker's side of a training run."""
 
-    rank: int
-    estimator: Any
-    facts: dict[str, Any]  #: what fit found out besides the model: attributes that end in _
-    warnings: list[Warning]
+    workers: Communicator  #: all that train together
+    share: Share  #: this worker's examples
+    dev: Share | None  #: and its development data
+    divided: bool = True  #: whether others have other shares
+    shows: bool = True  #: whether this worker has a screen
+    warnings: list[Warning] = field(default_factory=list)  #: for whoever called fit
+
+    @classmethod
+    def alone(cls, share: Share, dev: Share | None) -> Job:
+        """One machine that has everything."""
+        return cls(Alone(), share, dev, divided=False)
+
+    def warn(self, warning: Warning) -> None:
+        """Warn whoever called fit; the first worker does it for all."""
+        if not self.divided:
+            warnings.warn(warning, stacklevel=5)
+        elif self.workers.rank == 0:
+            self.warnings.append(warning)
+
+
+@dataclass
+class Trained:
+    """What training arrived at."""
+
+    model: Any
+    result: FitResult
+    attributes: dict[str, Any]  #: those of the estimator that end in _, by name
+    warnings: list[Warning] = field(default_factory=list)
+
+
+class Trainable(Protocol):
+    """What is asked of an estimator."""
+
+    seed: int
+    engine: str | None
+    workers: int | None
+    address: str | None
+
+    def get_params(self) -> dict[str, Any]: ...
+
+    def train_share(self, job: Job, start: Any, callbacks: Iterable[Callback]) -> Trained: ...
 
 
 @dataclass
 class Work:
-    """An estimator's fit on one rank. It can be called anew: it starts from parameters and files.
+    """Training on one worker. It can be called anew: it starts from settings and files.
 
     Parameters
     ----------
-    estimator : Estimator
-        With the parameters, and for ``partial_fit`` with the model to go on from.
-    method : str
-        ``fit`` or ``partial_fit``.
+    estimator : Trainable
+        The settings.
+    start : object
+        What is known before: the model to go on from.
     train, dev : Source
     callbacks : list
-        Called on every rank.
+        Called on every worker.
     watch : callable, optional
-        Called on the first rank with each trace point, when the ranks are elsewhere.
-    prepared : dict
-        Attributes that the caller knows already.
+        Called on the first worker with each trace point, when the workers are elsewhere.
     """
 
-    estimator: Estimator[Any]
-    method: str
+    estimator: Trainable
+    start: Any
     train: Source
     dev: Source | None
     callbacks: list[Callback]
     watch: Callable[[TracePoint], object] | None = None
-    prepared: dict[str, Any] = field(default_factory=dict)
 
-    def __call__(self, ranks: Communicator) -> Outcome | None:
-        agree(ranks, {"dualstruct's version": _version()})
-        given = self.estimator
-        mine = type(given)(**given.get_params())
-        if self.method != "fit":
-            mine._model = given._model
-        agree(ranks, {"settings": _settings(mine)})
-        part = self.train.part(ranks, mine.seed)
-        dev = None if self.dev is None else self.dev.part(ranks, mine.seed, needed=False)
-        mine._ranks, mine._part, mine._dev_part, mine._warnings = ranks, part, dev, []
-        for name, value in self.prepared.items():
-            setattr(mine, name, value)
-        mine.verbose = mine.verbose and ranks.rank == 0 and self.watch is None
+    def __call__(self, workers: Communicator) -> Trained | None:
+        agree(workers, {"dualstruct's version": _version()})
+        agree(workers, {"settings": _settings(self.estimator)})
+        seed = self.estimator.seed
+        share = self.train.share(workers, seed)
+        dev = None if self.dev is None else self.dev.share(workers, seed, needed=False)
+        first = workers.rank == 0
+        job = Job(workers, share, dev, shows=first and self.watch is None)
         callbacks = list(self.callbacks)
-        if self.watch is not None and ranks.rank == 0:
+        if self.watch is not None and first:
             callbacks.append(_Watching(self.watch))
-        arguments = (part.X,) if part.y is None else (part.X, part.y)
-        held_out = None
-        if dev is not None:
-            held_out = dev.X if dev.y is None else (dev.X, dev.y)
-        learn = getattr(mine, self.method)
-        learn(*arguments, dev=held_out, callbacks=callbacks, **part.weights)
-        sentences, tokens = total(ranks, len(part.numbers), part.tokens)
-        if ranks.rank != 0 and mine.engine != "mpi":
+        trained = self.estimator.train_share(job, self.start, callbacks)
+        sentences, tokens = total(workers, len(share.numbers), share.tokens)
+        if not first and self.estimator.engine != "mpi":
             return None
-        found = {name: value for name, value in vars(mine).items() if name.endswith("_")}
-        found.pop("result_")
-        found |= {"trained_on_": (sentences, tokens), "workers_": ranks.size}
-        return Outcome(ranks.rank, mine, found, mine._warnings)
+        found = {
+            "trained_on_": (sentences, tokens),
+            "workers_": workers.size,
+            "rank_": workers.rank,
+        }
+        return replace(trained, attributes={**trained.attributes, **found}, warnings=job.warnings)
 
 
 class _Watching:
@@ -112,7 +135,7 @@ def _version() -> str:
     return __version__
 
 
-def _settings(estimator: Estimator[Any]) -> dict[str, str]:
+def _settings(estimator: Trainable) -> dict[str, str]:
     """What must be the same for all: not paths and screens."""
     skipped = {"checkpoint", "resume", "verbose", "address", "structure", "features", "clusters"}
     return {
@@ -121,16 +144,15 @@ def _settings(estimator: Estimator[Any]) -> dict[str, str]:
 
 
 def train_together(
-    estimator: Estimator[Any],
-    method: str,
+    estimator: Trainable,
+    start: Any,
     train: Source,
     dev: Source | None,
-    callbacks: Iterable[Callback],
-    watch: Callable[[TracePoint, object], object],
-    prepared: dict[str, Any] | None = None,
-) -> None:
-    """Run an estimator's ``fit`` or ``partial_fit`` on its engine, and give it the model."""
-    work = Work(estimator, method, train, dev, list(callbacks), prepared=prepared or {})
+    callbacks: list[Callback],
+    watch: Callable[[TracePoint, object], object] | None,
+) -> Trained:
+    """Train on an estimator's engine; ``watch`` hears how far workers elsewhere are."""
+    work = Work(estimator, start, train, dev, callbacks)
     engine, workers = estimator.engine, estimator.workers
     assert engine is not None
     if engine == "ray":
@@ -140,19 +162,16 @@ def train_together(
             work.train = train.lend(ray, workers, estimator.seed)
         if isinstance(dev, Held):
             work.dev = dev.lend(ray, workers, estimator.seed, needed=False)
-        with _watched(ray, watch if estimator.verbose else None) as work.watch:
+        with _watched(ray, watch) as work.watch:
             outcomes = run_on(engine, workers, work, address=estimator.address)
     else:
         outcomes = run_on(engine, workers, work)
-    outcome = outcomes[0]
-    if outcome is None:
+    trained = outcomes[0]
+    if trained is None:
         raise InputError("the first worker brought no model home")
-    estimator._model = outcome.estimator._model
-    estimator.result_ = outcome.estimator.result_
-    estimator.rank_ = outcome.rank
-    vars(estimator).update(outcome.facts)
-    for warning in outcome.warnings:
-        warnings.warn(warning, stacklevel=4)
+    for warning in trained.warnings:
+        warnings.warn(warning, stacklevel=5)
+    return trained
 
 
 class _Mailbox:

@@ -1,103 +1,48 @@
-"""What estimators share: the settings of training, the loop, model files, pickles."""
+"""What estimators share: one way to train, on one machine or on several, model files, pickles."""
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.data.arrays import as_json, read_arrays, write_arrays
 from dualstruct.data.schema import arguments_of, fit_type
-from dualstruct.data.sources import Part, Source
+from dualstruct.data.sources import Source, weighed
 from dualstruct.distributed.base import Strategy
 from dualstruct.distributed.strategies import described, find_strategy, is_strategy
-from dualstruct.distributed.training import train_together
+from dualstruct.distributed.training import Job, Trained, train_together
 from dualstruct.errors import InputError, not_fitted
 from dualstruct.estimators.params import Parameters, pack_solver, unpack_solver
-from dualstruct.losses import Loss, find_loss
+from dualstruct.losses import find_loss
 from dualstruct.problem import Problem
 from dualstruct.solvers import Averaged, Completing, Solver, find_solver
 from dualstruct.structures import Structure
+from dualstruct.tasks.base import Known, Model, State
 from dualstruct.threads import usable_threads
 from dualstruct.training.loop import Callback, FitResult, Stopping, fit
 from dualstruct.training.progress import ProgressLine
-from dualstruct.workers.communicator import Alone, Communicator
-from dualstruct.workers.engines import check_engine
+from dualstruct.training.settings import Training, kept_settings, untrained
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
-
-
-class Model(Protocol):
-    """Everything that predicting takes, in one immutable piece."""
-
-    @property
-    def w(self) -> _core.Weights: ...
-
-    def state(self) -> State:
-        """Facts for JSON, and arrays."""
-
-
 ModelT = TypeVar("ModelT", bound=Model)
 
 
-class Estimator(Parameters, Generic[ModelT]):
+class Estimator(Training, Parameters, Generic[ModelT]):
     """A model that is trained by a solver and kept in a file."""
 
     model_format: ClassVar[str]
-    #: The parameters that a model file keeps. All others belong to a run, and are never taken from
-    #: a file: whoever wrote it must not choose what is read, written or asked on this machine.
-    of_the_model: ClassVar[tuple[str, ...]] = (
-        "loss",
-        "beta",
-        "gamma",
-        "solver",
-        "averaged",
-        "C",
-        "gap",
-        "passes",
-        "seconds",
-        "patience",
-        "seed",
-    )
     #: The gap and the passes that training ends at when it is told nothing about stopping.
     default_gap: ClassVar[float | None] = None
     default_passes: ClassVar[int] = 10
     #: What ``solver="auto"`` takes for a loss where it is not the choice of docs/solvers.md.
     auto_solvers: ClassVar[dict[str, Solver]] = {}
-
-    loss: str | Loss
-    beta: float | None
-    gamma: float | None
-    solver: str | Solver
-    averaged: bool
-    C: float
-    gap: float | None
-    passes: int | None
-    seconds: float | None
-    patience: int
-    certify_every: int | None
-    seed: int
-    threads: int
-    verbose: bool
-    checkpoint: str | Path | None
-    resume: bool
-    engine: str | None
-    workers: int | None
-    address: str | None
-
-    #: Who else trains this model, and what this rank has of the data; None if it has all.
-    _ranks: Communicator = Alone()
-    _part: Part | None = None
-    _dev_part: Part | None = None
-    _warnings: list[Warning]
 
     _model: ModelT
     result_: FitResult
@@ -106,12 +51,97 @@ class Estimator(Parameters, Generic[ModelT]):
     #: Sentences and tokens of all workers.
     trained_on_: tuple[int, int]
     workers_: int
+    #: Seconds that it took to make features.
+    feature_seconds_: float
 
-    def _settings(self) -> tuple[Solver, Stopping]:
-        """The solver and when it stops; bad parameters fail here, before any work is done."""
-        check_engine(self.engine, self.workers, self.address)
-        stopping = Stopping(self.gap, self.passes, self.seconds, self.patience)
-        return self._find_solver(self.solver), stopping
+    @abstractmethod
+    def _learn(self, job: Job, start: Any) -> Known[ModelT]:
+        """What all shares of the data tell, bound to this worker's share.
+
+        ``start`` is what :meth:`_start` found, the same for all workers.
+        """
+
+    @abstractmethod
+    def _source(self, X: Any, y: Any) -> Source:
+        """Where examples are that were given as X and y."""
+
+    def _dev_source(self, dev: Any) -> Source:
+        return self._source(*dev)
+
+    def _start(self, train: Source, old: ModelT | None) -> Any:
+        """What is known before the data are divided: the model that training goes on from."""
+        return old
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        dev: Any,
+        callbacks: Iterable[Callback],
+        old: ModelT | None = None,
+        **weights: Any,
+    ) -> Self:
+        """Learn on one machine, or on as many workers as the settings say."""
+        self.check_settings()
+        train = self._source(X, y)
+        held_out = None if dev is None else self._dev_source(dev)
+        callbacks = list(callbacks)
+        if self.engine is None:
+            start = self._start(train, old)
+            judged = None if held_out is None else held_out.whole()
+            job = Job.alone(train.whole().with_weights(weights), judged)
+            self._keep(self.train_share(job, start, callbacks, rescue=self._keep))
+            return self
+        self._check_division(train)
+        train = weighed(train, **weights)
+        start = self._start(train, old)
+        # Workers in this process show a line of their own.
+        shown = self.verbose and self.engine == "ray"
+        with ProgressLine(self._stopping(judged=dev is not None), show=shown) as line:
+            watch = line.update if shown else None
+            self._keep(train_together(untrained(self), start, train, held_out, callbacks, watch))
+        return self
+
+    def train_share(
+        self,
+        job: Job,
+        start: Any,
+        callbacks: Iterable[Callback],
+        rescue: Callable[[Trained], object] | None = None,
+    ) -> Trained:
+        """Learn from this worker's share, together with the others; the estimator stays untrained.
+
+        ``rescue`` gets what was learned if an exception ends training.
+        """
+        known = self._learn(job, start)
+
+        def trained(result: FitResult) -> Trained:
+            return Trained(known.model(result.w), result, known.attributes())
+
+        result = self._optimise(
+            known.structure,
+            known.center,
+            None if job.dev is None else known.judge(job.dev),
+            callbacks,
+            job,
+            None if rescue is None else lambda result: rescue(trained(result)),
+        )
+        found = trained(result)
+        if job.dev is not None:
+            found.model = known.calibrated(found.model, job.dev)
+        return found
+
+    def _keep(self, trained: Trained) -> None:
+        self._model, self.result_ = trained.model, trained.result
+        vars(self).update(trained.attributes)
+
+    def check_settings(self) -> None:
+        """Bad settings fail here, before any work is done."""
+        super().check_settings()
+        self._find_solver(self.solver)
+
+    def _check_division(self, train: Source) -> None:
+        """Refuse data that cannot be divided among workers."""
 
     def _find_solver(self, name: str | Solver) -> Solver:
         loss = find_loss(self.loss, self.beta, self.gamma).name
@@ -129,11 +159,6 @@ class Estimator(Parameters, Generic[ModelT]):
         """For prediction; training bounds its own."""
         return usable_threads(self.threads)
 
-    @property
-    def _divides(self) -> bool:
-        """Whether the data are still to be divided among workers."""
-        return self.engine is not None and self._part is None
-
     def run_facts(self) -> dict[str, Any]:
         """How many workers trained and how; nothing if it was one machine."""
         if self.engine is None:
@@ -142,30 +167,8 @@ class Estimator(Parameters, Generic[ModelT]):
         assert isinstance(strategy, Strategy)
         return {"engine": self.engine, "workers": self.workers_, "solver": described(strategy)}
 
-    def _train_together(
-        self,
-        method: str,
-        train: Source,
-        dev: Source | None,
-        callbacks: Iterable[Callback],
-        prepared: dict[str, Any] | None = None,
-    ) -> None:
-        """Run ``method`` on each worker's part of the data, and take over the model."""
-        stopping = self._stopping(judged=dev is not None)
-        # Workers in this process show their own.
-        elsewhere = self.engine == "ray"
-        with ProgressLine(stopping, show=self.verbose and elsewhere) as line:
-            train_together(self, method, train, dev, callbacks, line.update, prepared)
-
-    def _warn(self, warning: Warning) -> None:
-        """Warn whoever called fit; the first worker does it for all."""
-        if self._part is None:
-            warnings.warn(warning, stacklevel=4)
-        elif self._ranks.rank == 0:
-            self._warnings.append(warning)
-
     def _stopping(self, judged: bool) -> Stopping:
-        stopping = self._settings()[1]
+        stopping = Stopping(self.gap, self.passes, self.seconds, self.patience)
         if not judged and stopping.gap is stopping.passes is stopping.seconds is None:
             return Stopping(self.default_gap, self.default_passes, patience=self.patience)
         return stopping
@@ -176,10 +179,11 @@ class Estimator(Parameters, Generic[ModelT]):
         center: _core.Weights | None,
         judge: Callable[[_core.Weights], float] | None,
         callbacks: Iterable[Callback],
-        rescue: Callable[[FitResult], object] | None = None,
+        job: Job,
+        rescue: Callable[[FitResult], object] | None,
     ) -> FitResult:
-        """Train as the parameters say; ``rescue`` gets what was learned if an exception ends it."""
-        solver, _ = self._settings()
+        """Train as the settings say."""
+        solver = self._find_solver(self.solver)
         stopping = self._stopping(judge is not None)
         loss = find_loss(self.loss, self.beta, self.gamma)
         # eg starts close to the truth, and is slow where costs do not say what that is.
@@ -188,12 +192,15 @@ class Estimator(Parameters, Generic[ModelT]):
             solver = self._find_solver("lbfgs")
         if structure.completes and loss.name != "ramp":  # the ramp's own rounds complete, too
             solver = Completing(solver)
-        ranks = self._ranks if isinstance(solver, Strategy) else None
         problem = Problem(
-            structure, loss, self.C, center=center, threads=self.threads, communicator=ranks
+            structure,
+            loss,
+            self.C,
+            center=center,
+            threads=self.threads,
+            communicator=job.workers if isinstance(solver, Strategy) else None,
         )
-        callbacks = list(callbacks)
-        with ProgressLine(stopping, show=self.verbose) as line:
+        with ProgressLine(stopping, show=self.verbose and job.shows) as line:
             return fit(
                 problem,
                 solver,
@@ -238,7 +245,7 @@ class Estimator(Parameters, Generic[ModelT]):
 
     def _state(self) -> State:
         facts, tensors = self._trained().state()
-        parameters = {name: getattr(self, name) for name in self.of_the_model}
+        parameters = {name: getattr(self, name) for name in kept_settings(self)}
         parameters["solver"] = pack_solver(self.solver)
         facts["parameters"] = parameters
         facts["result"] = self.result_.summary()
@@ -254,7 +261,7 @@ class Estimator(Parameters, Generic[ModelT]):
         """What a file says about parameters, of those that it may say something about."""
         stored = fit_type(dict[str, Any], stored, "parameters")
         # Before version 2 files had some of the run, threads for instance.
-        of_the_run = self._defaults().keys() - set(self.of_the_model)
+        of_the_run = self._defaults().keys() - set(kept_settings(self))
         kept = {name: value for name, value in stored.items() if name not in of_the_run}
         solver = unpack_solver(kept.pop("solver", "auto"))
         return {**arguments_of(type(self), kept, "parameters"), "solver": solver}

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from dualstruct.confidence.temperature import UncalibratedWarning, uncalibrated
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import Estimator, Model
+from dualstruct.estimators.base import Estimator
 from dualstruct.labels.names import Labels
 from dualstruct.losses import SoftmaxMargin, find_loss
 from dualstruct.structures.base import check_beta
 from dualstruct.suspecting import Suspect
 from dualstruct.suspecting.duals import read_duals
 from dualstruct.suspecting.search import Case, find
+from dualstruct.tasks.base import Model
 
 
 class CalibratedModel(Model, Protocol):
@@ -63,10 +64,6 @@ class CalibratedEstimator(Estimator[CalibratedT]):
             seed=self.seed,
             threads=self._threads,
         )
-
-    def _wants_temperature(self) -> bool:
-        """Whether the loss leaves the scale of scores open, so that dev data should set it."""
-        return find_loss(self.loss, self.beta, self.gamma).name != "crf"
 
     def _beta(self, beta: float | None, *, strict: bool) -> float:
         """What scores are multiplied by; without a temperature an error, or 1 and a warning."""

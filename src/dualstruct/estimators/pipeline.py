@@ -18,11 +18,11 @@ from dualstruct.errors import InputError, not_fitted
 from dualstruct.estimators.params import Parameters
 from dualstruct.estimators.parser import DependencyParser
 from dualstruct.estimators.tagger import SequenceTagger
-from dualstruct.estimators.trained_parser import Sentences, as_treebank, one_sentence
 from dualstruct.explaining import Explanation
 from dualstruct.metrics import TreeScores, evaluate_trees
 from dualstruct.suspecting import FOLDS, Suspect
 from dualstruct.tasks.parsing.model import filled_cells, is_filled
+from dualstruct.tasks.parsing.sentences import Sentences, as_treebank, one_sentence
 from dualstruct.training.loop import Callback, FitResult
 
 if TYPE_CHECKING:
@@ -137,8 +137,8 @@ class ParsingPipeline(Parameters):
             raise InputError(f"{len(treebank)} sentences cannot be divided into {self.folds} folds")
         parser = DependencyParser(**self._component("parser").get_params())
         parser.set_params(lemma=False, morphology="feats" in columns)
-        parser._settings()  # bad parameters fail before the taggers are trained
-        treebank = parser.usable(treebank)
+        parser.check_settings()  # bad ones fail before the taggers are trained
+        treebank = parser.valid_trees(treebank)
 
         taggers = {name: self._tagger() for name in columns}
         for name, tagger in taggers.items():

@@ -2,99 +2,48 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dualstruct import _core
-from dualstruct.data.examples import as_list, count
+from dualstruct.data.examples import as_list
 from dualstruct.data.schema import fit_type
-from dualstruct.data.sources import Held, weighed
+from dualstruct.data.sources import Held, Source
+from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
-from dualstruct.estimators.base import Estimator, State
+from dualstruct.estimators.base import Estimator
 from dualstruct.explaining import Comparison
-from dualstruct.losses import Loss, SoftmaxMargin, find_loss
+from dualstruct.losses import SoftmaxMargin, find_loss
 from dualstruct.outputs import Outputs
 from dualstruct.problem import Certificate
-from dualstruct.solvers import Solver
-from dualstruct.structures.base import Structure
-from dualstruct.structures.custom import CustomExamples, CustomStructure, note
+from dualstruct.structures.custom import CustomStructure
 from dualstruct.structures.template import Template
+from dualstruct.tasks.base import State
 from dualstruct.tasks.structured.explaining import compare_features
-from dualstruct.training.loop import Callback, FitResult, SummedScore
-from dualstruct.workers.merging import gather, total
+from dualstruct.tasks.structured.learning import (
+    KnownStructure,
+    TrainedStructure,
+    check_pairs,
+    costs,
+    learn,
+)
+from dualstruct.tasks.structured.settings import StructuredSettings, check_template
+from dualstruct.training.loop import Callback
+from dualstruct.training.settings import Training, documented
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-@dataclass(frozen=True, eq=False)
-class TrainedStructure:
-    """A structure that knows what training told about it, and its weights."""
-
-    structure: Template
-    w: _core.Weights
-
-    def state(self) -> State:
-        learned, arrays = self.structure.state(self.w)
-        return {"structure": learned}, arrays
-
-
-class StructuredSVM(Estimator[TrainedStructure]):
+@documented(StructuredSettings, Training)
+class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
     """Learns to map inputs to outputs of any structure that can be decoded.
 
-    Parameters
-    ----------
-    structure : Template
-        A :class:`~dualstruct.CustomStructure` of your own, or one of the ready ones.
-    loss : str
-        ``hinge``, ``squared_hinge``, ``ramp``, ``perceptron``; ``crf`` and ``softmax_margin`` for
-        structures with expectations.
-    solver : str or Solver
-        ``"auto"`` takes the quickest that fits the loss; or a name (docs/solvers.md lists them),
-        or an instance with settings of its own.
-    C : float
-        The weight of one example's loss: larger fits the training data more closely.
-    beta, gamma : float, optional
-        The parameters of the loss ``softmax_margin``.
-    averaged : bool
-        Predict with the average of the weights over all steps of training.
-    gap : float, optional
-        Stop when this relative distance from the optimum is certified (0.01 is 1 %).
-    passes, seconds : optional
-        Stop after so many passes, or so much time. Without any rule: at a gap of 1 %, or after 100
-        passes; with ``dev`` when the score has not improved for ``patience`` passes.
-    patience : int
-        Passes without a better development score.
-    certify_every : int, optional
-        Certify the gap after every so many passes, each with a full inference pass, so that
-        ``result_.trace`` can be plotted; by default only where that may end training.
-    on_error : {"raise", "skip"}
-        What to do when a method of a custom structure fails on a training example: stop, with what
-        was learned kept, or leave the example out this time and count it (``skipped_``).
-    seed : int
-        Same seed, same model, bit for bit.
-    threads : int
-        For inference. Decoders in Python run one at a time all the same.
-    verbose : bool
-        Show a progress line on standard error.
-    checkpoint : path, optional
-        Where to save the state of training now and then, and when a pass fails.
-    resume : bool
-        Go on from the checkpoint, if it is there.
-    engine : {"local", "ray", "mpi"}, optional
-        Train on several workers, each of which has a part of the data: threads of this process,
-        actors of a Ray cluster, or the processes of an MPI job (docs/distributed.md). ``solver``
-        is then ``bqo``, ``admm``, ``mixing`` or ``average``, or a solver to put inside.
-    workers : int, optional
-        How many; an MPI job knows by itself.
-    address : str, optional
-        The Ray cluster, "auto" for the one of this machine; by default one is started here.
+    Its parameters are those of :class:`~dualstruct.tasks.structured.settings.StructuredSettings`
+    and of :class:`~dualstruct.training.Training`.
 
     Attributes
     ----------
@@ -137,59 +86,9 @@ class StructuredSVM(Estimator[TrainedStructure]):
     """
 
     model_format: ClassVar[str] = "dualstruct structured svm"
-    of_the_model: ClassVar[tuple[str, ...]] = (*Estimator.of_the_model, "on_error")
+    skipped_: dict[int, int]
     default_gap: ClassVar[float | None] = 0.01
     default_passes: ClassVar[int] = 100
-
-    skipped_: dict[int, int]
-    #: What the examples of all workers told about the structure.
-    _known: Template | None = None
-
-    def __init__(
-        self,
-        structure: Template,
-        loss: str | Loss = "hinge",
-        solver: str | Solver = "auto",
-        C: float = 1.0,
-        beta: float | None = None,
-        gamma: float | None = None,
-        averaged: bool = False,
-        gap: float | None = None,
-        passes: int | None = None,
-        seconds: float | None = None,
-        patience: int = 5,
-        certify_every: int | None = None,
-        on_error: str = "raise",
-        seed: int = 0,
-        threads: int = 1,
-        verbose: bool = False,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-        engine: str | None = None,
-        workers: int | None = None,
-        address: str | None = None,
-    ) -> None:
-        self.structure = structure
-        self.loss = loss
-        self.solver = solver
-        self.C = C
-        self.beta = beta
-        self.gamma = gamma
-        self.averaged = averaged
-        self.gap = gap
-        self.passes = passes
-        self.seconds = seconds
-        self.patience = patience
-        self.certify_every = certify_every
-        self.on_error = on_error
-        self.seed = seed
-        self.threads = threads
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.resume = resume
-        self.engine = engine
-        self.workers = workers
-        self.address = address
 
     def fit(
         self,
@@ -216,83 +115,19 @@ class StructuredSVM(Estimator[TrainedStructure]):
         sample_weight : one number an example, optional
             Multiplies C: an example of weight 2 counts as if it were there twice.
         """
-        template = self._template()
-        self._settings()  # bad parameters fail before features are computed
-        if Y is None:
+        return self._fit(X, Y, dev, callbacks, sample_weight=sample_weight)
+
+    def _source(self, X: Any, y: Any) -> Source:
+        if y is None:
             raise InputError("StructuredSVM requires y to be passed, but the target y is None")
-        X, Y = as_list(X), as_list(Y)
-        check_pairs(X, Y)
-        if not count(X):
-            raise InputError("there are no examples to train on")
-        known = self._known or template.learn(X, Y)
-        if self._divides:
-            held_out = None if dev is None else Held(as_list(dev[0]), as_list(dev[1]))
-            prepared = {"_known": known}
-            given = weighed(Held(X, Y), sample_weight=sample_weight)
-            self._train_together("fit", given, held_out, callbacks, prepared)
-            return self
-        bound = known.bind(X, Y)
-        bound.weigh(sample_weight)
-        self._check_expectations(bound)
-        judge = None if dev is None else self._judge(known, as_list(dev[0]), as_list(dev[1]))
+        return Held(as_list(X), as_list(y))
 
-        def keep(result: FitResult) -> None:
-            self._model = TrainedStructure(known, result.w)
-            self.result_ = result
-            self.skipped_ = self._skipped(bound)
+    def _start(self, train: Source, old: TrainedStructure | None) -> Template:
+        share = train.whole()
+        return learn(self, share.X, share.y)
 
-        keep(self._optimise(bound, None, judge, callbacks, rescue=keep))
-        return self
-
-    def _skipped(self, bound: Structure) -> dict[int, int]:
-        """How often each example was left out, of all workers."""
-        own = dict(bound.skipped)
-        if self._part is None:
-            return own
-        renamed = [(int(self._part.numbers[i]), times) for i, times in own.items()]
-        parts = gather(self._ranks, renamed)
-        return {i: times for part in parts for i, times in part}
-
-    def _template(self) -> Template:
-        if not isinstance(self.structure, Template):
-            raise InputError(
-                f"structure is {self.structure!r}; give an instance of a CustomStructure or of a "
-                "ready structure"
-            )
-        if self.on_error not in ("raise", "skip"):
-            raise InputError(f"on_error is {self.on_error!r}; it is 'raise' or 'skip'")
-        if not isinstance(self.structure, CustomStructure):
-            return self.structure
-        template = copy.copy(self.structure)
-        template.on_error = self.on_error
-        return template
-
-    def _check_expectations(self, bound: Structure) -> None:
-        loss = find_loss(self.loss, self.beta, self.gamma)
-        if not isinstance(loss, SoftmaxMargin) or not isinstance(bound, CustomExamples):
-            return
-        if bound.template.expectation is None:
-            raise InputError(
-                f"the loss {loss.name} needs expectations, and {bound.kind} has no method "
-                "expectation: write one, or take the loss hinge, squared_hinge or ramp"
-            )
-
-    def _judge(self, known: Template, X: Any, Y: Any) -> Callable[[_core.Weights], float]:
-        if total(self._ranks, count(X)) == [0] or count(X) != count(Y):
-            raise InputError(f"the development data has {count(X)} inputs and {count(Y)} outputs")
-        bound = known.bind(X) if count(X) else None
-
-        def judge(w: _core.Weights) -> list[float]:
-            if bound is None:  # there are fewer than workers
-                return [0.0, 0.0]
-            try:
-                found = costs(known, Y, known.predict(bound, w, self._threads))
-            except Exception as error:
-                note(error, "in the development data")
-                raise
-            return [float(sum(found)), float(len(found))]
-
-        return SummedScore(self._ranks, judge, lambda sums: 1 - sums[0] / sums[1])
+    def _learn(self, job: Job, start: Template) -> KnownStructure:
+        return KnownStructure(self, job, start)
 
     @property
     def structure_(self) -> Template:
@@ -370,9 +205,8 @@ class StructuredSVM(Estimator[TrainedStructure]):
 
         The file holds weights and settings, not the structure: that is your code.
         """
-        svm = cls(structure)
-        svm._template()
-        return svm._read(path)
+        check_template(structure)
+        return cls(structure)._read(path)
 
     def _model_from(
         self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]
@@ -400,20 +234,3 @@ def score(template: Template, Y: Sequence[Any], predicted: Sequence[Any]) -> flo
     if not found:
         raise InputError("there is nothing to score")
     return 1 - float(np.mean(found))
-
-
-def costs(template: Template, Y: Sequence[Any], predicted: Sequence[Any]) -> list[float]:
-    """Δ of each prediction."""
-    found = []
-    for i, (truth, y) in enumerate(zip(Y, predicted, strict=True)):
-        try:
-            found.append(float(template.cost(truth, y)))
-        except Exception as error:
-            note(error, f"in cost, example {i + 1}")
-            raise
-    return found
-
-
-def check_pairs(X: Any, Y: Any) -> None:
-    if count(X) != count(Y):
-        raise InputError(f"there are {count(X)} inputs, but {count(Y)} true outputs")

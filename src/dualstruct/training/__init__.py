@@ -1,5 +1,6 @@
-"""The one training loop, when it stops, and what it shows meanwhile."""
+"""The one training loop, its settings, when it stops, and what it shows meanwhile."""
 
 from dualstruct.training.loop import Callback, FitResult, Stopping, TracePoint, fit
+from dualstruct.training.settings import Training
 
-__all__ = ["Callback", "FitResult", "Stopping", "TracePoint", "fit"]
+__all__ = ["Callback", "FitResult", "Stopping", "TracePoint", "Training", "fit"]

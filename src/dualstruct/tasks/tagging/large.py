@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ from dualstruct.errors import InputError
 from dualstruct.features import FeatureExtractor, FeatureRows
 from dualstruct.features.mapped import RowsOnDisk
 from dualstruct.labels.names import Labels, label_names
+from dualstruct.tasks.tagging.learning import TrainingSet, choose_features, new_extractor
+from dualstruct.tasks.tagging.model import Codec, count_columns, layout_of
+from dualstruct.tasks.tagging.partial import without_unknown
+from dualstruct.tasks.tagging.settings import TaggerSettings
 
 #: What ``hash_bits`` is where nothing is said.
 HASH_BITS = 20
@@ -66,6 +71,45 @@ class OnDisk:
     rows: FeatureRows
     truth: NDArray[np.int32]  # [tokens]
     sample: Any  #: the first block's sentences
+
+
+def training_set_on_disk(
+    settings: TaggerSettings, blocks: Iterable[Block], folder: Path
+) -> TrainingSet:
+    """What blocks of sentences tell a tagger; their features and labels are on disk."""
+    if settings.min_count > 1:
+        raise InputError("fit_large takes neither engine nor min_count")
+    if settings.scheme is not None or isinstance(settings.unknown_label, str):
+        raise InputError("scheme and unknown_label need all data in memory")
+    started = time.perf_counter()
+    bits = HASH_BITS if settings.hash_bits is None else settings.hash_bits
+    chosen: list[Any] = []
+
+    def extractor(X: Any, labels: Labels) -> FeatureExtractor:
+        features, made = new_extractor(settings, X, labels, bits)
+        chosen.append(features)
+        return made
+
+    found = blocks_on_disk(blocks, folder, extractor)
+    labels = without_unknown(found.labels, settings.unknown_label)
+    if choose_features(settings, found.sample, labels) != chosen[0]:
+        raise InputError(
+            f'features="auto" took {chosen[0]} from the labels at the beginning, and '
+            "those after them ask for others: name the features"
+        )
+    return TrainingSet(
+        found.extractor,
+        Codec(labels),
+        count_columns(found.sample),
+        found.rows,
+        found.truth,
+        layout_of(found.sample),
+        {
+            "features_": chosen[0],
+            "feature_seconds_": time.perf_counter() - started,
+            "read_": (len(found.rows.sentences) - 1, found.rows.n_tokens),
+        },
+    )
 
 
 def blocks_on_disk(

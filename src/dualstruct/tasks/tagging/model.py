@@ -65,18 +65,6 @@ class _Facts:
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingSet:
-    """Sentences as training sees them."""
-
-    extractor: FeatureExtractor
-    codec: Codec
-    n_columns: int | None
-    rows: FeatureRows
-    truth: NDArray[np.int32]  # [tokens] −1 where the label is unknown
-    layout: ColumnLayout | None  #: of the file that the sentences are from
-
-
-@dataclass(frozen=True, eq=False)
 class ChainModel:
     """Weights with what they mean."""
 

@@ -1,0 +1,56 @@
+"""What training asks of a kind of output, on one machine or on several.
+
+known = learn(job)                 # what all shares of the data tell: labels, features, shapes
+fit(known.structure, known.judge(dev), …)
+model = known.calibrated(known.model(w), dev)
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.data.sources import Share
+from dualstruct.structures import Structure
+from dualstruct.training.loop import SummedScore
+
+State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+
+
+class Model(Protocol):
+    """Everything that predicting takes, in one immutable piece."""
+
+    @property
+    def w(self) -> _core.Weights: ...
+
+    def state(self) -> State:
+        """Metadata for JSON, and arrays."""
+
+
+ModelT = TypeVar("ModelT")
+
+
+class Known(Protocol[ModelT]):
+    """What training data tell, bound to this worker's share of them."""
+
+    @property
+    def structure(self) -> Structure:
+        """This worker's examples."""
+
+    @property
+    def center(self) -> _core.Weights | None:
+        """The weights that training goes on from."""
+
+    def model(self, w: _core.Weights) -> ModelT:
+        """The weights with what they mean."""
+
+    def judge(self, dev: Share) -> SummedScore:
+        """The score of weights on all workers' development data."""
+
+    def calibrated(self, model: ModelT, dev: Share) -> ModelT:
+        """The model with the temperature of its scores; as it is, where there is none to fit."""
+
+    def attributes(self) -> dict[str, Any]:
+        """What an estimator shows of it besides the model: its attributes that end in _."""

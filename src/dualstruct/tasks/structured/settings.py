@@ -1,0 +1,46 @@
+"""The settings of a model of any structure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from dualstruct.errors import InputError
+from dualstruct.losses import Loss
+from dualstruct.structures.template import Template
+from dualstruct.training.settings import Training, setting
+
+
+@dataclass(eq=False, repr=False)
+class StructuredSettings(Training):
+    """What a model of any structure learns, besides how it is trained
+    (:class:`~dualstruct.training.Training`).
+
+    Parameters
+    ----------
+    structure : Template
+        A :class:`~dualstruct.CustomStructure` of your own, or one of the ready ones.
+    on_error : {"raise", "skip"}
+        What to do when a method of a custom structure fails on a training example: stop, with what
+        was learned kept, or leave the example out this time and count it (``skipped_``).
+    """
+
+    structure: Template
+    on_error: str = setting("raise", kept=True)
+    loss: str | Loss = field(default="hinge", metadata=Training.metadata("loss"), kw_only=True)
+    C: float = field(default=1.0, metadata=Training.metadata("C"), kw_only=True)
+
+    def check_settings(self) -> None:
+        """Bad settings fail here, before features are computed."""
+        check_template(self.structure)
+        if self.on_error not in ("raise", "skip"):
+            raise InputError(f"on_error is {self.on_error!r}; it is 'raise' or 'skip'")
+        super().check_settings()
+
+
+def check_template(structure: Any) -> None:
+    if not isinstance(structure, Template):
+        raise InputError(
+            f"structure is {structure!r}; give an instance of a CustomStructure or of a "
+            "ready structure"
+        )

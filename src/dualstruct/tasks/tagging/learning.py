@@ -1,0 +1,356 @@
+"""What sentences with labels tell a tagger: labels, features, which labels may follow which."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import _core
+from dualstruct.data.examples import as_list
+from dualstruct.data.layout import ColumnLayout
+from dualstruct.data.sources import Share
+from dualstruct.distributed.training import Job
+from dualstruct.errors import InputError
+from dualstruct.features import (
+    FeatureExtractor,
+    FeatureRows,
+    VectorExtractor,
+    WithVectors,
+    from_state,
+    make_extractor,
+)
+from dualstruct.labels.costs import check_costs_count, flat_token_weights, label_costs
+from dualstruct.labels.names import Labels, ManyLabelsWarning, UnseenLabel, UnseenLabelWarning
+from dualstruct.labels.schemes import (
+    SCHEMES,
+    Scheme,
+    allowed_transitions,
+    are_span_labels,
+    convert_scheme,
+    detect_scheme,
+    iob1_signs,
+)
+from dualstruct.losses import find_loss
+from dualstruct.metrics import evaluate_ids, score_name
+from dualstruct.metrics.counts import share as share_of
+from dualstruct.structures import Chain
+from dualstruct.structures.base import digest_of
+from dualstruct.structures.chain import forbidden_tokens
+from dualstruct.tasks.tagging.confidence import chain_temperature, sentences_to_calibrate
+from dualstruct.tasks.tagging.model import (
+    ChainModel,
+    Codec,
+    count_columns,
+    first_token,
+    layout_of,
+    unlabelled_chain,
+)
+from dualstruct.tasks.tagging.partial import first_weights, has_unknown, known_labels
+from dualstruct.tasks.tagging.settings import TaggerSettings
+from dualstruct.threads import usable_threads
+from dualstruct.training.loop import SummedScore
+from dualstruct.workers.communicator import Communicator
+from dualstruct.workers.merging import agree, fit_features, gather, total, union
+
+#: From how many labels on, and from which share of the tokens, there are surprisingly many.
+MANY_LABELS, MANY_LABELS_SHARE = 30, 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Sentences as training sees them."""
+
+    extractor: FeatureExtractor
+    codec: Codec
+    n_columns: int | None
+    rows: FeatureRows
+    truth: NDArray[np.int32]  # [tokens] −1 where the label is unknown
+    layout: ColumnLayout | None  #: of the file that the sentences are from
+    attributes: dict[str, Any] = field(default_factory=dict)  #: what the estimator shows
+
+
+def learn(settings: TaggerSettings, job: Job, old: ChainModel | None) -> KnownTagging:
+    """What all workers' sentences tell; with an old model, what they tell in addition."""
+    X, y = job.share.X, job.share.y
+    if old is None:
+        return KnownTagging(settings, job, _first_set(settings, job, X, y))
+    inner_y = old.codec.to_inner(y)
+    found = Labels(union(job.workers, known_labels(inner_y, settings.unknown_label).names))
+    codec = replace(old.codec, labels=old.labels.extend(found))
+    extractor = from_state(*old.extractor.state())  # a failure must not spoil the model
+    extractor, rows, seconds = _extracted(extractor, job, X)
+    truth = _numbers(settings, codec.labels, inner_y, rows.sentences)
+    learned = TrainingSet(
+        extractor,
+        codec,
+        count_columns(X),
+        rows,
+        truth,
+        layout_of(X) or old.layout,
+        {"feature_seconds_": seconds},
+    )
+    return KnownTagging(settings, job, learned, old.grown_weights(rows, codec.labels))
+
+
+def _first_set(settings: TaggerSettings, job: Job, X: Any, y: Any) -> TrainingSet:
+    if settings.scheme is not None and has_unknown(y, settings.unknown_label):
+        raise InputError("scheme cannot be combined with unknown labels: spans would have gaps")
+    outer = None if settings.scheme is None else _outer_scheme(job.workers, y)
+    if settings.scheme is not None and outer is None:
+        raise InputError(
+            f"scheme is {settings.scheme!r}, but the labels mark no spans (B-, I- …) to convert"
+        )
+    inner = None if outer is None else settings.scheme
+    inner_y = y if inner is None else convert_scheme(y, inner, outer)
+    found = known_labels(inner_y, settings.unknown_label)
+    codec = Codec(Labels(union(job.workers, found.names)), inner, outer)
+    chosen, extractor = new_extractor(settings, X, codec.labels, settings.hash_bits)
+    if isinstance(X, WithVectors):
+        extractor = VectorExtractor(extractor)
+    extractor, rows, seconds = _extracted(extractor, job, X)
+    truth = _numbers(settings, codec.labels, inner_y, rows.sentences)
+    attributes = {"features_": chosen, "feature_seconds_": seconds}
+    return TrainingSet(extractor, codec, count_columns(X), rows, truth, layout_of(X), attributes)
+
+
+def _outer_scheme(workers: Communicator, y: Sequence[Sequence[str]]) -> Scheme | None:
+    """The scheme that the labels of all workers are in."""
+    labels = union(workers, Labels.learn(y).names)
+    signs = gather(workers, iob1_signs(y))
+    speaks_for, speaks_against = (any(sign) for sign in zip(*signs, strict=True))
+    return detect_scheme(y, labels, (speaks_for, speaks_against))
+
+
+def _extracted(
+    extractor: FeatureExtractor, job: Job, X: Sequence[Any]
+) -> tuple[FeatureExtractor, FeatureRows, float]:
+    """The features of all workers' sentences, this worker's rows of them, and the seconds."""
+    started = time.perf_counter()
+    if job.divided:  # all must see the same templates, and tokens with as many columns
+        settings, arrays = extractor.state()
+        files = digest_of([arrays[name] for name in sorted(arrays)])
+        columns = count_columns(X)
+        agree(job.workers, {"templates": [settings, files], "the number of columns": columns})
+    extractor, rows = fit_features(job.workers, extractor, X)
+    return extractor, rows, time.perf_counter() - started
+
+
+def new_extractor(
+    settings: TaggerSettings, X: Sequence[Any], labels: Labels, hash_bits: int | None
+) -> tuple[Any, FeatureExtractor]:
+    """What turns tokens like these into features, and what ``features`` came to."""
+    chosen = choose_features(settings, X, labels)
+    return chosen, make_extractor(
+        chosen,
+        hash_bits=hash_bits,
+        min_count=settings.min_count,
+        # A feature of pairs has a row for every label before.
+        pair_bits=hash_bits and max(1, hash_bits - (len(labels) - 1).bit_length()),
+        dialect=settings.dialect,
+    )
+
+
+def choose_features(settings: TaggerSettings, X: Sequence[Any], labels: Labels) -> Any:
+    """What ``features`` comes to."""
+    if not (isinstance(settings.features, str) and settings.features == "auto"):
+        return settings.features
+    token = first_token(X)
+    if not isinstance(token, str | tuple):
+        return "attributes"
+    if not are_span_labels(labels.names):
+        return "pos"
+    # A second column is a part of speech more often than not.
+    return "ner" if isinstance(token, str) or len(token) < 2 else "ner-pos"
+
+
+def _numbers(
+    settings: TaggerSettings,
+    labels: Labels,
+    y: Sequence[Sequence[str]],
+    sentences: NDArray[np.int64],
+) -> NDArray[np.int32]:
+    """The numbers of the labels, −1 where they are unknown."""
+    if not has_unknown(y, settings.unknown_label):
+        return labels.encode(y, sentences)
+    numbers, names = labels.encode_any(y, sentences)
+    return np.where(numbers == names.index(str(settings.unknown_label)), np.int32(-1), numbers)
+
+
+class KnownTagging:
+    """What sentences told, and the chain of this worker's."""
+
+    def __init__(
+        self,
+        settings: TaggerSettings,
+        job: Job,
+        learned: TrainingSet,
+        start: tuple[NDArray[np.float32], ...] | None = None,
+    ) -> None:
+        self._settings, self._job, self._learned = settings, job, learned
+        rows, truth = learned.rows, learned.truth
+        if not rows.dimension:
+            raise InputError(f"no feature is left: min_count is {settings.min_count}")
+        self._check_label_count(learned.codec.labels, len(truth))
+        transitions = self._allowed()
+        chain = self._chain(transitions)
+        if chain.completes and settings.constraints == "auto":
+            try:
+                chain.best_completion(chain.new_weights())
+            except InputError:  # the known labels leave no way through
+                chain = self._chain(transitions := None)
+        chain.weigh(job.share.weights.get("sample_weight"))
+        self._transitions = transitions
+        self.structure = chain
+        self.center = None if start is None else chain.pack(*start)
+        if chain.completes:
+            w = self.center or first_weights(chain, truth, settings.seed)
+            chain.set_truth(chain.best_completion(w, usable_threads(settings.threads)))
+
+    def _chain(self, transitions: NDArray[np.bool_] | None) -> Chain:
+        settings, learned = self._settings, self._learned
+        labels, truth = learned.codec.labels, learned.truth
+        weights = self._job.share.weights.get("token_weight")
+        loss = find_loss(settings.loss, settings.beta, settings.gamma)
+        check_costs_count(loss, token_weight=weights)
+        # Labels may be on disk: what is not needed of them is not copied.
+        unknown = truth < 0 if isinstance(settings.unknown_label, str) else None
+        counted = truth if unknown is None else truth[~unknown]
+        counts = self._job.workers.allreduce(np.bincount(counted, minlength=len(labels)))
+        return Chain(
+            learned.rows,
+            len(labels),
+            truth if unknown is None else np.maximum(truth, 0),
+            cost=label_costs(labels, settings.cost, settings.class_weight, counts),
+            token_weights=flat_token_weights(weights, learned.rows.sentences),
+            unknown=unknown,
+            transitions=transitions,
+        )
+
+    def _check_label_count(self, labels: Labels, tokens: int) -> None:
+        """Warn of what is probably no column of labels."""
+        [tokens] = total(self._job.workers, tokens)
+        if len(labels) >= MANY_LABELS and len(labels) > MANY_LABELS_SHARE * tokens:
+            self._job.warn(
+                ManyLabelsWarning(
+                    f"there are {len(labels):,} labels for {tokens:,} tokens: are they in another "
+                    "column (label_column)?"
+                )
+            )
+
+    def _allowed(self) -> NDArray[np.bool_] | None:
+        """Which labels may follow which; None if all may."""
+        codec, rows = self._learned.codec, self._learned.rows
+        names = codec.labels.names
+        insisted = codec.inner_scheme if codec.converts else self._settings.constraints
+        if insisted is None:
+            return None
+        if insisted != "auto":
+            return allowed_transitions(names, insisted)  # type: ignore[arg-type]
+        if not are_span_labels(names):
+            return None
+        for scheme in SCHEMES:
+            try:
+                transitions = allowed_transitions(names, scheme)
+            except InputError:  # a label that this scheme does not have
+                continue
+            forbidden = len(forbidden_tokens(self._learned.truth, rows.sentences, transitions))
+            if total(self._job.workers, forbidden) == [0]:
+                return transitions
+        return None  # real files break their own scheme now and then; then nothing is forbidden
+
+    def model(self, w: _core.Weights) -> ChainModel:
+        learned = self._learned
+        return ChainModel(
+            learned.extractor,
+            learned.codec,
+            self._transitions,
+            w,
+            learned.n_columns,
+            layout=learned.layout,
+        )
+
+    def judge(self, dev: Share) -> SummedScore:
+        codec, workers = self._learned.codec, self._job.workers
+        X, y = as_list(dev.X), as_list(dev.y)
+        chain = unlabelled_chain(self._learned.extractor, codec.labels, self._transitions, X)
+        truth, names, unseen = true_labels(self._settings, codec, y, chain)
+        if self._job.divided:
+            unseen = (
+                self._first_unseen(dev, unseen) if self._settings.unseen_labels != "count" else None
+            )
+        if unseen is not None:
+            if self._settings.unseen_labels == "error":
+                raise unseen.error()
+            self._job.warn(UnseenLabelWarning(unseen))
+        if total(workers, len(truth)) == [0]:
+            raise InputError("the development data has no tokens")
+        if self._job.divided:  # all must count spans, or all tokens
+            names = [*names, *(set(union(workers, names)) - set(names))]
+        by_f1 = score_name(names) == "f1"
+        threads = usable_threads(self._settings.threads)
+
+        def count(w: _core.Weights) -> list[int]:
+            predicted = chain.decode_all(w, threads=threads)
+            scores = evaluate_ids(truth, predicted, chain.sentences, names)
+            if by_f1:
+                return [2 * scores.correct, scores.support + scores.predicted]
+            return [scores.correct_tokens, scores.tokens]
+
+        metric = "F1" if by_f1 else "accuracy"
+        return SummedScore(workers, count, lambda n: share_of(int(n[0]), int(n[1])), metric)
+
+    def _first_unseen(self, dev: Share, found: UnseenLabel | None) -> UnseenLabel | None:
+        """What any worker has found, told as everybody counts sentences."""
+        told = None
+        if found is not None:
+            number = int(dev.numbers[found.sentence])
+            told = [found.label, number, found.token, dev.where(found.sentence, found.token)]
+        everybody = [each for each in gather(self._job.workers, told) if each is not None]
+        return UnseenLabel(*min(everybody, key=lambda each: each[1])) if everybody else None
+
+    def calibrated(self, model: ChainModel, dev: Share) -> ChainModel:
+        settings = self._settings
+        if find_loss(settings.loss, settings.beta, settings.gamma).name == "crf":
+            return model
+        threads = usable_threads(settings.threads)
+        return calibrated(model, as_list(dev.X), as_list(dev.y), threads, self._job.workers)
+
+    def attributes(self) -> dict[str, Any]:
+        return self._learned.attributes
+
+
+def true_labels(
+    settings: TaggerSettings, codec: Codec, y: Sequence[Sequence[str]], chain: Chain
+) -> tuple[NDArray[np.int32], list[str], UnseenLabel | None]:
+    """The numbers of labels to compare with (−1 for unknown ones), the names, those that training
+    saw first, and the first label that it never saw, unless these are to be counted only."""
+    labels = codec.labels
+    truth, names = labels.encode_any(codec.to_inner(y), chain.sentences)
+    if has_unknown(y, settings.unknown_label):
+        mark = names.index(str(settings.unknown_label))
+        truth[truth == mark] = -1
+        truth[truth > mark] -= 1
+        names.pop(mark)
+    if settings.unseen_labels == "count" or len(names) == len(labels):
+        return truth, names, None
+    return truth, names, UnseenLabel.first(truth, names, len(labels), chain.sentences)
+
+
+def calibrated(
+    model: ChainModel, X: Any, y: Any, threads: int, workers: Communicator
+) -> ChainModel:
+    """The model with the temperature that labels ask for; as it is, if they tell nothing."""
+    whole = model.chain(X)
+    truth, _ = model.labels.encode_any(model.codec.to_inner(y), whole.sentences)
+    lengths = np.diff(whole.sentences)
+    chosen = sentences_to_calibrate(lengths, len(model.labels))
+    some = X.select(chosen) if isinstance(X, WithVectors) else [X[i] for i in chosen]
+    chain = whole if len(chosen) == len(lengths) else model.chain(some)
+    picked = np.repeat(np.isin(np.arange(len(lengths)), chosen), lengths)
+    temperature = chain_temperature(chain, model.w, truth[picked], threads, workers)
+    return replace(model, temperature=temperature)

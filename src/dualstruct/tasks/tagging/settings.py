@@ -1,0 +1,127 @@
+"""The settings of a tagger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dualstruct.errors import InputError
+from dualstruct.labels.costs import Costs, check_costs_count, parse_class_weights, read_costs
+from dualstruct.labels.schemes import Scheme
+from dualstruct.losses import find_loss
+from dualstruct.training.settings import Option, Training, setting
+
+#: The heading of these options in the help of the command.
+TAGGERS = "Options of taggers"
+
+
+@dataclass(eq=False, repr=False)
+class TaggerSettings(Training):
+    """What a tagger learns, besides how it is trained (:class:`~dualstruct.training.Training`).
+
+    Parameters
+    ----------
+    features : str, path or None
+        ``"auto"`` (for BIO-like labels the preset ``ner``, or ``ner-pos`` if the tokens have a
+        second column; ``pos`` for other labels; attributes for tokens that are dicts or lists), a
+        preset (``chunking``, ``pos``, ``ner``, ``ner-pos``), a template file or text (also of CRF++
+        and Wapiti), or ``"attributes"``.
+    constraints : str or None
+        ``"auto"`` makes BIO and BILOU labels valid by construction when the training labels are;
+        ``"iob1"``, ``"iob2"``, ``"bilou"``, ``"bioes"`` insist on it; None leaves all
+        transitions open.
+    scheme : str, optional
+        Learn in this label scheme (``"bilou"``, ``"iob2"`` …) whatever the training labels are
+        in; predictions come back in theirs.
+    cost : dict or matrix, optional
+        What mistakes cost, 1 for those not named: ``{"B-LOC": 2.0}`` by true label,
+        ``{("B-LOC", "B-ORG"): 0.5}`` by true and predicted one, or a matrix of both in the order of
+        the sorted labels.
+    class_weight : dict or "balanced", optional
+        Multiplies the cost of mistaking each label. ``"balanced"`` makes all labels weigh the same
+        together, however rare they are.
+    unknown_label : str, False or None
+        The mark of labels that nobody knows, ``"?"`` for instance: such tokens are filled in by
+        the best completion under the model as it learns, and left out where scores are computed.
+        None takes every label for a label, and warns of ``?``; False does not even warn.
+    hash_bits : int, optional
+        Hash features into 2**hash_bits rows of weights, one per label, instead of keeping a
+        dictionary. Features of pairs of labels (``B`` templates) get at most as many rows.
+    min_count : int
+        Leave out features seen fewer times.
+    unseen_labels : {"warn", "count", "error"}
+        What to do with labels in dev or test data that training never saw: count their tokens
+        as mistakes, with or without a warning, or refuse.
+    dialect : {"auto", "dualstruct", "crf++", "wapiti"}
+        The language of the templates; ``auto`` looks at them.
+    """
+
+    features: Any = setting(  # the model keeps the templates themselves
+        "auto",
+        Option(
+            "auto, a preset (chunking, pos, ner, ner-pos) or a template file: ours, or one of "
+            "CRF++ or Wapiti.",
+            panel=TAGGERS,
+        ),
+    )
+    constraints: str | None = setting(
+        "auto",
+        Option(
+            "auto, none, iob1, iob2, bilou or bioes: which labels may follow.",
+            panel=TAGGERS,
+            parse=lambda value: None if value == "none" else value,
+        ),
+        kept=True,
+    )
+    scheme: Scheme | None = setting(
+        None, Option("Learn in this label scheme, for instance bilou.", panel=TAGGERS), kept=True
+    )
+    cost: Costs | None = setting(
+        None,
+        Option(
+            "What mistakes cost: lines of true label, predicted label, cost.",
+            metavar="FILE",
+            panel=TAGGERS,
+            parse=read_costs,
+        ),
+        kept=True,
+    )
+    class_weight: dict[str, float] | str | None = setting(
+        None,
+        Option(
+            "Weigh mistakes at this true label; may be repeated.",
+            list[str],
+            metavar="balanced|LABEL=WEIGHT",
+            panel=TAGGERS,
+            parse=parse_class_weights,
+        ),
+        kept=True,
+    )
+    unknown_label: str | bool | None = setting(
+        None,
+        Option(
+            "This label, ? for instance, stands for labels that nobody knows.",
+            metavar="MARK",
+            panel=TAGGERS,
+        ),
+        kept=True,
+    )
+    hash_bits: int | None = setting(
+        None, Option("Hash features into 2^b weights, without a dictionary.", int), kept=True
+    )
+    min_count: int = setting(
+        1, Option("Leave out features seen fewer times.", int, panel=TAGGERS), kept=True
+    )
+    unseen_labels: str = setting("warn", kept=True)
+    dialect: str = setting(
+        "auto",
+        Option("The template file's language: auto, dualstruct, crf++ or wapiti.", panel=TAGGERS),
+    )
+
+    def check_settings(self) -> None:
+        """Bad settings fail here, before any work is done."""
+        if self.unseen_labels not in ("warn", "count", "error"):
+            raise InputError(f"unseen_labels is {self.unseen_labels!r}, not warn, count or error")
+        loss = find_loss(self.loss, self.beta, self.gamma)
+        check_costs_count(loss, cost=self.cost, class_weight=self.class_weight)
+        super().check_settings()

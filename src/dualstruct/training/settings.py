@@ -1,0 +1,221 @@
+"""The settings of training, spelled once: signatures, documentation, model files, the command.
+
+Estimators are dataclasses of their settings. A field made by :func:`setting` says what its option
+of ``dualstruct train`` looks like, and whether a model file keeps it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dualstruct.errors import InputError
+from dualstruct.losses import Loss
+from dualstruct.solvers import Solver
+from dualstruct.training.loop import Stopping
+from dualstruct.workers.engines import check_engine
+
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True)
+class Option:
+    """How a setting is given on the command line."""
+
+    help: str
+    type: Any = str
+    flag: str | None = None  #: the name, if it is not that of the setting
+    metavar: str | None = None
+    panel: str | None = None  #: the heading in the help
+    default: str | None = None  #: what the help says about it, if it is not the setting's own
+    parse: Callable[[Any], Any] = lambda value: value
+
+
+def setting(default: Any, option: Option | None = None, *, kept: bool = False) -> Any:
+    """A field of an estimator.
+
+    Parameters
+    ----------
+    default : object
+    option : Option, optional
+        Its option of ``dualstruct train``; without, it has none.
+    kept : bool
+        Whether a model file keeps it. All others belong to a run, and are never taken from a file:
+        whoever wrote it must not choose what is read, written or asked on this machine.
+    """
+    return field(default=default, metadata={"option": option, "kept": kept})
+
+
+def kept_settings(estimator: Any) -> tuple[str, ...]:
+    """The settings that a model file keeps."""
+    return tuple(each.name for each in fields(estimator) if each.metadata.get("kept"))
+
+
+def options_of(estimator: Any) -> dict[str, tuple[Option, Any]]:
+    """The options of an estimator's settings, with the defaults."""
+    found = {each.name: (each.metadata.get("option"), each.default) for each in fields(estimator)}
+    return {name: (option, default) for name, (option, default) in found.items() if option}
+
+
+def yes_or_no(value: str) -> bool | str:
+    """What an option says that is also decided by the data."""
+    choices: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
+    if value not in choices:
+        raise InputError(f"{value!r}; it is auto, yes or no")
+    return choices[value]
+
+
+#: The heading of options about workers.
+WORKERS = "Training on several workers"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Training:
+    """How a model is trained; every estimator has these settings besides its own.
+
+    Parameters
+    ----------
+    loss : str
+        What a mistake costs: ``squared_hinge``, ``hinge``, ``crf``, ``softmax_margin``, ``ramp``
+        or ``perceptron``.
+    beta, gamma : float, optional
+        The parameters of the loss ``softmax_margin``.
+    solver : str or Solver
+        ``"auto"`` takes the quickest that fits the loss and the structure; or a name
+        (docs/solvers.md lists them), or an instance with settings of its own.
+    averaged : bool
+        Predict with the average of the weights over all steps of training. It makes up for few
+        passes and noisy labels; with dev data there is little to gain.
+    C : float
+        The weight of one example's loss: larger fits the training data more closely.
+    gap : float, optional
+        Stop when this relative distance from the optimum is certified (0.01 is 1 %).
+    passes, seconds : optional
+        Stop after so many passes, or so much time. Without any rule: 10 passes (StructuredSVM: a
+        gap of 1 %, or 100 passes), or with ``dev`` until the score has not improved for
+        ``patience`` passes.
+    patience : int
+        Passes without a better development score.
+    certify_every : int, optional
+        Certify the gap after every so many passes, each with a full inference pass, so that
+        ``result_.trace`` can be plotted; by default only where that may end training.
+    seed : int
+        Same seed, same model, bit for bit.
+    threads : int
+        For inference, in training and prediction. Decoders in Python run one at a time.
+    verbose : bool
+        Show a progress line on standard error.
+    checkpoint : path, optional
+        Where to save the state of training now and then, and when a pass fails.
+    resume : bool
+        Resume from the checkpoint, if it is there.
+    engine : {"local", "ray", "mpi"}, optional
+        Train on several workers, each of which has a share of the data: threads of this process,
+        actors of a Ray cluster, or the processes of an MPI job (docs/distributed.md). ``solver``
+        is then ``bqo``, ``admm``, ``mixing`` or ``average``, or a solver to put inside.
+    workers : int, optional
+        How many; an MPI job knows by itself.
+    address : str, optional
+        The Ray cluster, "auto" for the one of this machine; by default one is started here.
+    """
+
+    loss: str | Loss = setting(
+        "squared_hinge",
+        Option("squared_hinge, hinge, crf, softmax_margin, ramp or perceptron."),
+        kept=True,
+    )
+    beta: float | None = setting(None, Option("Sharpness of softmax_margin.", float), kept=True)
+    gamma: float | None = setting(
+        None, Option("Weight of costs in softmax_margin.", float), kept=True
+    )
+    solver: str | Solver = setting(
+        "auto", Option("auto, or one that takes the loss (docs/solvers.md lists them)."), kept=True
+    )
+    averaged: bool = setting(
+        False,
+        Option(
+            "Keep the average of the weights over all steps.",
+            bool,
+            default="for parsers",
+        ),
+        kept=True,
+    )
+    C: float = setting(
+        0.1,
+        Option("The weight of one sentence's loss.", float, flag="-C", default="0.1, parsers 0.01"),
+        kept=True,
+    )
+    gap: float | None = setting(
+        None, Option("Stop at this certified gap; 0.01 is 1 %.", float), kept=True
+    )
+    passes: int | None = setting(None, Option("Stop after so many passes.", int), kept=True)
+    seconds: float | None = setting(
+        None, Option("Stop after so many seconds (wall).", float), kept=True
+    )
+    patience: int = setting(
+        5, Option("Stop after so many passes without a better dev score.", int), kept=True
+    )
+    certify_every: int | None = setting(
+        None, Option("Certify the gap after every so many passes, for a trace to plot.", int)
+    )
+    seed: int = setting(0, Option("Same seed, same model.", int), kept=True)
+    threads: int = setting(1, Option("Threads for inference.", int))
+    verbose: bool = setting(False)
+    checkpoint: str | Path | None = setting(
+        None,
+        Option(
+            "Save the state of training in this file now and then; workers need a folder.", Path
+        ),
+    )
+    resume: bool = setting(False, Option("Resume from the checkpoint.", bool))
+    engine: str | None = setting(
+        None,
+        Option(
+            "local, ray or mpi: what workers run on; the solver is then bqo, admm, mixing or "
+            "average, or what they run inside.",
+            panel=WORKERS,
+        ),
+    )
+    workers: int | None = setting(
+        None, Option("Train on so many, each with a share of the data.", int, panel=WORKERS)
+    )
+    address: str | None = setting(
+        None,
+        Option(
+            "A running Ray cluster, auto for this machine's; one is started by default.",
+            panel=WORKERS,
+        ),
+    )
+
+    @classmethod
+    def metadata(cls, name: str) -> Mapping[str, Any]:
+        """Of a setting, for a subclass in which its default is another one."""
+        return next(each.metadata for each in fields(cls) if each.name == name)
+
+    def check_settings(self) -> None:
+        """Bad settings fail here, before any work is done."""
+        check_engine(self.engine, self.workers, self.address)
+        Stopping(self.gap, self.passes, self.seconds, self.patience)
+
+
+def documented(*settings: type) -> Callable[[type[Kind]], type[Kind]]:
+    """A class decorator: its documentation shows the parameters of these classes, too."""
+
+    def decorate(kind: type[Kind]) -> type[Kind]:
+        shown = [inspect.cleandoc(each.__doc__ or "").partition("---\n")[2] for each in settings]
+        own = inspect.cleandoc(kind.__doc__ or "")
+        before, heading, after = own.partition("\n\nAttributes\n---")
+        parameters = "\n".join(shown)
+        kind.__doc__ = f"{before}\n\nParameters\n----------\n{parameters}{heading}{after}"
+        return kind
+
+    return decorate
+
+
+def untrained(estimator: Any) -> Any:
+    """A copy of the settings alone."""
+    return dataclasses.replace(estimator)
