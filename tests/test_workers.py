@@ -419,7 +419,7 @@ def test_workers_that_see_other_files_templates_or_versions_are_named(tmp_path, 
 
     def fit_own(ranks, **options):
         tagger = SequenceTagger(passes=1, engine="local", workers=2, **options)
-        return training.Work(tagger, "fit", Held(X, labels_of(X)), None, [])(ranks)
+        return training.Work(tagger, None, Held(X, labels_of(X)), None, [])(ranks)
 
     features = ["word[0]\n", "word[0]\nword[1]\n"]
     with pytest.raises(InputError, match="worker 1 has other templates than worker 0"):

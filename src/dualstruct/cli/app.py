@@ -7,40 +7,32 @@ the commands, so that ``--help`` answers at once.
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dualstruct.cli import experiments as cli_experiments
 from dualstruct.cli.boundary import Commands, run
 from dualstruct.cli.columns import (
-    Sentences,
     compare_labels,
-    read_labelled,
-    read_sentences,
-    read_tokens,
     scores_as_json,
-    token_blocks,
 )
-from dualstruct.cli.confidence import calibrate, confident_lines, reliability_of
+from dualstruct.cli.confidence import calibrate
 from dualstruct.cli.explain import explain
 from dualstruct.cli.files import (
     check_outputs,
-    located,
 )
 from dualstruct.cli.options import Json, Model, SameColumns, SameLabelColumn, Threads
-from dualstruct.cli.output import console, print_json, say, tell, write
+from dualstruct.cli.output import console, print_json, say, tell
 from dualstruct.cli.serve import serve
 from dualstruct.cli.suspects import suspects
 from dualstruct.cli.train import train
 from dualstruct.data.leftovers import tidy_on_sigterm
 from dualstruct.errors import InputError
-from dualstruct.printable import printable
 
 if TYPE_CHECKING:
-    from dualstruct.estimators import SequenceTagger
+    pass
 
 app = typer.Typer(
     cls=Commands,
@@ -112,73 +104,11 @@ def predict(
     and one "# entity" for each entity. A parser prints CoNLL-U with everything else kept; a
     tag+parse model also takes one token per line.
     """
-    from dualstruct.estimators import SequenceTagger, load_model
+    from dualstruct.cli.models import open_model
 
-    tagger = load_model(model)
-    if not isinstance(tagger, SequenceTagger):
-        from dualstruct.cli import trees as cli_trees
-
-        cli_trees.predict(tagger, file, text, k_best, marginals, confidence, threads, as_json)
-        return
-    tagger.set_params(threads=threads)
-    if not as_json:
-        blocks = token_blocks(file, tagger, columns, label_column)
-        for block in [read_sentences(file)] if text else blocks:
-            _print_labels(tagger, block, k_best, marginals, confidence)
-        return
-    sentences = read_sentences(file) if text else read_tokens(file, tagger, columns, label_column)
-    rows: list[dict[str, Any]] = [{"tokens": list(tokens)} for tokens in sentences]
-    for i, row in enumerate(rows):
-        if metadata := sentences.metadata(i):
-            row["metadata"] = metadata
-    if confidence:
-        sure = tagger.predict_confidence(sentences.tokens, k_best or 1)
-        print_json({"sentences": [x | y.to_dict() for x, y in zip(rows, sure, strict=True)]})
-        return
-    outputs, probabilities = _outputs(tagger, sentences.tokens, k_best, marginals)
-    for i, (row, found) in enumerate(zip(rows, outputs, strict=True)):
-        row["labels"] = found[0][1]
-        if probabilities is not None:
-            row["marginals"] = probabilities[i][0]
-        if k_best is not None:
-            row["k_best"] = [{"score": score, "labels": labels} for score, labels in found]
-    print_json({"sentences": rows})
-
-
-def _outputs(
-    tagger: SequenceTagger, sentences: Any, k_best: int | None, marginals: bool
-) -> tuple[list[list[tuple[float, list[str]]]], list[list[list[float]]] | None]:
-    """The best labellings of each sentence with their scores; the marginals of their labels."""
-    if k_best is not None:
-        outputs = tagger.predict_k_best(sentences, k_best)
-    else:
-        outputs = [[(0.0, labels)] for labels in tagger.predict(sentences)]
-    if not marginals:
-        return outputs, None
-    return outputs, _probabilities(tagger, sentences, outputs)
-
-
-def _print_labels(
-    tagger: SequenceTagger,
-    sentences: Sentences,
-    k_best: int | None,
-    marginals: bool,
-    confidence: bool,
-) -> None:
-    if confidence:
-        sure = tagger.predict_confidence(sentences.tokens, k_best or 1)
-        write([*confident_lines(sentences, sure, k_best is not None), *sentences.rest()])
-        return
-    outputs, probabilities = _outputs(tagger, sentences.tokens, k_best, marginals)
-    lines: list[str] = []
-    for i, found in enumerate(outputs):
-        for rank, (score, labels) in enumerate(found):
-            above = [] if k_best is None else [f"# {rank + 1} {score:.6f}"]
-            behind = None
-            if probabilities is not None:
-                behind = [f"{p:.4f}" for p in probabilities[i][rank]]
-            lines += sentences.lines(i, labels, above, behind, first=not rank)
-    write([*lines, *sentences.rest()])
+    open_model(model).predict(
+        file, text, k_best, marginals, confidence, label_column, columns, threads, as_json
+    )
 
 
 @app.command()
@@ -223,8 +153,8 @@ def evaluate(
     distance.
     """
     from dualstruct.cli import trees as cli_trees
+    from dualstruct.cli.models import open_model
     from dualstruct.data.opening import is_text
-    from dualstruct.estimators import SequenceTagger, load_model
 
     if reliability is not None:
         from dualstruct.drawing.reliability import check_picture
@@ -246,28 +176,9 @@ def evaluate(
         else:
             say(scores.table())
         return
-    tagger = load_model(model)
-    if not isinstance(tagger, SequenceTagger):
-        cli_trees.evaluate(tagger, test, threads, as_json, asked, reliability)
-        return
-    tagger.set_params(threads=threads, unseen_labels=unseen_labels)
-    data = read_labelled(test, tagger, label_column, columns)
-    with located(data):
-        started = time.perf_counter()
-        scores = tagger.evaluate(data.tokens, data.labels)
-        seconds = time.perf_counter() - started
-    diagrams = reliability_of(tagger, data.tokens, data.labels, reliability) if asked else {}
-    report = scores_as_json(scores)
-    report |= {"tokens_per_second": scores.tokens / seconds, "seconds": seconds}
-    if asked:
-        report["confidence"] = {name: each.to_dict() for name, each in diagrams.items()}
-    if as_json:
-        print_json(report)
-    else:
-        say(scores.table())
-        for each in diagrams.values():
-            say(f"\n{each.table()}")
-        say(f"{report['tokens_per_second']:,.0f} tokens a second, features included")
+    open_model(model).evaluate(
+        test, unseen_labels, asked, reliability, label_column, columns, threads, as_json
+    )
 
 
 app.command()(explain)
@@ -305,57 +216,9 @@ def inspect(
     as_json: Json = False,
 ) -> None:
     """Show what a model has learned: its strongest weights and transitions, if it is a tagger."""
-    from dualstruct.estimators import SequenceTagger, load_model
+    from dualstruct.cli.models import open_model
 
-    tagger = load_model(model)
-    if not isinstance(tagger, SequenceTagger):
-        from dualstruct.cli import trees as cli_trees
-
-        cli_trees.inspect(tagger, as_json)
-        return
-    table = tagger.weights_
-    strongest = table.strongest(top, label)
-    transitions = table.transitions(top)
-    pairs = table.strongest_pairs(top)
-    summary = {
-        "labels": table.labels,
-        "features": tagger.n_features_,
-        "nonzero_weights": len(table),
-        "training": {k: v for k, v in tagger.result_.summary().items() if k != "trace"},
-    }
-    if as_json:
-        weights = [row._asdict() for row in strongest]
-        steps = [{"from": a, "to": b, "weight": weight} for a, b, weight in transitions]
-        by_pair = [
-            {"feature": row.feature, "from": row.before, "to": row.label, "weight": row.weight}
-            for row in pairs
-        ]
-        lists = {"weights": weights, "transitions": steps} | ({"pairs": by_pair} if pairs else {})
-        print_json({**summary, **lists})
-        return
-    from rich.table import Table
-
-    screen = console()
-    screen.print(
-        f"{len(table.labels)} labels, {tagger.n_features_:,} features, {len(table):,} weights",
-        markup=False,
-    )
-    features = Table("weight", "label", "feature", box=None, title_justify="left")
-    for row in strongest:
-        features.add_row(_signed(row.weight), _plain(row.label), _plain(row.feature))
-    steps_table = Table("weight", "from", "to", box=None)
-    for a, b, weight in transitions:
-        steps_table.add_row(_signed(weight), _plain(a), _plain(b))
-    screen.print(features)
-    screen.print()
-    screen.print(steps_table)
-    if pairs:
-        pairs_table = Table("weight", "from", "to", "feature", box=None)
-        for pair in pairs:
-            cells = (pair.before, pair.label, pair.feature)
-            pairs_table.add_row(_signed(pair.weight), *map(_plain, cells))
-        screen.print()
-        screen.print(pairs_table)
+    open_model(model).inspect(label, top, as_json)
 
 
 @app.command()
@@ -373,8 +236,9 @@ def convert(
 ) -> None:
     """Turn a CRFsuite model into one of ours, or a tagger of ours into a CRFsuite model."""
     from dualstruct.compat.conversion import END, START, crfsuite_from_tagger, tagger_from_crfsuite
+    from dualstruct.data.arrays import format_of
     from dualstruct.data.crfsuite import is_crfsuite, read_crfsuite, write_crfsuite
-    from dualstruct.estimators import SequenceTagger, load_model
+    from dualstruct.estimators import SequenceTagger
 
     if is_crfsuite(source):
         kind = "dualstruct"
@@ -384,9 +248,9 @@ def convert(
         tagger_from_crfsuite(found).save(target)
     else:
         kind = "CRFsuite"
-        tagger = load_model(source)
-        if not isinstance(tagger, SequenceTagger):
+        if format_of(source) != SequenceTagger.model_format:
             raise InputError(f"{source} holds no tagger, and CRFsuite knows nothing else")
+        tagger = SequenceTagger.load(source)
         _check_ending(target, kind)
         if target.exists() and not is_crfsuite(target):
             raise InputError(f"{target} exists and is not a CRFsuite model; choose another name")
@@ -427,32 +291,6 @@ def demo() -> None:
 
 app.command()(cli_experiments.experiment)
 app.command()(cli_experiments.datasets)
-
-
-def _plain(text: str) -> Any:
-    from rich.text import Text
-
-    return Text(printable(text))
-
-
-def _signed(weight: float) -> Any:
-    from rich.text import Text
-
-    return Text(f"{weight:+.3f}", style="green" if weight > 0 else "red")
-
-
-def _probabilities(tagger: SequenceTagger, sentences: Any, outputs: Any) -> list[list[list[float]]]:
-    """The marginal of each label that was put out."""
-    import numpy as np
-
-    found = []
-    for marginals, labellings in zip(tagger.predict_marginals(sentences), outputs, strict=True):
-        rows = []
-        for _, labels in labellings:
-            chosen = marginals[np.arange(len(labels)), tagger.class_indices(labels)]
-            rows.append([round(float(p), 6) for p in chosen])
-        found.append(rows)
-    return found
 
 
 def main() -> None:

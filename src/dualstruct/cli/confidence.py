@@ -31,20 +31,11 @@ def calibrate(
 
     Predictions stay the same. Training with --dev does it by itself, unless the loss is crf.
     """
-    from dualstruct.cli.columns import read_labelled
-    from dualstruct.data.conllu import read_conllu
-    from dualstruct.estimators import ParsingPipeline, SequenceTagger, load_model
+    from dualstruct.cli.models import open_model
 
-    loaded = load_model(model)
-    if isinstance(loaded, SequenceTagger):
-        data = read_labelled(dev, loaded, label_column, columns)
-        loaded.set_params(threads=threads).calibrate(data.tokens, data.labels)
-        temperature = loaded.temperature_
-    else:
-        loaded.calibrate(read_conllu(dev))
-        parser = loaded.parser_ if isinstance(loaded, ParsingPipeline) else loaded
-        temperature = parser.temperature_
-    loaded.save(model)
+    opened = open_model(model)
+    temperature = opened.calibrate(dev, label_column, columns, threads)
+    opened.model.save(model)
     say(f"temperature {temperature:.4f}; model written to {model}")
 
 

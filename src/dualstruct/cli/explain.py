@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualstruct.cli.columns import read_sentences, read_tokens
 from dualstruct.cli.options import SameColumns
 from dualstruct.cli.output import console, print_json, tell
 from dualstruct.errors import InputError
 from dualstruct.printable import printable
 
 if TYPE_CHECKING:
-    from dualstruct.estimators.loading import AnyModel
+    from dualstruct.cli.models import Commands
     from dualstruct.explaining import Explanation
 
 FORMATS = ("text", "html", "json")
@@ -54,14 +52,14 @@ def explain(
     The runner-up is the best whole labelling, or tree, in which the token has another label, head
     or relation. The contributions add up to the difference of the two scores.
     """
-    from dualstruct.estimators import load_model
+    from dualstruct.cli.models import open_model
 
     if format not in FORMATS:
         raise InputError(f"--format is {format!r}; it is {', '.join(FORMATS)}")
     if token is not None and sentence is None:
         sentence = "1"
-    loaded = load_model(model)
-    explanations = list(_explanations(loaded, file, text, sentence, token, most, columns))
+    opened = open_model(model)
+    explanations = list(_explanations(opened, file, text, sentence, token, most, columns))
     if format == "json":
         rows = [{"sentence": number, **each.to_dict()} for number, each in explanations]
         print_json({"sentences": rows})
@@ -85,7 +83,7 @@ def _print(explanations: list[tuple[int, Explanation]], top: int) -> None:
 
 
 def _explanations(
-    model: AnyModel,
+    opened: Commands,
     file: str,
     text: bool,
     sentence: str | None,
@@ -94,13 +92,10 @@ def _explanations(
     columns: str | None,
 ) -> Iterator[tuple[int, Explanation]]:
     """The sentences that are wanted, with their numbers."""
-    from dualstruct.estimators import SequenceTagger
-
-    sentences: Any
-    if isinstance(model, SequenceTagger):
-        sentences = _tagger_sentences(model, file, text, columns)
+    if " " in file.strip() and not Path(file).exists():
+        sentences: Iterator[tuple[str | None, Any]] = iter([(None, opened.words(file))])
     else:
-        sentences = _parser_sentences(model, file, text)
+        sentences = opened.sentences(file, text, columns)
     found = False
     for number, (name, one) in enumerate(sentences, 1):
         if sentence is None and number > most:
@@ -108,36 +103,8 @@ def _explanations(
             return
         if sentence in (None, str(number), name):
             found = True
-            yield number, model.explain(one, token)
+            yield number, opened.model.explain(one, token)
             if sentence is not None:
                 return
     if not found and sentence is not None:
         raise InputError(f"there is no sentence {sentence}")
-
-
-def _is_sentence(file: str) -> bool:
-    return " " in file.strip() and not Path(file).exists()
-
-
-def _tagger_sentences(
-    tagger: Any, file: str, text: bool, columns: str | None
-) -> Iterator[tuple[str | None, Any]]:
-    if _is_sentence(file):
-        yield None, file.split()
-        return
-    for tokens in read_sentences(file) if text else read_tokens(file, tagger, columns):
-        yield None, list(tokens)
-
-
-def _parser_sentences(model: Any, file: str, text: bool) -> Iterator[tuple[str | None, Any]]:
-    from dualstruct.cli.trees import read_any
-    from dualstruct.estimators import ParsingPipeline
-
-    raw_words = isinstance(model, ParsingPipeline)
-    if _is_sentence(file):
-        if not raw_words:
-            raise InputError("a sentence needs a tag+parse model: a parser alone wants tags, too")
-        yield None, file.split()
-        return
-    for one in chain.from_iterable(read_any(file, text, raw_words=raw_words)):
-        yield one.sent_id, one

@@ -14,7 +14,10 @@ Columns = Annotated[
     ),
 ]
 LabelColumn = Annotated[
-    int, typer.Option(help="Where the label is, counted from 0, or from the end if negative.")
+    int | None,
+    typer.Option(
+        help="Where the label is, counted from 0, or from the end if negative.", show_default="-1"
+    ),
 ]
 #: The same for a model, which knows how its training file was read.
 SameColumns = Annotated[

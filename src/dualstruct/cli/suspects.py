@@ -58,31 +58,15 @@ def suspects(
     Each is judged by a model that was trained without it. Where the two disagree either may be
     wrong: those come first where it is most likely the annotation.
     """
-    from dualstruct.cli.columns import read_labelled
-    from dualstruct.data.conllu import read_conllu
-    from dualstruct.estimators import ParsingPipeline, SequenceTagger, load_model
+    from dualstruct.cli.models import open_model
 
     if format not in FORMATS:
         raise InputError(f"--format is {format!r}; it is {', '.join(FORMATS)}")
     if folds == 1:
         raise InputError("--folds is 1; at least 2 are needed, or 0 for the model itself")
-    loaded = load_model(model)
-    places: list[str]
-    if isinstance(loaded, SequenceTagger):
-        data = read_labelled(train, loaded, label_column, columns)
-        loaded.set_params(threads=threads)
-        found = loaded.suspects(data.tokens, data.labels, top, folds, duals)
-        places = [data.where(each.sentence - 1, 0) for each in found]
-    else:
-        treebank = read_conllu(train)
-        if isinstance(loaded, ParsingPipeline):
-            if duals is not None:
-                raise InputError("--duals is for taggers and parsers, not for a tag+parse model")
-            found = loaded.suspects(treebank, top=top, folds=folds)
-        else:
-            loaded.set_params(threads=threads)
-            found = loaded.suspects(treebank, top=top, folds=folds, duals=duals)
-        places = [treebank.where(each.sentence - 1, 0) for each in found]
+    found, places = open_model(model).suspects(
+        train, top, folds, duals, label_column, columns, threads
+    )
     if format == "json":
         rows = [
             {"where": place, **each.to_dict()} for place, each in zip(places, found, strict=True)

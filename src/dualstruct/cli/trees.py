@@ -35,16 +35,10 @@ from dualstruct.estimators import (
     SequenceTagger,
 )
 from dualstruct.metrics import TreeScores, evaluate_trees
+from dualstruct.suspecting import Suspect
 from dualstruct.training.loop import FitResult
 
 Parser = DependencyParser | ParsingPipeline
-
-
-def yes_or_no(value: str, option: str) -> bool | str:
-    choices: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
-    if value not in choices:
-        raise InputError(f"{option} is {value!r}; it is auto, yes or no")
-    return choices[value]
 
 
 def is_treebank(path: str | Path) -> bool:
@@ -59,51 +53,53 @@ def train(
     files: list[str],
     dev: Path | None,
     start: Path | None,
-    folds: int | None,
-    settings: dict[str, Any],
     target: Path,
+    settings: dict[str, Any],
+    *,
+    folds: int | None = None,
+    jackknifed: bool = False,
+    **_: None,
 ) -> tuple[dict[str, Any] | None, FitResult]:
-    """Train a parser, or with ``folds`` taggers and a parser, and write the model.
+    """Train a parser, or taggers and a parser, and write the model.
 
     Without a report, another process of the job writes and tells.
     """
-    if folds is not None and start is not None:
+    if jackknifed and start is not None:
         raise InputError("--start goes on from a tagger or a parser, not from a tag+parse model")
     started = time.perf_counter()
-    together = settings["engine"] is not None
-    treebank: Treebank | TreeFiles
-    held_out: Treebank | TreeFiles | None
-    if together:  # each worker reads its own part
+    parser = DependencyParser() if start is None else DependencyParser.load(start)
+    parser.set_params(**settings)
+    treebank: Any
+    held_out: Any
+    if parser.engine is not None:  # each worker reads its own share
         treebank = TreeFiles(tuple(map(Path, files)))
         held_out = None if dev is None else TreeFiles((dev,))
     else:
         treebank = _read_all(files)
         held_out = None if dev is None else read_conllu(dev)
     split = {"read": time.perf_counter() - started}
-    model: Parser
-    parser = DependencyParser() if start is None else DependencyParser.load(start)
-    parser.set_params(**settings)
+    model: Parser = parser
     started = time.perf_counter()
-    if folds is not None:
-        assert isinstance(treebank, Treebank)
-        assert not isinstance(held_out, TreeFiles)
-        shared = {name: settings[name] for name in ("seed", "threads", "verbose")}
+    if jackknifed:
+        shared = {name: getattr(parser, name) for name in ("seed", "threads", "verbose")}
         tagger = SequenceTagger(**shared, unseen_labels="count")
         model = ParsingPipeline(
-            folds=folds, tagger=tagger, parser=parser, verbose=settings["verbose"]
+            folds=5 if folds is None else folds,
+            tagger=tagger,
+            parser=parser,
+            verbose=parser.verbose,
         )
         model.fit(treebank, dev=held_out)
         parser = model.parser_
         split["taggers"] = time.perf_counter() - started - parser.result_.seconds
     else:
-        model = parser
         learn = parser.fit if start is None else parser.partial_fit
         learn(treebank, dev=held_out)
     split["train"] = parser.result_.seconds
     if parser.rank_ != 0:
         return None, parser.result_
     model.save(target)
-    if isinstance(treebank, Treebank):
+    if parser.engine is None:
         sentences, tokens = len(treebank), len(treebank.heads)
     else:
         sentences, tokens = parser.trained_on_
@@ -139,36 +135,143 @@ def _describe(parser: DependencyParser) -> str:
     return f"{arcs} trees with {roots}{pairs}"
 
 
-def predict(
-    model: Parser,
-    file: str,
-    text: bool,
-    k_best: int | None,
-    marginals: bool,
-    confidence: bool,
-    threads: int,
-    as_json: bool,
-) -> None:
-    """Parse a file, a few sentences at a time, and print CoNLL-U or JSON."""
-    if k_best is not None and (marginals or confidence):
-        option = "--marginals" if marginals else "--confidence"
-        raise InputError(f"--k-best and {option} cannot be printed together")
-    parser = model if isinstance(model, DependencyParser) else model.parser_
-    parser.set_params(threads=threads)
-    if isinstance(model, ParsingPipeline):
+class TreeCommands:
+    """A parser, or a pipeline that ends in one, as the commands ask models."""
+
+    def __init__(self, model: Parser) -> None:
+        self.model = model
+
+    def predict(
+        self,
+        file: str,
+        text: bool,
+        k_best: int | None,
+        marginals: bool,
+        confidence: bool,
+        label_column: int | None,
+        columns: str | None,
+        threads: int,
+        as_json: bool,
+    ) -> None:
+        """Parse a file, a few sentences at a time, and print CoNLL-U or JSON."""
+        if k_best is not None and (marginals or confidence):
+            option = "--marginals" if marginals else "--confidence"
+            raise InputError(f"--k-best and {option} cannot be printed together")
+        model, parser = self.model, self.model.parser_
+        parser.set_params(threads=threads)
         for tagger in model.taggers_.values():
             tagger.set_params(threads=threads)
-    rows: list[dict[str, Any]] = []
-    for treebank in read_any(file, text, raw_words=isinstance(model, ParsingPipeline)):
-        tagged = model.tag(treebank) if isinstance(model, ParsingPipeline) else treebank
+        rows: list[dict[str, Any]] = []
+        for treebank in read_any(file, text, raw_words=model.takes_words):
+            tagged = model.tag(treebank)
+            if as_json:
+                rows += _json_rows(parser, tagged, k_best, marginals, confidence)
+                continue
+            written = _conllu(parser, tagged, k_best, marginals, confidence)
+            sys.stdout.buffer.write(written)
+            sys.stdout.buffer.flush()
         if as_json:
-            rows += _json_rows(parser, tagged, k_best, marginals, confidence)
-            continue
-        written = _conllu(parser, tagged, k_best, marginals, confidence)
-        sys.stdout.buffer.write(written)
-        sys.stdout.buffer.flush()
-    if as_json:
-        print_json({"sentences": rows})
+            print_json({"sentences": rows})
+
+    def evaluate(
+        self,
+        test: str,
+        unseen_labels: str,
+        confidence: bool,
+        picture: Path | None,
+        label_column: int | None,
+        columns: str | None,
+        threads: int,
+        as_json: bool,
+    ) -> None:
+        """Print the scores on a file with trees."""
+        model, parser = self.model, self.model.parser_
+        treebank = read_conllu(test)
+        parser.set_params(threads=threads)
+        started = time.perf_counter()
+        model.predict(treebank)
+        seconds = time.perf_counter() - started
+        scores = model.evaluate(treebank)
+        speed = len(treebank.heads) / seconds
+        diagrams = {}
+        if confidence:
+            diagrams = reliability_of(parser, model.tag(treebank), None, picture)
+        if not as_json:
+            tables = [scores.table(), *(each.table() for each in diagrams.values())]
+            say("\n\n".join([*tables, f"{speed:,.0f} tokens a second, features included"]))
+            return
+        trees = scores.trees if isinstance(scores, PipelineScores) else scores
+        report = {**_scores_as_json(trees), "tokens_per_second": speed, "seconds": seconds}
+        if diagrams:
+            report["confidence"] = {name: each.to_dict() for name, each in diagrams.items()}
+        if isinstance(scores, PipelineScores):
+            report["tags"] = scores.tags
+        print_json(report)
+
+    def sentences(
+        self, file: str, text: bool, columns: str | None
+    ) -> Iterator[tuple[str | None, Any]]:
+        """The sentences of a file, with their names if they have some."""
+        for one in chain.from_iterable(read_any(file, text, raw_words=self.model.takes_words)):
+            yield one.sent_id, one
+
+    def words(self, sentence: str) -> list[str]:
+        """A sentence of the command line."""
+        if not self.model.takes_words:
+            raise InputError("a sentence needs a tag+parse model: a parser alone wants tags, too")
+        return sentence.split()
+
+    def calibrate(
+        self, dev: str, label_column: int | None, columns: str | None, threads: int
+    ) -> float | None:
+        """Fit the temperatures, and tell that of trees."""
+        self.model.calibrate(read_conllu(dev))
+        return self.model.parser_.temperature_
+
+    def suspects(
+        self,
+        train: str,
+        top: int | None,
+        folds: int,
+        duals: Path | None,
+        label_column: int | None,
+        columns: str | None,
+        threads: int,
+    ) -> tuple[list[Suspect], list[str]]:
+        """Training sentences with which the model disagrees, and where they are."""
+        treebank = read_conllu(train)
+        if duals is not None and self.model.takes_words:
+            raise InputError("--duals is for taggers and parsers, not for a tag+parse model")
+        parser = self.model.parser_.set_params(threads=threads)
+        found = parser.suspects(self.model.tag(treebank), top=top, folds=folds, duals=duals)
+        return found, [treebank.where(each.sentence - 1, 0) for each in found]
+
+    def inspect(self, label: str | None, top: int, as_json: bool) -> None:
+        """Print what the model is made of and how its training ended."""
+        parser, taggers = self.model.parser_, self.model.taggers_
+        facts = {
+            "relations": parser.classes_.tolist(),
+            "projective": parser.projective_,
+            "single_root": parser.single_root_,
+            "looks_at": list(parser.sources_),
+            "training": {k: v for k, v in parser.result_.summary().items() if k != "trace"},
+        }
+        if taggers:
+            facts["taggers"] = {name: tagger.classes_.tolist() for name, tagger in taggers.items()}
+        if as_json:
+            print_json(facts)
+            return
+        lines = [
+            f"{name.upper()} tagger: {len(tagger.classes_):,} labels, {tagger.n_features_:,} "
+            f"features; {tagger.result_}"
+            for name, tagger in taggers.items()
+        ]
+        lines += [
+            f"parser: {len(parser.classes_):,} relations, {_describe(parser)}; {parser.result_}",
+            f"it looks at {', '.join(parser.sources_)}",
+            f"relations: {', '.join(parser.classes_)}",
+        ]
+        say("\n".join(lines))
 
 
 def read_any(file: str, text: bool, raw_words: bool) -> Iterator[Treebank]:
@@ -305,40 +408,6 @@ def _json_rows(
     return rows
 
 
-def evaluate(
-    model: Parser,
-    test: str,
-    threads: int,
-    as_json: bool,
-    confidence: bool = False,
-    picture: Path | None = None,
-) -> None:
-    """Print the scores of a model on a file with trees."""
-    treebank = read_conllu(test)
-    parser = model if isinstance(model, DependencyParser) else model.parser_
-    parser.set_params(threads=threads)
-    started = time.perf_counter()
-    model.predict(treebank)
-    seconds = time.perf_counter() - started
-    scores = model.evaluate(treebank)
-    speed = len(treebank.heads) / seconds
-    diagrams = {}
-    if confidence:
-        tagged = model.tag(treebank) if isinstance(model, ParsingPipeline) else treebank
-        diagrams = reliability_of(parser, tagged, None, picture)
-    if not as_json:
-        tables = [scores.table(), *(each.table() for each in diagrams.values())]
-        say("\n\n".join([*tables, f"{speed:,.0f} tokens a second, features included"]))
-        return
-    trees = scores.trees if isinstance(scores, PipelineScores) else scores
-    report = {**_scores_as_json(trees), "tokens_per_second": speed, "seconds": seconds}
-    if diagrams:
-        report["confidence"] = {name: each.to_dict() for name, each in diagrams.items()}
-    if isinstance(scores, PipelineScores):
-        report["tags"] = scores.tags
-    print_json(report)
-
-
 def compare_files(gold: str | Path, predicted: str | Path, as_json: bool) -> None:
     """Print the scores of the trees in one file against those in another one."""
     scores = evaluate_trees(read_conllu(gold), read_conllu(predicted))
@@ -350,35 +419,6 @@ def compare_files(gold: str | Path, predicted: str | Path, as_json: bool) -> Non
 
 def _scores_as_json(scores: TreeScores) -> dict[str, Any]:
     return {**asdict(scores), "without_punctuation": scores.without_punctuation._asdict()}
-
-
-def inspect(model: Parser, as_json: bool) -> None:
-    """Print what a parser or pipeline is made of and how its training ended."""
-    parser = model if isinstance(model, DependencyParser) else model.parser_
-    facts = {
-        "relations": parser.classes_.tolist(),
-        "projective": parser.projective_,
-        "single_root": parser.single_root_,
-        "looks_at": list(parser.sources_),
-        "training": {k: v for k, v in parser.result_.summary().items() if k != "trace"},
-    }
-    taggers = model.taggers_ if isinstance(model, ParsingPipeline) else {}
-    if taggers:
-        facts["taggers"] = {name: tagger.classes_.tolist() for name, tagger in taggers.items()}
-    if as_json:
-        print_json(facts)
-        return
-    lines = [
-        f"{name.upper()} tagger: {len(tagger.classes_):,} labels, {tagger.n_features_:,} features; "
-        f"{tagger.result_}"
-        for name, tagger in taggers.items()
-    ]
-    lines += [
-        f"parser: {len(parser.classes_):,} relations, {_describe(parser)}; {parser.result_}",
-        f"it looks at {', '.join(parser.sources_)}",
-        f"relations: {', '.join(parser.classes_)}",
-    ]
-    say("\n".join(lines))
 
 
 def draw_file(

@@ -53,6 +53,8 @@ from dualstruct.workers.communicator import Alone
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from dualstruct.estimators.tagger import SequenceTagger
+
 __all__ = ["DependencyParser", "SkippedSentences", "Trees"]
 
 #: Sentences with their trees, or the files that have them.
@@ -185,6 +187,23 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
             raise InputError(f"{treebank.name}: there are no words to calibrate on")
         self._model = model
         return self
+
+    #: Whether words alone are enough; other models want tags.
+    takes_words: ClassVar[bool] = False
+
+    @property
+    def parser_(self) -> DependencyParser:
+        """This parser: it is a pipeline without taggers."""
+        return self
+
+    @property
+    def taggers_(self) -> dict[str, SequenceTagger]:
+        """None."""
+        return {}
+
+    def tag(self, X: Sentences) -> Treebank:
+        """The sentences with the tags that they have."""
+        return as_treebank(X)
 
     @property
     def sources_(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,7 @@ class ParsingPipeline(Parameters):
     """
 
     model_format = "dualstruct pipeline"
+    takes_words: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -80,9 +80,7 @@ class Served(ABC):
 
 def serve_model(model: AnyModel, name: str) -> Served:
     """The model as the page sees it."""
-    if isinstance(model, SequenceTagger):
-        return ServedTagger(model, name)
-    return ServedParser(model, name)
+    return _SERVED[model.model_format](model, name)
 
 
 class ServedTagger(Served):
@@ -130,13 +128,9 @@ class ServedParser(Served):
     most_tokens = 200  # memory grows with the square
 
     def __init__(self, model: DependencyParser | ParsingPipeline, name: str) -> None:
-        self.taggers: dict[str, SequenceTagger] = {}
-        if isinstance(model, ParsingPipeline):
-            self.parser, self.taggers = model.parser_, model.taggers_
-            self.columns = Columns(("word",))
-        else:
-            self.parser = model
-            self.columns = Columns(tuple(TREE_COLUMNS[name] for name in model.sources_))
+        self.parser, self.taggers = model.parser_, model.taggers_
+        looked_at = tuple(TREE_COLUMNS[name] for name in self.parser.sources_)
+        self.columns = Columns(("word",) if model.takes_words else looked_at)
         super().__init__(name, self.parser)
         self.explains = ("tree", *self.taggers)
 
@@ -264,3 +258,11 @@ def _training(name: str, result: FitResult) -> Answer:
 def _finite(value: Any) -> Any:
     """JSON has no infinity."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+#: By what a model file says of itself.
+_SERVED: dict[str, Callable[[Any, str], Served]] = {
+    SequenceTagger.model_format: ServedTagger,
+    DependencyParser.model_format: ServedParser,
+    ParsingPipeline.model_format: ServedParser,
+}

@@ -10,6 +10,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -200,6 +201,35 @@ class Training:
         """Bad settings fail here, before any work is done."""
         check_engine(self.engine, self.workers, self.address)
         Stopping(self.gap, self.passes, self.seconds, self.patience)
+
+
+def positional(*names: str) -> Callable[[type[Kind]], type[Kind]]:
+    """A class decorator: these settings may also be given without their names, in this order."""
+
+    def decorate(kind: type[Kind]) -> type[Kind]:
+        made: Callable[..., None] = kind.__init__
+        known = dict(inspect.signature(made).parameters)
+        me = known.pop("self")
+        first = [known.pop(name) for name in names]
+        in_place = [each.replace(kind=each.POSITIONAL_OR_KEYWORD) for each in first]
+        rest = [each.replace(kind=each.KEYWORD_ONLY) for each in known.values()]
+
+        @wraps(made)
+        def init(self: Any, *values: Any, **named: Any) -> None:
+            if len(values) > len(names):
+                raise TypeError(
+                    f"{type(self).__name__} takes {', '.join(names)} without a name, no others"
+                )
+            given = dict(zip(names, values, strict=False))
+            if twice := given.keys() & named.keys():
+                raise TypeError(f"{type(self).__name__} got {', '.join(twice)} twice")
+            made(self, **given, **named)
+
+        init.__signature__ = inspect.Signature([me, *in_place, *rest])  # type: ignore[attr-defined]
+        kind.__init__ = init  # type: ignore[method-assign]
+        return kind
+
+    return decorate
 
 
 def documented(*settings: type) -> Callable[[type[Kind]], type[Kind]]:

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dualstruct.errors import InputError
-from dualstruct.training.settings import Option, Training, setting, yes_or_no
+from dualstruct.training.settings import Option, Training, positional, setting, yes_or_no
 
 #: The heading of these options in the help of the command.
 PARSERS = "Options of parsers"
 
 
+@positional("projective", "single_root", "order")
 @dataclass(eq=False, repr=False)
 class ParserSettings(Training):
     """What a parser learns, besides how it is trained (:class:`~dualstruct.training.Training`).

@@ -8,9 +8,10 @@ from typing import Any
 from dualstruct.errors import InputError
 from dualstruct.losses import Loss
 from dualstruct.structures.template import Template
-from dualstruct.training.settings import Training, setting
+from dualstruct.training.settings import Training, positional, setting
 
 
+@positional("structure", "loss", "solver", "C")
 @dataclass(eq=False, repr=False)
 class StructuredSettings(Training):
     """What a model of any structure learns, besides how it is trained

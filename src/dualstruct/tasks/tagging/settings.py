@@ -9,12 +9,13 @@ from dualstruct.errors import InputError
 from dualstruct.labels.costs import Costs, check_costs_count, parse_class_weights, read_costs
 from dualstruct.labels.schemes import Scheme
 from dualstruct.losses import find_loss
-from dualstruct.training.settings import Option, Training, setting
+from dualstruct.training.settings import Option, Training, positional, setting
 
 #: The heading of these options in the help of the command.
 TAGGERS = "Options of taggers"
 
 
+@positional("features", "loss")
 @dataclass(eq=False, repr=False)
 class TaggerSettings(Training):
     """What a tagger learns, besides how it is trained (:class:`~dualstruct.training.Training`).

@@ -1,0 +1,38 @@
+"""Models as the commands ask them: one class for labels, one for trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dualstruct.cli import tagging, trees
+from dualstruct.cli.tagging import TaggerCommands
+from dualstruct.cli.trees import TreeCommands
+from dualstruct.estimators import DependencyParser, ParsingPipeline, SequenceTagger, load_model
+
+Commands = TaggerCommands | TreeCommands
+
+#: By what a model file says of itself.
+_COMMANDS: dict[str, Callable[[Any], Commands]] = {
+    SequenceTagger.model_format: TaggerCommands,
+    DependencyParser.model_format: TreeCommands,
+    ParsingPipeline.model_format: TreeCommands,
+}
+_LEARNERS: dict[str, Callable[..., Any]] = {
+    "tag": tagging.train,
+    "parse": trees.train,
+    "tag+parse": partial(trees.train, jackknifed=True),
+}
+
+
+def open_model(path: Path) -> Commands:
+    """A model file, as the commands ask it."""
+    model = load_model(path)
+    return _COMMANDS[model.model_format](model)
+
+
+def learner_of(task: str) -> Callable[..., Any]:
+    """What trains a model for a task and writes it."""
+    return _LEARNERS[task]

@@ -1,0 +1,341 @@
+"""What the command ``dualstruct`` does with taggers: train, predict, score, show."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dualstruct.cli import workers as cli_workers
+from dualstruct.cli.columns import (
+    Sentences,
+    read_labelled,
+    read_sentences,
+    read_tokens,
+    scores_as_json,
+    token_blocks,
+)
+from dualstruct.cli.confidence import confident_lines, reliability_of
+from dualstruct.cli.files import column_numbers, located, read
+from dualstruct.cli.output import console, print_json, say, write
+from dualstruct.errors import InputError
+from dualstruct.estimators import SequenceTagger
+from dualstruct.printable import printable
+from dualstruct.training.loop import FitResult
+
+if TYPE_CHECKING:
+    from dualstruct.suspecting import Suspect
+
+
+def train(
+    files: list[str],
+    dev: Path | None,
+    start: Path | None,
+    target: Path,
+    settings: dict[str, Any],
+    *,
+    out_of_core: Path | None,
+    label_column: int | None,
+    columns: str | None,
+    folds: None,
+) -> tuple[dict[str, Any] | None, FitResult]:
+    """Train a tagger and write the model; without a report, another process of the job does."""
+    tagger = SequenceTagger() if start is None else SequenceTagger.load(start)
+    tagger.set_params(**settings)
+    together = tagger.engine is not None
+    if out_of_core is not None and (together or len(files) > 1 or start is not None):
+        raise InputError("--out-of-core takes one file, without --start and --engine")
+    place = -1 if label_column is None else label_column
+    learned = _learn_together if together or len(files) > 1 else _learn
+    split, (sentences, tokens) = learned(
+        tagger, files, dev, start is not None, place, columns, out_of_core
+    )
+    if tagger.rank_ != 0:
+        return None, tagger.result_
+    tagger.save(target)
+    split |= {"features": tagger.feature_seconds_, "train": tagger.result_.seconds}
+    report = {
+        "model": str(target),
+        "sentences": sentences,
+        "tokens": tokens,
+        "labels": len(tagger.classes_),
+        "features": tagger.n_features_,
+        "templates": str(getattr(tagger, "features_", tagger.features)),
+        "seconds_split": split,
+        **tagger.run_facts(),
+    }
+    return report, tagger.result_
+
+
+Learned = tuple[dict[str, float], tuple[int, int]]
+
+
+def _learn_together(
+    tagger: SequenceTagger,
+    files: list[str],
+    dev: Path | None,
+    goes_on: bool,
+    label_column: int,
+    columns: str | None,
+    out_of_core: Path | None,
+) -> Learned:
+    """From several files, or on several workers: the seconds, and how much was read."""
+    place = label_column, column_numbers(columns)
+    *counts, reading = cli_workers.learn_columns(tagger, goes_on, files, dev, *place)
+    return {"read": reading}, (int(counts[0]), int(counts[1]))
+
+
+def _learn(
+    tagger: SequenceTagger,
+    files: list[str],
+    dev: Path | None,
+    goes_on: bool,
+    label_column: int,
+    columns: str | None,
+    out_of_core: Path | None,
+) -> Learned:
+    """From one file on this machine: the seconds, and how much was read."""
+    started = time.perf_counter()
+    dev_data = None if dev is None else read(str(dev), label_column, columns)
+    judged = None if dev_data is None else (dev_data.tokens, dev_data.labels)
+    if out_of_core is not None:
+        chosen = column_numbers(columns)
+        with contextlib.nullcontext() if dev_data is None else located(dev_data):
+            tagger.fit_large(
+                files[0], out_of_core, judged, label_column=label_column, columns=chosen
+            )
+        return {}, tagger.read_
+    data = read(files[0], label_column, columns)
+    split = {"read": time.perf_counter() - started}
+    with located(dev_data or data):
+        learn = tagger.partial_fit if goes_on else tagger.fit
+        learn(data.tokens, data.labels, dev=judged)
+    return split, (len(data), int(data.tokens.lengths.sum()))
+
+
+class TaggerCommands:
+    """A tagger, as the commands ask models."""
+
+    def __init__(self, model: SequenceTagger) -> None:
+        self.model = model
+
+    def predict(
+        self,
+        file: str,
+        text: bool,
+        k_best: int | None,
+        marginals: bool,
+        confidence: bool,
+        label_column: int | None,
+        columns: str | None,
+        threads: int,
+        as_json: bool,
+    ) -> None:
+        """Label a file, a few sentences at a time, and print columns or JSON."""
+        tagger = self.model.set_params(threads=threads)
+        if not as_json:
+            blocks = token_blocks(file, tagger, columns, label_column)
+            for block in [read_sentences(file)] if text else blocks:
+                _print_labels(tagger, block, k_best, marginals, confidence)
+            return
+        if text:
+            sentences = read_sentences(file)
+        else:
+            sentences = read_tokens(file, tagger, columns, label_column)
+        rows: list[dict[str, Any]] = [{"tokens": list(tokens)} for tokens in sentences]
+        for i, row in enumerate(rows):
+            if metadata := sentences.metadata(i):
+                row["metadata"] = metadata
+        if confidence:
+            sure = tagger.predict_confidence(sentences.tokens, k_best or 1)
+            print_json({"sentences": [x | y.to_dict() for x, y in zip(rows, sure, strict=True)]})
+            return
+        outputs, probabilities = _outputs(tagger, sentences.tokens, k_best, marginals)
+        for i, (row, found) in enumerate(zip(rows, outputs, strict=True)):
+            row["labels"] = found[0][1]
+            if probabilities is not None:
+                row["marginals"] = probabilities[i][0]
+            if k_best is not None:
+                row["k_best"] = [{"score": score, "labels": labels} for score, labels in found]
+        print_json({"sentences": rows})
+
+    def evaluate(
+        self,
+        test: str,
+        unseen_labels: str,
+        confidence: bool,
+        picture: Path | None,
+        label_column: int | None,
+        columns: str | None,
+        threads: int,
+        as_json: bool,
+    ) -> None:
+        """Print the scores on a file with labels."""
+        tagger = self.model.set_params(threads=threads, unseen_labels=unseen_labels)
+        data = read_labelled(test, tagger, label_column, columns)
+        with located(data):
+            started = time.perf_counter()
+            scores = tagger.evaluate(data.tokens, data.labels)
+            seconds = time.perf_counter() - started
+        diagrams = {}
+        if confidence:
+            diagrams = reliability_of(tagger, data.tokens, data.labels, picture)
+        report = scores_as_json(scores)
+        report |= {"tokens_per_second": scores.tokens / seconds, "seconds": seconds}
+        if confidence:
+            report["confidence"] = {name: each.to_dict() for name, each in diagrams.items()}
+        if as_json:
+            print_json(report)
+            return
+        say(scores.table())
+        for each in diagrams.values():
+            say(f"\n{each.table()}")
+        say(f"{report['tokens_per_second']:,.0f} tokens a second, features included")
+
+    def sentences(
+        self, file: str, text: bool, columns: str | None
+    ) -> Iterator[tuple[str | None, Any]]:
+        """The sentences of a file, with their names if they have some."""
+        for tokens in read_sentences(file) if text else read_tokens(file, self.model, columns):
+            yield None, list(tokens)
+
+    def words(self, sentence: str) -> list[str]:
+        """A sentence of the command line."""
+        return sentence.split()
+
+    def calibrate(
+        self, dev: str, label_column: int | None, columns: str | None, threads: int
+    ) -> float | None:
+        """Fit the temperature, and tell it."""
+        data = read_labelled(dev, self.model, label_column, columns)
+        self.model.set_params(threads=threads).calibrate(data.tokens, data.labels)
+        return self.model.temperature_
+
+    def suspects(
+        self,
+        train: str,
+        top: int | None,
+        folds: int,
+        duals: Path | None,
+        label_column: int | None,
+        columns: str | None,
+        threads: int,
+    ) -> tuple[list[Suspect], list[str]]:
+        """Training sentences with which the model disagrees, and where they are."""
+        data = read_labelled(train, self.model, label_column, columns)
+        self.model.set_params(threads=threads)
+        found = self.model.suspects(data.tokens, data.labels, top, folds, duals)
+        return found, [data.where(each.sentence - 1, 0) for each in found]
+
+    def inspect(self, label: str | None, top: int, as_json: bool) -> None:
+        """Print the strongest weights and transitions."""
+        tagger = self.model
+        table = tagger.weights_
+        strongest = table.strongest(top, label)
+        transitions = table.transitions(top)
+        pairs = table.strongest_pairs(top)
+        summary = {
+            "labels": table.labels,
+            "features": tagger.n_features_,
+            "nonzero_weights": len(table),
+            "training": {k: v for k, v in tagger.result_.summary().items() if k != "trace"},
+        }
+        if as_json:
+            weights = [row._asdict() for row in strongest]
+            steps = [{"from": a, "to": b, "weight": weight} for a, b, weight in transitions]
+            by_pair = [
+                {"feature": row.feature, "from": row.before, "to": row.label, "weight": row.weight}
+                for row in pairs
+            ]
+            lists = {"weights": weights, "transitions": steps} | (
+                {"pairs": by_pair} if pairs else {}
+            )
+            print_json({**summary, **lists})
+            return
+        from rich.table import Table
+
+        screen = console()
+        screen.print(
+            f"{len(table.labels)} labels, {tagger.n_features_:,} features, {len(table):,} weights",
+            markup=False,
+        )
+        features = Table("weight", "label", "feature", box=None, title_justify="left")
+        for row in strongest:
+            features.add_row(_signed(row.weight), _plain(row.label), _plain(row.feature))
+        steps_table = Table("weight", "from", "to", box=None)
+        for a, b, weight in transitions:
+            steps_table.add_row(_signed(weight), _plain(a), _plain(b))
+        screen.print(features)
+        screen.print()
+        screen.print(steps_table)
+        if pairs:
+            pairs_table = Table("weight", "from", "to", "feature", box=None)
+            for pair in pairs:
+                cells = (pair.before, pair.label, pair.feature)
+                pairs_table.add_row(_signed(pair.weight), *map(_plain, cells))
+            screen.print()
+            screen.print(pairs_table)
+
+
+def _outputs(
+    tagger: SequenceTagger, sentences: Any, k_best: int | None, marginals: bool
+) -> tuple[list[list[tuple[float, list[str]]]], list[list[list[float]]] | None]:
+    """The best labellings of each sentence with their scores; the marginals of their labels."""
+    if k_best is not None:
+        outputs = tagger.predict_k_best(sentences, k_best)
+    else:
+        outputs = [[(0.0, labels)] for labels in tagger.predict(sentences)]
+    if not marginals:
+        return outputs, None
+    return outputs, _probabilities(tagger, sentences, outputs)
+
+
+def _print_labels(
+    tagger: SequenceTagger,
+    sentences: Sentences,
+    k_best: int | None,
+    marginals: bool,
+    confidence: bool,
+) -> None:
+    if confidence:
+        sure = tagger.predict_confidence(sentences.tokens, k_best or 1)
+        write([*confident_lines(sentences, sure, k_best is not None), *sentences.rest()])
+        return
+    outputs, probabilities = _outputs(tagger, sentences.tokens, k_best, marginals)
+    lines: list[str] = []
+    for i, found in enumerate(outputs):
+        for rank, (score, labels) in enumerate(found):
+            above = [] if k_best is None else [f"# {rank + 1} {score:.6f}"]
+            behind = None
+            if probabilities is not None:
+                behind = [f"{p:.4f}" for p in probabilities[i][rank]]
+            lines += sentences.lines(i, labels, above, behind, first=not rank)
+    write([*lines, *sentences.rest()])
+
+
+def _plain(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(printable(text))
+
+
+def _signed(weight: float) -> Any:
+    from rich.text import Text
+
+    return Text(f"{weight:+.3f}", style="green" if weight > 0 else "red")
+
+
+def _probabilities(tagger: SequenceTagger, sentences: Any, outputs: Any) -> list[list[list[float]]]:
+    """The marginal of each label that was put out."""
+    import numpy as np
+
+    found = []
+    for marginals, labellings in zip(tagger.predict_marginals(sentences), outputs, strict=True):
+        rows = []
+        for _, labels in labellings:
+            chosen = marginals[np.arange(len(labels)), tagger.class_indices(labels)]
+            rows.append([round(float(p), 6) for p in chosen])
+        found.append(rows)
+    return found
