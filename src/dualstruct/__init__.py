@@ -8,56 +8,89 @@ SequenceTagger(C=1.0)
 [['DET', 'NOUN']]
 """
 
-from dualstruct.data.columns import read_columns, write_columns
-from dualstruct.data.conllu import Treebank, iter_conllu, read_conllu, write_conllu
-from dualstruct.drawing import draw_tree, tree_svg
-from dualstruct.errors import DualstructError, InputError, NotFittedError
-from dualstruct.estimators import (
-    DependencyParser,
-    ParsingPipeline,
-    SequenceTagger,
-    StructuredSVM,
-    load_model,
-)
-from dualstruct.features import CSRSequences, WithVectors
-from dualstruct.metrics import evaluate, evaluate_trees
-from dualstruct.problem import Certificate, Problem
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from dualstruct.renamed import keep_old_names
-from dualstruct.solvers import (
-    CPD,
-    DCA,
-    DCD,
-    LBFGS,
-    MIRA,
-    SDM,
-    SGD,
-    Averaged,
-    CuttingPlane,
-    DCDLight,
-    ExponentiatedGradient,
-    FrankWolfe,
-    Pegasos,
-    Perceptron,
-    RampSDM,
-)
-from dualstruct.structures import (
-    Chain,
-    CompiledDecoder,
-    CustomStructure,
-    FactorGraph,
-    FactorGraphs,
-    GraphCRF,
-    Grid,
-    KGramChain,
-    Multiclass,
-    MultiLabel,
-    check_structure,
-)
-from dualstruct.training.loop import FitResult, Stopping, TracePoint, fit
+
+if TYPE_CHECKING:
+    from dualstruct.data.columns import read_columns as read_columns
+    from dualstruct.data.columns import write_columns as write_columns
+    from dualstruct.data.conllu import Treebank as Treebank
+    from dualstruct.data.conllu import iter_conllu as iter_conllu
+    from dualstruct.data.conllu import read_conllu as read_conllu
+    from dualstruct.data.conllu import write_conllu as write_conllu
+    from dualstruct.drawing import draw_tree as draw_tree
+    from dualstruct.drawing import tree_svg as tree_svg
+    from dualstruct.errors import DualstructError as DualstructError
+    from dualstruct.errors import InputError as InputError
+    from dualstruct.errors import NotFittedError as NotFittedError
+    from dualstruct.estimators import DependencyParser as DependencyParser
+    from dualstruct.estimators import ParsingPipeline as ParsingPipeline
+    from dualstruct.estimators import SequenceTagger as SequenceTagger
+    from dualstruct.estimators import StructuredSVM as StructuredSVM
+    from dualstruct.estimators import load_model as load_model
+    from dualstruct.features import CSRSequences as CSRSequences
+    from dualstruct.features import WithVectors as WithVectors
+    from dualstruct.metrics import evaluate as evaluate
+    from dualstruct.metrics import evaluate_trees as evaluate_trees
+    from dualstruct.problem import Certificate as Certificate
+    from dualstruct.problem import Problem as Problem
+    from dualstruct.solvers import CPD as CPD
+    from dualstruct.solvers import DCA as DCA
+    from dualstruct.solvers import DCD as DCD
+    from dualstruct.solvers import LBFGS as LBFGS
+    from dualstruct.solvers import MIRA as MIRA
+    from dualstruct.solvers import SDM as SDM
+    from dualstruct.solvers import SGD as SGD
+    from dualstruct.solvers import Averaged as Averaged
+    from dualstruct.solvers import CuttingPlane as CuttingPlane
+    from dualstruct.solvers import DCDLight as DCDLight
+    from dualstruct.solvers import ExponentiatedGradient as ExponentiatedGradient
+    from dualstruct.solvers import FrankWolfe as FrankWolfe
+    from dualstruct.solvers import Pegasos as Pegasos
+    from dualstruct.solvers import Perceptron as Perceptron
+    from dualstruct.solvers import RampSDM as RampSDM
+    from dualstruct.structures import Chain as Chain
+    from dualstruct.structures import CompiledDecoder as CompiledDecoder
+    from dualstruct.structures import CustomStructure as CustomStructure
+    from dualstruct.structures import FactorGraph as FactorGraph
+    from dualstruct.structures import FactorGraphs as FactorGraphs
+    from dualstruct.structures import GraphCRF as GraphCRF
+    from dualstruct.structures import Grid as Grid
+    from dualstruct.structures import KGramChain as KGramChain
+    from dualstruct.structures import Multiclass as Multiclass
+    from dualstruct.structures import MultiLabel as MultiLabel
+    from dualstruct.structures import check_structure as check_structure
+    from dualstruct.training.loop import FitResult as FitResult
+    from dualstruct.training.loop import Stopping as Stopping
+    from dualstruct.training.loop import TracePoint as TracePoint
+    from dualstruct.training.loop import fit as fit
 
 __version__ = "0.1.0"
 
-keep_old_names()
+#: Which module each public name is in. They are imported when they are asked for: a program that
+#: needs one part does not wait for all of them.
+_HOMES = {
+    "data.columns": "read_columns write_columns",
+    "data.conllu": "Treebank iter_conllu read_conllu write_conllu",
+    "drawing": "draw_tree tree_svg",
+    "errors": "DualstructError InputError NotFittedError",
+    "estimators": "DependencyParser ParsingPipeline SequenceTagger StructuredSVM load_model",
+    "features": "CSRSequences WithVectors",
+    "metrics": "evaluate evaluate_trees",
+    "problem": "Certificate Problem",
+    "solvers": (
+        "Averaged CPD CuttingPlane DCA DCD DCDLight ExponentiatedGradient FrankWolfe LBFGS "
+        "MIRA Pegasos Perceptron RampSDM SDM SGD"
+    ),
+    "structures": (
+        "Chain CompiledDecoder CustomStructure FactorGraph FactorGraphs GraphCRF Grid "
+        "KGramChain MultiLabel Multiclass check_structure"
+    ),
+    "training.loop": "FitResult Stopping TracePoint fit",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "CPD",
@@ -113,3 +146,18 @@ __all__ = [
     "write_columns",
     "write_conllu",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'dualstruct' has no attribute {name!r}")
+    value = getattr(import_module(f"dualstruct.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})
+
+
+keep_old_names()

@@ -1,6 +1,6 @@
 """``python -m dualstruct`` is the command ``dualstruct``."""
 
-from dualstruct.cli.app import main
+from dualstruct.cli import main
 
 if __name__ == "__main__":
     main()

@@ -6,7 +6,6 @@ import importlib
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -49,7 +48,7 @@ class _CallableModule(ModuleType):
         return function(*arguments, **named)
 
 
-class _Alias(Loader):
+class _Alias:
     """Loads the present module under a name of before."""
 
     def __init__(self, present: str) -> None:
@@ -65,7 +64,9 @@ class _Alias(Loader):
         warnings.warn(f"{module.__name__} is now {self._present}", DeprecationWarning, stacklevel=2)
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
+    """Knows the names of before."""
+
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
@@ -73,7 +74,8 @@ class _Finder(MetaPathFinder):
         if not name.startswith("dualstruct.") or present is None:
             return None
         is_package = name == "dualstruct.files"
-        return ModuleSpec(name, _Alias(f"dualstruct.{present}"), is_package=is_package)
+        loader: Any = _Alias(f"dualstruct.{present}")
+        return ModuleSpec(name, loader, is_package=is_package)
 
 
 def keep_old_names() -> None:

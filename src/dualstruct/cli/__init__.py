@@ -1,5 +1,17 @@
 """The command ``dualstruct``, one file for each group of commands."""
 
-from dualstruct.cli.app import app, main
+from __future__ import annotations
 
-__all__ = ["app", "main"]
+import sys
+
+
+def main() -> None:
+    """Run the command line; whatever goes wrong is one sentence, never a traceback."""
+    if sys.argv[1:] == ["--version"]:  # at once: everything else takes longer to import than to do
+        from dualstruct import __version__
+
+        print(f"dualstruct {__version__}")
+        return
+    from dualstruct.cli.app import main as run
+
+    run()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from dualstruct.data.writing import replace_file
 from dualstruct.errors import InputError
@@ -44,7 +44,7 @@ def reliability_svg(diagrams: Sequence[Reliability]) -> str:
 
 def _diagram(diagram: Reliability, left: int) -> list[str]:
     bottom = TOP + SIZE
-    title = f"{escape(diagram.what)}: ECE {100 * diagram.ece:.2f} %"
+    title = f"{escape(diagram.what, quote=False)}: ECE {100 * diagram.ece:.2f} %"
     parts = [
         f"<text x='{left}' y='{TOP - 24}'>{title}</text>",
         f"<text x='{left}' y='{TOP - 8}' opacity='0.7'>{diagram.count:,} of them</text>",

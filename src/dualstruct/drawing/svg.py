@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
+from html import escape
 
 from rich.cells import cell_len
 
@@ -112,7 +112,7 @@ def tree_svg(
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' "
         f"width='{width}' height='{height}' role='img'>",
-        f"<title>{escape(' '.join(texts))}</title>",
+        f"<title>{escape(' '.join(texts), quote=False)}</title>",
         f"<style>{_STYLE}</style>",
         f"<rect class='paper' width='{width}' height='{height}'/>",
     ]
@@ -138,7 +138,8 @@ def _width(text: str, size: int) -> int:
 
 
 def _text(kind: str, size: int, x: int, y: int, text: str) -> str:
-    return f"<text class='{kind}' font-size='{size}' x='{x}' y='{y}'>{escape(text)}</text>"
+    shown = escape(text, quote=False)
+    return f"<text class='{kind}' font-size='{size}' x='{x}' y='{y}'>{shown}</text>"
 
 
 def _background(x: int, y: int, label: str) -> str:
