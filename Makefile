@@ -46,6 +46,7 @@ lint: .venv/installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy src experiments
+	$(BIN)/lint-imports
 
 format: .venv/installed-lint
 	$(BIN)/ruff check --fix .

@@ -32,7 +32,8 @@ from dualstruct.datasets import load_english
 from dualstruct.distributed import BQO, partition, run_local, training
 from dualstruct.distributed.strategies import find_strategy
 from dualstruct.features import CSRSequences, make_extractor
-from dualstruct.workers.merging import agree, fit_features
+from dualstruct.features.merging import fit_features
+from dualstruct.workers.merging import agree
 from dualstruct.workers.ray import start_ray
 from engines_here import mpiexec, needs_ray, run
 

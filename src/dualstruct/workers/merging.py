@@ -1,8 +1,6 @@
-"""What all ranks know together, from what each of them knows of its own part of the data.
+"""What all ranks know together, from what each of them knows of its own share of the data.
 
-Facts (label names, settings) go round as JSON. Dictionaries of features are merged once, before
-training: rank by rank, each tells what those before it did not have, so that no more is sent and
-held than the merged dictionary.
+Facts (label names, settings) go round as JSON.
 """
 
 from __future__ import annotations
@@ -13,12 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dualstruct.errors import InputError
-from dualstruct.features import FeatureExtractor, FeatureRows, from_state
-from dualstruct.features.attributes import AttributeExtractor
-from dualstruct.features.matrices import is_matrices
 from dualstruct.workers.communicator import Communicator, in_place_of
 
 #: Facts that are longer are not shown in messages.
@@ -89,114 +83,3 @@ def agree(ranks: Communicator, facts: Mapping[str, Any]) -> None:
 
 def _is_short(value: Any) -> bool:
     return len(json.dumps(value, default=str)) <= SHORT
-
-
-def fit_features(
-    ranks: Communicator, extractor: FeatureExtractor, X: Any
-) -> tuple[FeatureExtractor, FeatureRows]:
-    """``extractor.fit(X)`` where every rank has some of the sentences: the same ids on all ranks.
-
-    Features that the extractor had already keep their ids; then come those of rank 0, those of
-    rank 1 that are new, and so on. Those that are rare in all sentences together are left out.
-    """
-    hashed = bool(getattr(extractor, "hash_bits", None))
-    if ranks.size == 1 or hashed:
-        return extractor, extractor.fit(X)
-    if extractor.pairs is not None:
-        raise InputError("features of pairs of labels (B templates) need hash_bits on workers")
-    least = int(getattr(extractor, "min_count", 1))
-    if is_matrices(X):
-        if least > 1:
-            raise InputError("min_count counts on one machine only where features are matrices")
-        return extractor, extractor.fit(X)
-    known = extractor.dimension
-    extractor.min_count = 1  # type: ignore[attr-defined]  # what is rare here may not be elsewhere
-    rows = extractor.fit(X)
-    extractor.min_count = least  # type: ignore[attr-defined]
-    settings, arrays = extractor.state()
-    own = _Names.of(extractor, arrays)
-    merged = own.first(known)
-    for root in range(ranks.size):
-        new = own.chosen(~np.isin(own.keys, merged.keys)) if root == ranks.rank else _Names.none()
-        merged = merged.followed_by(new.sent(ranks, root))
-    order = np.argsort(merged.keys)
-    new_ids = order[np.searchsorted(merged.keys, own.keys, sorter=order)]
-    if least > 1:
-        counts = np.zeros(len(merged.keys), dtype=np.int64)
-        counts[new_ids] = np.bincount(rows.ids, minlength=len(own.keys))
-        keep = ranks.allreduce(counts) >= least
-        keep[:known] = True
-        merged = merged.chosen(keep)
-        new_ids = np.where(keep, np.cumsum(keep) - 1, -1)[new_ids]
-    made = from_state(settings, {**arrays, **merged.arrays(settings["kind"] == "templates")})
-    return made, _renumbered(rows, new_ids, made.dimension)
-
-
-def _renumbered(rows: FeatureRows, new_ids: NDArray[np.int64], dimension: int) -> FeatureRows:
-    ids = new_ids[rows.ids].astype(np.int32)
-    kept = ids >= 0
-    if kept.all():
-        return FeatureRows(rows.offsets, ids, rows.values, rows.sentences, dimension)
-    offsets = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])[rows.offsets]
-    values = None if rows.values is None else rows.values[kept]
-    return FeatureRows(offsets, ids[kept], values, rows.sentences, dimension)
-
-
-class _Names:
-    """The names of features laid end to end, and a 64-bit hash of each."""
-
-    def __init__(
-        self, keys: NDArray[np.uint64], data: NDArray[np.uint8], lengths: NDArray[np.int64]
-    ) -> None:
-        self.keys = keys  # [features]
-        self.data = data
-        self.lengths = lengths  # [features]
-
-    @classmethod
-    def of(cls, extractor: FeatureExtractor, arrays: Mapping[str, NDArray[Any]]) -> _Names:
-        data, lengths = arrays["name_bytes"], np.diff(arrays["name_offsets"])
-        if not isinstance(extractor, AttributeExtractor):
-            return cls(arrays["hashes"], data, lengths)
-        text, ends = data.tobytes(), np.cumsum(lengths).tolist()
-        begins = [0, *ends[:-1]] if ends else []
-        hashes = (
-            hashlib.blake2b(text[begin:end], digest_size=8).digest()
-            for begin, end in zip(begins, ends, strict=True)
-        )
-        return cls(np.frombuffer(b"".join(hashes), np.uint64), data, lengths)
-
-    @classmethod
-    def none(cls) -> _Names:
-        return cls(np.zeros(0, np.uint64), np.zeros(0, np.uint8), np.zeros(0, np.int64))
-
-    def first(self, count: int) -> _Names:
-        return _Names(
-            self.keys[:count], self.data[: int(self.lengths[:count].sum())], self.lengths[:count]
-        )
-
-    def chosen(self, keep: NDArray[np.bool_]) -> _Names:
-        return _Names(self.keys[keep], self.data[np.repeat(keep, self.lengths)], self.lengths[keep])
-
-    def followed_by(self, other: _Names) -> _Names:
-        return _Names(
-            np.concatenate([self.keys, other.keys]),
-            np.concatenate([self.data, other.data]),
-            np.concatenate([self.lengths, other.lengths]),
-        )
-
-    def sent(self, ranks: Communicator, root: int) -> _Names:
-        """What ``root`` has."""
-        sizes = ranks.broadcast(np.array([len(self.keys), len(self.data)]), root)
-        keys, data, lengths = self.keys, self.data, self.lengths
-        if ranks.rank != root:
-            keys, data = np.zeros(int(sizes[0]), np.uint64), np.zeros(int(sizes[1]), np.uint8)
-            lengths = np.zeros(int(sizes[0]), np.int64)
-        return _Names(
-            ranks.broadcast(keys, root), ranks.broadcast(data, root), ranks.broadcast(lengths, root)
-        )
-
-    def arrays(self, with_hashes: bool) -> dict[str, NDArray[Any]]:
-        """As the state of an extractor has them."""
-        offsets = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
-        arrays: dict[str, NDArray[Any]] = {"name_bytes": self.data, "name_offsets": offsets}
-        return {**arrays, "hashes": self.keys} if with_hashes else arrays

@@ -24,6 +24,7 @@ from dualstruct.features import (
     from_state,
     make_extractor,
 )
+from dualstruct.features.merging import fit_features
 from dualstruct.labels.costs import check_costs_count, flat_token_weights, label_costs
 from dualstruct.labels.names import Labels, ManyLabelsWarning, UnseenLabel, UnseenLabelWarning
 from dualstruct.labels.schemes import (
@@ -55,7 +56,7 @@ from dualstruct.tasks.tagging.settings import TaggerSettings
 from dualstruct.threads import usable_threads
 from dualstruct.training.loop import SummedScore
 from dualstruct.workers.communicator import Communicator
-from dualstruct.workers.merging import agree, fit_features, gather, total, union
+from dualstruct.workers.merging import agree, gather, total, union
 
 #: From how many labels on, and from which share of the tokens, there are surprisingly many.
 MANY_LABELS, MANY_LABELS_SHARE = 30, 0.2
