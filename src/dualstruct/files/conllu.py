@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.files.columns import ColumnSentences
+from dualstruct.files.cutting import whole_sentences
 from dualstruct.files.opening import PathOrFile, in_file, name_of, read_bytes, read_pieces
 from dualstruct.files.writing import replace_file
 from dualstruct.outputs import Outputs
@@ -498,7 +499,7 @@ def treebanks_of(pieces: Iterable[bytes], name: str) -> Iterator[Treebank]:
     """The sentences of a file that comes piece by piece."""
     empty = True
     held, held_lines = b"", 0
-    for block, before in blocks(pieces):
+    for block, before in whole_sentences(pieces):
         treebank = Treebank(held + block, name, lines=before - held_lines)
         if len(treebank):
             empty = False
@@ -511,25 +512,6 @@ def treebanks_of(pieces: Iterable[bytes], name: str) -> Iterator[Treebank]:
         raise InputError(f"{name}: there are no words in it")
     if held:
         yield Treebank(held, name)
-
-
-def blocks(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
-    """Whole sentences: the same bytes cut behind blank lines, and the lines before each block."""
-    held = b""
-    before = 0
-    for more in pieces:
-        # A blank line may lie across the border of two pieces.
-        searched = max(len(held) - 2, 0)
-        held += more
-        unix, windows = held.rfind(b"\n\n", searched), held.rfind(b"\n\r\n", searched)
-        if max(unix, windows) < 0:
-            continue
-        cut = unix + 2 if unix > windows else windows + 3
-        yield held[:cut], before
-        before += held.count(b"\n", 0, cut)
-        held = held[cut:]
-    if held:
-        yield held, before
 
 
 def write_conllu(
