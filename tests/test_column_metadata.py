@@ -147,7 +147,9 @@ def test_every_reader_splits_lines_alike(tmp_path_factory, lines, newline, size)
     parsed = outcome(
         lambda: [s.forms for bank in read_any(str(path), False, raw_words=True) for s in bank]
     )
-    if words is None or "\r" not in "".join(chain.from_iterable(words)):  # CoNLL-U has no such words
+    if words is None or "\r" not in "".join(
+        chain.from_iterable(words)
+    ):  # CoNLL-U has no such words
         assert parsed == words
 
 
