@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 
 from dualstruct.cli_columns import read_sentences, read_tokens
 from dualstruct.cli_options import SameColumns
-from dualstruct.cli_output import console, print_json, tell
+from dualstruct.cli_output import console, print_json, tell, write
 from dualstruct.errors import InputError
 from dualstruct.printable import printable
 
@@ -68,7 +67,8 @@ def explain(
     elif format == "html":
         from dualstruct.explaining.html import page
 
-        sys.stdout.write(page([each for _, each in explanations], f"{model.name}: explanations"))
+        shown = page([each for _, each in explanations], f"{model.name}: explanations")
+        write(shown.removesuffix("\n").split("\n"))
     else:
         _print(explanations, top)
 

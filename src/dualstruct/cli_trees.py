@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -13,7 +12,7 @@ from typing import Any
 
 from dualstruct.cli_confidence import reliability_of
 from dualstruct.cli_files import read_lines
-from dualstruct.cli_output import print_json, say
+from dualstruct.cli_output import print_json, say, write_bytes
 from dualstruct.distributed.communicator import Alone
 from dualstruct.distributed.data import TreeFiles, check_paths
 from dualstruct.drawing import draw_tree, tree_svg
@@ -166,8 +165,7 @@ def predict(
             rows += _json_rows(parser, tagged, k_best, marginals, confidence)
             continue
         written = _conllu(parser, tagged, k_best, marginals, confidence)
-        sys.stdout.buffer.write(written)
-        sys.stdout.buffer.flush()
+        write_bytes(written)
     if as_json:
         print_json({"sentences": rows})
 
