@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import sys
 
 import pytest
 
 from command_cases import WAYS, make_files
-from dualstruct import cli
+from command_line import run_command
 
 #: Sets the title, clears the screen, and turns the direction of writing around.
 EVIL = "\x1b]0;owned\x07\x9b2J\x7f\u202e"
@@ -20,21 +18,6 @@ SILENT = {"version", "help", "demo", "experiment", "datasets", "train json", "in
 OURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-class Terminal(io.TextIOWrapper):
-    """A stream that says it is a terminal, and keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.kept = io.BytesIO()
-        super().__init__(self.kept, encoding="utf-8", write_through=True)
-
-    def isatty(self) -> bool:
-        return True
-
-    def text(self) -> str:
-        self.flush()
-        return self.kept.getvalue().decode()
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("terminal") / f"folder{EVIL}"
@@ -42,16 +25,9 @@ def folder(tmp_path_factory):
     return make_files(made, EVIL, EVIL)
 
 
-def shown(arguments, monkeypatch) -> tuple[int, str, str]:
+def shown(arguments) -> tuple[int, str, str]:
     """Exit code, output and messages of a command on a terminal."""
-    output, messages = Terminal(), Terminal()
-    monkeypatch.setattr(sys, "argv", ["dualstruct", *arguments])
-    monkeypatch.setattr(sys, "stdout", output)
-    monkeypatch.setattr(sys, "stderr", messages)
-    with pytest.raises(SystemExit) as done:
-        cli.run(cli.app)
-    monkeypatch.undo()
-    return done.value.code, output.text(), messages.text()
+    return run_command(arguments, terminal=True)
 
 
 def commands_of(text: str) -> set[str]:
@@ -63,7 +39,7 @@ def commands_of(text: str) -> set[str]:
 def test_what_a_file_holds_is_escaped_on_a_terminal(way, folder, monkeypatch):
     monkeypatch.setattr("uvicorn.Server.run", lambda _, sockets: sockets[0].close())
     arguments = [part.replace("{}", str(folder)) for part in WAYS[way]]
-    code, output, messages = shown(arguments, monkeypatch)
+    code, output, messages = shown(arguments)
     assert code == 0, messages
     assert commands_of(output) == set()
     assert commands_of(messages) == set()
@@ -74,18 +50,18 @@ def test_what_a_file_holds_is_escaped_on_a_terminal(way, folder, monkeypatch):
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if "{}" in "".join(WAYS[way])])
-def test_names_of_files_in_messages_are_escaped(way, folder, monkeypatch):
+def test_names_of_files_in_messages_are_escaped(way, folder):
     arguments = [part.replace("{}", str(folder / f"no{EVIL}such")) for part in WAYS[way]]
-    code, output, messages = shown(arguments, monkeypatch)
+    code, output, messages = shown(arguments)
     assert code in (1, 2)
     assert commands_of(output) == set()
     assert commands_of(messages) == set()
 
 
 @pytest.mark.parametrize("command", sorted({way[0] for way in WAYS.values()} - {"--version"}))
-def test_wrong_options_are_escaped(command, monkeypatch):
+def test_wrong_options_are_escaped(command):
     for arguments in ([command, f"--no{EVIL}such"], [f"{command}{EVIL}"]):
-        code, output, messages = shown(arguments, monkeypatch)
+        code, output, messages = shown(arguments)
         assert code == 2
         assert commands_of(output) | commands_of(messages) == set()
         assert "Traceback" not in messages
