@@ -60,6 +60,9 @@ def numeric_options() -> list[tuple[str, str, type]]:
         for name in inspect.signature(callback).parameters:
             kind, info = get_args(hints[name])[:2]
             for number in {int, float} & ({kind} | set(get_args(kind))):
-                option = next(iter(info.param_decls or ()), "--" + name.replace("_", "-"))
+                # typer takes the first of the names for a default.
+                named = [each for each in (info.default, *(info.param_decls or ())) if each]
+                option = next((each for each in named if str(each)[0] == "-"), None)
+                option = option or "--" + name.replace("_", "-")
                 found.append((command.name or callback.__name__, option, number))
     return found
