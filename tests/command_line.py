@@ -42,7 +42,8 @@ def _put(**values: Any) -> Iterator[None]:
 def run_command(arguments: Sequence[str], terminal: bool = False) -> tuple[Any, str, str]:
     """Exit code, output and messages."""
     output, messages = Stream(terminal), Stream(terminal)
-    with _put(argv=["dualstruct", *arguments], stdout=output, stderr=messages):
+    streams = {"stdin": Stream(), "stdout": output, "stderr": messages}
+    with _put(argv=["dualstruct", *arguments], **streams):
         try:
             cli.run(cli.app)
         except SystemExit as done:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +98,24 @@ def test_with_no_streams_at_all_commands_neither_hang_nor_write_into_files(folde
     assert {name: each[0] for name, each in found.items()} == dict.fromkeys(PLAIN, 1)
     assert (folder / "names.txt").read_bytes() == before
     assert SequenceTagger.load(folder / "new.dstruct").result_.passes == 1
+
+
+def test_a_folder_that_may_not_be_searched_is_one_sentence(folder):
+    """Root may search all folders, unless that is taken from it."""
+    ways = {name: way for name, way in WAYS.items() if "{}" in "".join(way)}
+    locked = folder / "locked"
+    inner = locked / "inner"
+    inner.mkdir(parents=True)
+    ways = {name: [part.replace("{}", str(inner)) for part in way] for name, way in ways.items()}
+    locked.chmod(0o600)
+    try:
+        found = outcomes(folder, ways, unprivileged=os.geteuid() == 0)
+    finally:
+        locked.chmod(0o700)
+    for name, (code, output, messages) in found.items():
+        assert (code, output, messages.count("\n")) == (1, "", 1), (name, messages)
+        assert "ermission denied" in messages, (name, messages)
+        assert "mistake of dualstruct" not in messages
 
 
 def test_an_encoding_without_the_letters_gets_escapes(folder):

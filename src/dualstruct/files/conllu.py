@@ -355,7 +355,7 @@ class Treebank(Sequence[ConlluSentence]):
         """The number (from 0) of the sentence with a ``sent_id``, or of one counted from 1."""
         if sentence in self._number_of_id and sentence:
             return self._number_of_id[sentence]
-        if sentence.isdecimal() and 1 <= int(sentence) <= len(self):
+        if sentence.isdecimal() and len(sentence) < 20 and 1 <= int(sentence) <= len(self):
             return int(sentence) - 1
         raise InputError(
             f"{self.name}: there is no sentence {sentence!r}; it has {len(self)} sentences, "
