@@ -9,7 +9,7 @@ BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTR
 CORES := --numprocesses auto --dist loadfile
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test fuzz fuzz-sanitized kills mutants lint format docs sanitize tsan flips wheel-test clean \
+.PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs sanitize tsan flips wheel-test clean \
 	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed \
 	bench-growth bench-parsing bench-solvers bench-suspects
 
@@ -29,6 +29,11 @@ fuzz: .venv/installed-test
 KILLS ?= 1000
 kills: .venv/installed-test
 	$(BIN)/python tests/kills.py --kills $(KILLS)
+
+# The page and half an hour of clients, good and bad: it serves and does not grow.
+SOAK_SECONDS ?= 1800
+soak: .venv/installed-test
+	$(BIN)/python tests/loopback.py $(BIN)/python tests/soak.py --seconds $(SOAK_SECONDS)
 
 # Hostile inputs to a core under AddressSanitizer and UBSan.
 fuzz-sanitized: .venv-sanitize/installed
@@ -81,6 +86,7 @@ NOT_SANITIZED := \
 	serving_limits \
 	serving_page \
 	serving_schema \
+	soak \
 	streams \
 	suspects \
 	threads \

@@ -83,13 +83,13 @@ namespace {
 // Numbers that may have been computed by another instruction set.
 bool alike(double saved, double made) { return std::abs(saved - made) <= 1e-4 * std::abs(made); }
 
-}  // namespace
-
 // Whether the structure could have made a cut that comes from outside.
-static bool could_be(const Cut& head, std::span<const Word> words, const Structure& structure, std::int64_t i) {
+bool could_be(const Cut& head, std::span<const Word> words, const Structure& structure, std::int64_t i) {
     return std::isfinite(head.alpha) && head.alpha >= 0 && std::isfinite(head.cost) && std::isfinite(head.norm2) &&
            head.norm2 >= 0 && structure.is_valid(i, words);
 }
+
+}  // namespace
 
 void CutStore::load(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
                     const Structure& structure) {

@@ -10,6 +10,11 @@ struct InputError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// The steps of a solver grow beyond all bounds.
+struct DivergedError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 // The system refuses what the work needs.
 struct ResourceError : std::runtime_error {
     using std::runtime_error::runtime_error;

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "errors.hpp"
 #include "passes.hpp"
 #include "random.hpp"
 #include "structure.hpp"
@@ -188,7 +189,7 @@ PassReport online_pass(const Structure& structure, Weights& weights, Average* av
         meeting.i = order[q];
         const double loss = step.meet(meeting);
         if (!(std::abs(loss) < diverged_loss)) {
-            throw std::overflow_error("the steps diverge: the loss of an example is beyond all bounds");
+            throw DivergedError("the steps diverge: the loss of an example is beyond all bounds; give a smaller C");
         }
         report.loss += meeting.weight() * loss;
         if (step.finish(w, q + 1 == n)) w.end_step();

@@ -164,7 +164,6 @@ public:
     };
 
     const std::vector<Plane>& planes() const { return planes_; }
-    const Structure& structure() const { return structure_; }
 
     // In memory there are their products, each with each.
     static constexpr std::size_t most_planes = 10000;

@@ -15,9 +15,11 @@ installed, every other one is guided by the lines that an input reaches.
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -26,8 +28,11 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 HANG = 10.0  # seconds an input may take
 MEMORY = 2 << 30  # bytes a process may hold
@@ -180,37 +185,45 @@ def resealed(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
     """A file of arrays with other facts or arrays, and a checksum that is right again."""
     import numpy as np
 
-    from dualstruct.data.arrays import format_of, read_arrays, write_arrays
+    from dualstruct.data.arrays import packed_arrays
+
+    kind, facts, arrays = unsealed(data)
+    arrays = dict(arrays)
+    for _ in range(rng.choice((1, 1, 2))):
+        if not arrays or rng.random() < 0.6:
+            kept = {key: facts[key] for key in ("format", "version") if key in facts}
+            told = changed_json(facts, rng)
+            facts = {**(told if isinstance(told, dict) else {}), **kept}
+            continue
+        chosen = rng.choice(list(arrays))
+        array = np.array(arrays[chosen])
+        change = rng.randrange(4)
+        if change == 0 and array.size:
+            values = [v for v in NUMBERS if array.dtype.kind == "f" or abs(v) < 2**62]
+            with np.errstate(all="ignore"):
+                array.flat[rng.randrange(array.size)] = np.array(rng.choice(values)).astype(
+                    array.dtype
+                )
+        elif change == 1:
+            array = array.ravel()[: rng.randrange(array.size + 1)]
+        elif change == 2:
+            array = np.concatenate([array.ravel(), array.ravel()])
+        else:
+            array = array.astype(rng.choice(("<f4", "<f8", "<i8", "<i4", "<u4")))
+        arrays[chosen] = array
+    return packed_arrays(kind, facts, arrays)
+
+
+@cache
+def unsealed(data: bytes) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Format, facts and arrays of a valid file."""
+    from dualstruct.data.arrays import format_of, read_arrays
 
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "file"
         path.write_bytes(data)
         kind = format_of(path)
-        facts, arrays = read_arrays(path, kind)
-        for _ in range(rng.choice((1, 1, 2))):
-            if not arrays or rng.random() < 0.6:
-                kept = {key: facts[key] for key in ("format", "version") if key in facts}
-                told = changed_json(facts, rng)
-                facts = {**(told if isinstance(told, dict) else {}), **kept}
-                continue
-            chosen = rng.choice(list(arrays))
-            array = np.array(arrays[chosen])
-            change = rng.randrange(4)
-            if change == 0 and array.size:
-                values = [v for v in NUMBERS if array.dtype.kind == "f" or abs(v) < 2**62]
-                with np.errstate(all="ignore"):
-                    array.flat[rng.randrange(array.size)] = np.array(rng.choice(values)).astype(
-                        array.dtype
-                    )
-            elif change == 1:
-                array = array.ravel()[: rng.randrange(array.size + 1)]
-            elif change == 2:
-                array = np.concatenate([array.ravel(), array.ravel()])
-            else:
-                array = array.astype(rng.choice(("<f4", "<f8", "<i8", "<i4", "<u4")))
-            arrays[chosen] = array
-        write_arrays(path, kind, facts, arrays)
-        return path.read_bytes()
+        return kind, *read_arrays(path, kind)
 
 
 def model_readers(folder: Path) -> dict[str, Reader]:
@@ -265,43 +278,160 @@ def model_readers(folder: Path) -> dict[str, Reader]:
 
 
 def page_readers(folder: Path) -> dict[str, Reader]:
+    """Requests to the page: a method and a path on the first line, then a body."""
     import asyncio
+    from urllib.parse import quote
 
     import httpx
 
-    from dualstruct import SequenceTagger
+    from dualstruct import DependencyParser, ParsingPipeline, SequenceTagger
+    from dualstruct.datasets import load_english
     from dualstruct.serving.answers import serve_model
     from dualstruct.serving.app import create_app
 
     X, Y = sentences()
-    model = SequenceTagger(features="ner", loss="crf", passes=2).fit(X, Y)
-    app = create_app(serve_model(model, "ner"))
-    bodies = [b'{"text": "Ada met Bo in Rome"}', b'{"sentences": [["Ada", "met", "Bo"]], "k": 2}']
+    pairs = [[(word, word[-1]) for word in x] for x in X]
+    attributes = [[[f"w={word}", f"last={word[-1]}"] for word in x] for x in X]
+    trees = load_english("train")[:8]
+    few = DependencyParser(hash_bits=8, passes=1)
+    models: dict[str, tuple[Any, Any]] = {
+        "words": (SequenceTagger(features="ner", loss="crf", passes=2).fit(X, Y), X[0]),
+        "columns": (SequenceTagger(passes=2).fit(pairs, Y), [list(pair) for pair in pairs[0]]),
+        "attributes": (SequenceTagger(passes=2).fit(attributes, Y), attributes[0]),
+        "parser": (few.fit(trees), None),
+        "pipeline": (
+            ParsingPipeline(parser=DependencyParser(hash_bits=8, passes=1), folds=2),
+            X[0],
+        ),
+    }
+    models["pipeline"][0].fit(trees)
+    loop = asyncio.new_event_loop()
+    atexit.register(loop.close)
+
+    def request(method: str, path: str, body: object = None) -> bytes:
+        return f"{method} {path}\n{'' if body is None else json.dumps(body)}".encode()
 
     def changed(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
-        if rng.random() < 0.5:
+        first, _, body = data.partition(b"\n")
+        if rng.random() < 0.1:
             return changed_bytes(data, rng, others)
-        return json.dumps(changed_json(json.loads(data), rng)).encode()
+        if not body or rng.random() < 0.4:
+            return first + b"\n" + changed_bytes(body, rng, others)
+        return first + b"\n" + json.dumps(changed_json(json.loads(body), rng)).encode()
 
-    def asked(path: Path) -> object:
-        body = path.read_bytes()
-        for place in ("/api/predict", "/api/explain"):
-            answer = asyncio.run(ask(place, body))
-            assert answer.status_code < 500, f"{place}: {answer.status_code} {answer.text[:500]}"
-        return None
+    def reader(model: Any, tokens: Any) -> Reader:
+        served = serve_model(model, "model")
+        app = create_app(served)
+        names = served.columns.names
+        tokens = [[*names]] if tokens is None else tokens
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        seeds = [
+            request("POST", "/api/predict", {"tokens": tokens, "k": 2}),
+            *(
+                request("POST", "/api/explain", {"tokens": tokens, "token": 1, "of": of})
+                for of in served.explains
+            ),
+            *(request("GET", path) for path in ("/api/model", "/api/training", "/openapi.json")),
+            *(request("GET", path) for path in ("/", "/api/suspects", "/static/page.js")),
+        ]
+        if served.columns.only_words:
+            seeds += [request("POST", "/api/predict", {"text": "Ada met Bo in Rome"})]
 
-    async def ask(place: str, body: bytes) -> httpx.Response:
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            return await client.post(
-                place, content=body, headers={"content-type": "application/json"}
-            )
+        def asked(path: Path) -> object:
+            first, _, body = path.read_bytes().partition(b"\n")
+            method, _, place = first.decode("latin-1").partition(" ")
+            answer = loop.run_until_complete(ask(method, place, body))
+            said = f"{method} {place}: {answer.status_code} {answer.text[:500]}"
+            assert answer.status_code < 500, said
+            return answer.status_code
 
-    return {"page": Reader(bodies, asked, changed)}
+        async def ask(method: str, place: str, body: bytes) -> httpx.Response:
+            known = method if method in ("GET", "POST", "PUT", "HEAD", "OPTIONS") else "POST"
+            place = "/" + quote(place.lstrip("/"), safe="/?&=%")[:2000]
+            async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+                return await client.request(
+                    known, place, content=body, headers={"content-type": "application/json"}
+                )
+
+        return Reader(seeds, asked, changed)
+
+    return {f"page {name}": reader(*each) for name, each in models.items()}
+
+
+#: Arguments that reach beyond the folder, the network, or the time that an input has.
+ELSEWHERE = re.compile(
+    r"^[/~]|^-+[a-z-]+=[/~]|\.\.|^(demo|experiment|ray|mpi)$|download|^--(address|engine|data|out$)|"
+    r"^--[a-z-]*=(ray|mpi)$"
+)
+
+
+def command_readers(folder: Path) -> dict[str, Reader]:
+    """Command lines, one argument a line; the files are in a folder of their own."""
+    import uvicorn
+
+    from command_cases import READING, WAYS, make_files
+    from command_line import numeric_options, run_command
+
+    place = folder / "a" / "b" / "commands"
+    place.mkdir(parents=True)
+    make_files(place)
+    ways = [way for way in (*WAYS.values(), *READING.values()) if not refused(way)]
+    seeds = ["\n".join(part.replace("{}/", "") for part in way).encode() for way in ways]
+    options = [[option] for _, option, _ in numeric_options()]
+    options += [[part] for way in ways for part in way if part.startswith("-")]
+
+    def changed(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
+        arguments = data.decode().split("\n")
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            at = rng.randrange(len(arguments) + 1)
+            silly = rng.choice((*map(str, NUMBERS), *STRINGS, *arguments))
+            change = rng.randrange(5)
+            if change == 0:
+                arguments[at : at + 1] = [silly]
+            elif change == 1:
+                del arguments[at : at + 1]
+            elif change == 2:
+                arguments[at:at] = [*rng.choice(options), silly]
+            elif change == 3:
+                arguments += [*rng.choice(options), silly]
+            else:
+                other = rng.choice(seeds).decode().split("\n")
+                arguments[at:at] = other[rng.randrange(len(other)) :]
+        return "\n".join(arguments).encode("utf-8", "surrogatepass")
+
+    def run(path: Path) -> object:
+        text = path.read_bytes().replace(b"\0", b"").decode("utf-8", "surrogateescape")
+        arguments = text.split("\n")
+        if refused(arguments):
+            return None
+        if arguments[0] == "train":  # the last ones count
+            arguments += ["--seconds", "0.1", "--passes", "2", "--hash-bits", "8"]
+        before = os.getcwd()
+        os.chdir(place)
+        try:
+            with patch.object(uvicorn.Server, "run", lambda _, sockets: sockets[0].close()):
+                code, output, messages = run_command(arguments)
+        finally:
+            os.chdir(before)
+        assert code in (0, 1, 2), messages[-2000:]
+        assert "Traceback" not in output + messages, messages[-2000:]
+        return code
+
+    return {"command": Reader(seeds, run, changed)}
+
+
+def refused(arguments: Sequence[str]) -> bool:
+    """Whether a command would reach beyond its folder, or take too long."""
+    return any(ELSEWHERE.search(part.replace("{}/", "")) for part in arguments)
 
 
 def all_readers(folder: Path) -> dict[str, Reader]:
-    return text_readers(folder) | model_readers(folder) | page_readers(folder)
+    return {
+        **text_readers(folder),
+        **model_readers(folder),
+        **page_readers(folder),
+        **command_readers(folder),
+    }
 
 
 def try_input(reader: Reader, path: Path) -> str | None:
@@ -369,11 +499,16 @@ def work(folder: Path, seed: int, seconds: float, names: list[str], guided: bool
             shown = time.monotonic()
             print(json.dumps({"counts": counts}), flush=True)
 
-    def one(data: bytes | None = None) -> None:
-        name = rng.choice(chosen)
+    every = [seed_ for other in readers.values() for seed_ in other.seeds]
+    spent = dict.fromkeys(chosen, 0.0)
+
+    def one() -> None:
+        """All readers get the same time, so that quick ones see more."""
+        name = min(chosen, key=spent.__getitem__)
+        began = time.process_time()
         reader = readers[name]
-        every = [seed_ for other in readers.values() for seed_ in other.seeds]
-        feed(name, data or reader.change(rng.choice(reader.seeds), rng, every))
+        feed(name, reader.change(rng.choice(reader.seeds), rng, every))
+        spent[name] += time.process_time() - began
 
     if guided:
         import atheris

@@ -22,7 +22,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from dualstruct import DependencyParser, SequenceTagger, load_model
+from dualstruct import DependencyParser, SequenceTagger, cli, load_model, write_columns
 from dualstruct.data.arrays import format_of, read_arrays
 from dualstruct.datasets import load_english
 
@@ -64,6 +64,19 @@ def large(folder: Path) -> None:
     made.fit_large(zip(X, Y, strict=True), folder / "features").save(folder / "model")
 
 
+def out_of_core(folder: Path) -> None:
+    """The same by the command, which also tidies up on SIGTERM."""
+    write_columns(folder / "train.txt", X, Y)
+    sys.argv = ["dualstruct", "train", str(folder / "train.txt"), "--model", str(folder / "model")]
+    sys.argv += ["--out-of-core", str(folder / "features"), "--passes", "3", "--hash-bits", "12"]
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    try:
+        cli.main()
+    except SystemExit as done:
+        if done.code:
+            raise
+
+
 def saving(folder: Path) -> None:
     """One model over another, again and again."""
     made = SequenceTagger(passes=1).fit(X[:10], Y[:10])
@@ -71,7 +84,9 @@ def saving(folder: Path) -> None:
         made.save(folder / "model")
 
 
-JOBS: dict[str, Job] = {job.__name__: job for job in (tagger, planes, lbfgs, parser, large, saving)}
+JOBS: dict[str, Job] = {
+    job.__name__: job for job in (tagger, planes, lbfgs, parser, large, out_of_core, saving)
+}
 
 
 def start(job: Job, folder: Path) -> int:

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import gzip
 import io
+from itertools import chain
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_features as naive
 from dualstruct import InputError, SequenceTagger, read_columns
 from dualstruct.cli.columns import Sentences
+from dualstruct.cli.trees import read_any
 from dualstruct.data.blocks import read_blocks
 from dualstruct.data.sources import ColumnFiles
 from dualstruct.workers.communicator import Alone
@@ -105,6 +107,50 @@ def test_blocks_are_read_as_the_whole_file_is(case, size, tmp_path):
     assert [s for block in blocks for s in sentences_of(block)] == sentences_of(whole)
     if size >= 1000:
         assert blocks[0].other_lines == whole.other_lines
+
+
+WORDS = st.sampled_from(["a b", "c d", "a\tb", "c\td"])
+BLANKS = st.lists(st.sampled_from([" ", "\t", "a", "\r"]), max_size=4).map("".join)
+
+
+def outcome(read):
+    """Words and labels of all sentences, or None where they are refused."""
+    try:
+        return read() or None
+    except InputError:
+        return None
+
+
+def pairs(files):
+    return [(list(x), list(y)) for f in files for x, y in zip(f.tokens, f.labels, strict=True)]
+
+
+def workers_pairs(path):
+    part = ColumnFiles((path,)).part(Alone(), 0)
+    found = zip(part.numbers.tolist(), part.X, part.y, strict=True)
+    return [(list(x), list(y)) for _, x, y in sorted(found, key=lambda each: each[0])]
+
+
+@settings(max_examples=400)
+@given(
+    st.lists(st.one_of(WORDS, BLANKS), min_size=1, max_size=7),
+    st.sampled_from(["\n", "\r\n"]),
+    st.integers(1, 30),
+)
+def test_every_reader_splits_lines_alike(tmp_path_factory, lines, newline, size):
+    path = tmp_path_factory.mktemp("split") / "file.txt"
+    path.write_bytes(newline.join(lines).encode())
+    whole = outcome(lambda: pairs([read_columns(path)]))
+    assert outcome(lambda: pairs(read_blocks(path, block_bytes=size))) == whole
+    assert outcome(lambda: workers_pairs(path)) == whole
+    words = outcome(lambda: list(read_columns(path, columns=[0], label_column=None).tokens))
+    parsed = outcome(
+        lambda: [s.forms for bank in read_any(str(path), False, raw_words=True) for s in bank]
+    )
+    if words is None or "\r" not in "".join(
+        chain.from_iterable(words)
+    ):  # CoNLL-U has no such words
+        assert parsed == words
 
 
 @pytest.mark.parametrize("case", [name for name in CASES if name != "one column"])

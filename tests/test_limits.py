@@ -10,6 +10,7 @@ from dualstruct.data.arrays import read_arrays, write_arrays
 from dualstruct.data.schema import parse_json
 from dualstruct.datasets import load_english
 from dualstruct.estimators import load_model
+from dualstruct.features.patterns import parse_patterns
 from dualstruct.features.templates import MOST_TEMPLATES, parse_templates
 from dualstruct.training.checkpoints import MANIFEST_FORMAT, _signed, _verified
 
@@ -27,6 +28,18 @@ def test_ranges_that_multiply_are_refused_before_they_are_written_out():
     with pytest.raises(InputError, match=r"line 63: there are more than 10,000 templates"):
         parse_templates(many)
     assert len(parse_templates("word[-50..49] & word[-50..49]").templates) == MOST_TEMPLATES
+
+
+@pytest.mark.parametrize("template", ["word[{}]", "word[-{}..0]", "suffix(word[0],{})"])
+def test_numbers_of_thousands_of_digits_are_refused(template):
+    with pytest.raises(InputError, match="too many digits"):
+        parse_templates(template.format("9" * 5000))
+
+
+@pytest.mark.parametrize("pattern", ["U00:%x[{},0]", "U00:%x[0,{}]"])
+def test_numbers_of_thousands_of_digits_in_patterns_are_refused(pattern):
+    with pytest.raises(InputError, match="has to lie between"):
+        parse_patterns(pattern.format("9" * 5000))
 
 
 def test_functions_nested_thousands_deep_are_refused():

@@ -283,12 +283,25 @@ def test_crafted_arrays_of_checkpoints_are_refused_or_harmless(kind, name):
             except InputError:
                 continue
             # Whatever it computes, it computes in its own memory; or it says that it diverges.
-            diverges = (InputError, OverflowError, _core.InfeasibleError)
+            diverges = (InputError, _core.InfeasibleError)
             with np.errstate(all="ignore"), contextlib.suppress(*diverges):
                 solver.run_pass(other)
     again = solver.start(problem, 1)
     again.restore(facts, arrays)
     np.testing.assert_array_equal(again.w.array, iterate.w.array)
+
+
+@pytest.mark.parametrize("name", [name for kind, name in TAKEN if kind == "chain"])
+def test_memory_of_a_solver_that_lacks_something_is_refused_or_harmless(name):
+    solver, problem, iterate = started("chain", name)
+    facts, arrays = iterate.state()
+    for key in facts["memory"]:
+        kept = {other: value for other, value in facts["memory"].items() if other != key}
+        for memory in (kept, kept | {key: True}, kept | {key: 0.5}, kept | {key: 1e300}):
+            other = solver.start(problem, 1)
+            with contextlib.suppress(InputError), np.errstate(all="ignore"):
+                other.restore(facts | {"memory": memory}, arrays)
+                solver.run_pass(other)
 
 
 def test_outputs_taken_from_other_data_cannot_be_put_back():

@@ -3,114 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from dualstruct import (
-    DependencyParser,
-    ParsingPipeline,
-    SequenceTagger,
-    cli,
-    write_columns,
-    write_conllu,
-)
-from dualstruct.compat.conversion import crfsuite_from_tagger
-from dualstruct.data.crfsuite import write_crfsuite
-from dualstruct.datasets import load_english
+from command_cases import COMMANDS, PLAIN, READING, WAYS, make_files
+from dualstruct import SequenceTagger, cli
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs fork and /dev/full")
-
-PART = load_english("train")[::8]
-WORDS, LABELS = [s.forms for s in PART], [s.entities for s in PART]
-
-#: Each command with arguments for which it has something to say; {} is the folder of the files.
-COMMANDS = {
-    "train": ["{}/names.txt", "--model", "{}/new.dstruct", "--passes", "1"],
-    "predict": ["{}/tagger.dstruct", "{}/names.txt"],
-    "evaluate": ["{}/tagger.dstruct", "{}/names.txt"],
-    "explain": ["{}/tagger.dstruct", "{}/names.txt", "--sentence", "1"],
-    "calibrate": ["{}/calibrated.dstruct", "{}/names.txt"],
-    "suspects": ["{}/tagger.dstruct", "{}/names.txt", "--folds", "0"],
-    "draw": ["{}/trees.conllu", "--sentence", "1"],
-    "inspect": ["{}/tagger.dstruct"],
-    "convert": ["{}/model.crfsuite", "{}/converted.dstruct"],
-    "serve": ["{}/tagger.dstruct", "--port", "0", "--no-browser"],
-    "demo": [],
-    "experiment": [],
-    "datasets": [],
-}
-PLAIN = {name: [name, *arguments] for name, arguments in COMMANDS.items()}
-#: And other ways through the same commands.
-WAYS = {
-    **PLAIN,
-    "version": ["--version"],
-    "help": ["train", "--help"],
-    "train json": ["train", *COMMANDS["train"], "--json"],
-    "train trees": [
-        "train", "{}/trees.conllu", "--task", "parse", "--model", "{}/p", "--passes", "1",
-        "--hash-bits", "12",
-    ],
-    "predict json": ["predict", *COMMANDS["predict"], "--json"],
-    "predict k best": ["predict", *COMMANDS["predict"], "--k-best", "2"],
-    "predict trees": ["predict", "{}/parser.dstruct", "{}/trees.conllu"],
-    "predict trees json": ["predict", "{}/parser.dstruct", "{}/trees.conllu", "--json"],
-    "predict words": ["predict", "{}/pipeline.dstruct", "{}/words.txt", "--text"],
-    "evaluate json": ["evaluate", *COMMANDS["evaluate"], "--json"],
-    "evaluate trees": ["evaluate", "{}/parser.dstruct", "{}/trees.conllu"],
-    "evaluate two files": ["evaluate", "{}/trees.conllu", "{}/trees.conllu"],
-    "explain html": ["explain", *COMMANDS["explain"], "--format", "html"],
-    "explain json": ["explain", *COMMANDS["explain"], "--format", "json"],
-    "explain trees": ["explain", "{}/parser.dstruct", "{}/trees.conllu", "--sentence", "1"],
-    "suspects tsv": ["suspects", *COMMANDS["suspects"], "--format", "tsv"],
-    "suspects json": ["suspects", *COMMANDS["suspects"], "--format", "json"],
-    "inspect json": ["inspect", *COMMANDS["inspect"], "--json"],
-    "inspect trees": ["inspect", "{}/parser.dstruct"],
-    "svg": ["draw", "{}/trees.conllu", "--svg", "{}/tree.svg"],
-}  # fmt: skip
-#: Ways that read standard input.
-READING = {
-    "train": ["train", "-", "--model", "{}/new.dstruct"],
-    "train trees": ["train", "-", "--task", "parse", "--model", "{}/new.dstruct"],
-    "predict": ["predict", "{}/tagger.dstruct"],
-    "predict json": ["predict", "{}/tagger.dstruct", "--json"],
-    "predict text": ["predict", "{}/tagger.dstruct", "--text"],
-    "predict trees": ["predict", "{}/parser.dstruct"],
-    "predict words": ["predict", "{}/pipeline.dstruct"],
-    "predict lines": ["predict", "{}/pipeline.dstruct", "--text"],
-    "evaluate": ["evaluate", "{}/tagger.dstruct", "-"],
-    "evaluate trees": ["evaluate", "{}/parser.dstruct", "-"],
-    "explain": ["explain", "{}/tagger.dstruct"],
-    "explain trees": ["explain", "{}/parser.dstruct"],
-    "calibrate": ["calibrate", "{}/tagger.dstruct", "-"],
-    "suspects": ["suspects", "{}/tagger.dstruct", "-"],
-    "draw": ["draw", "-"],
-}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """Models and files with letters that ASCII lacks."""
-    made = tmp_path_factory.mktemp("streams")
-    words = [[f"{word}é" if t == 0 else word for t, word in enumerate(s)] for s in WORDS]
-    labels = [[label.replace("LOC", "ŁOC") for label in s] for s in LABELS]
-    write_columns(made / "names.txt", words, labels)
-    (made / "words.txt").write_text("Zoé sings .\n", encoding="utf-8")
-    trees = load_english("train")[::24]
-    write_conllu(
-        made / "trees.conllu", trees.replace(forms=[[f"{w}é" for w in s] for s in trees.forms])
-    )
-    tagger = SequenceTagger(features="ner", loss="crf", passes=2).fit(words, labels)
-    tagger.save(made / "tagger.dstruct")
-    tagger.save(made / "calibrated.dstruct")
-    by_words = SequenceTagger(features="word[0]", passes=1).fit(words, labels)
-    write_crfsuite(made / "model.crfsuite", crfsuite_from_tagger(by_words))
-    DependencyParser(hash_bits=12, passes=1).fit(trees).save(made / "parser.dstruct")
-    quick = DependencyParser(hash_bits=12, passes=1)
-    ParsingPipeline(parser=quick, folds=2).fit(trees).save(made / "pipeline.dstruct")
-    return made
+    return make_files(tmp_path_factory.mktemp("streams"))
 
 
 def outcomes(
@@ -189,6 +98,24 @@ def test_with_no_streams_at_all_commands_neither_hang_nor_write_into_files(folde
     assert {name: each[0] for name, each in found.items()} == dict.fromkeys(PLAIN, 1)
     assert (folder / "names.txt").read_bytes() == before
     assert SequenceTagger.load(folder / "new.dstruct").result_.passes == 1
+
+
+def test_a_folder_that_may_not_be_searched_is_one_sentence(folder):
+    """Root may search all folders, unless that is taken from it."""
+    ways = {name: way for name, way in WAYS.items() if "{}" in "".join(way)}
+    locked = folder / "locked"
+    inner = locked / "inner"
+    inner.mkdir(parents=True)
+    ways = {name: [part.replace("{}", str(inner)) for part in way] for name, way in ways.items()}
+    locked.chmod(0o600)
+    try:
+        found = outcomes(folder, ways, unprivileged=os.geteuid() == 0)
+    finally:
+        locked.chmod(0o700)
+    for name, (code, output, messages) in found.items():
+        assert (code, output, messages.count("\n")) == (1, "", 1), (name, messages)
+        assert "ermission denied" in messages, (name, messages)
+        assert "mistake of dualstruct" not in messages
 
 
 def test_an_encoding_without_the_letters_gets_escapes(folder):

@@ -24,6 +24,8 @@ NB_MODULE(_core, m) {
             std::rethrow_exception(thrown);
         } catch (const dualstruct::InputError& problem) {
             set_error("InputError", problem);
+        } catch (const dualstruct::DivergedError& problem) {
+            set_error("DivergedError", problem);
         } catch (const dualstruct::ResourceError& problem) {
             set_error("ResourceError", problem);
         }

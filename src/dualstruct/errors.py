@@ -15,6 +15,10 @@ class InputError(DualstructError, ValueError):
     """Something given to dualstruct is wrong; the message says what and where."""
 
 
+class DivergedError(InputError, OverflowError):
+    """The steps of a solver grow beyond all bounds, with this C or from these weights."""
+
+
 class ResourceError(DualstructError, RuntimeError):
     """The system refuses what the work needs, threads for instance."""
 

@@ -63,6 +63,8 @@ def experiment(
     if name not in experiments.EXPERIMENTS:
         known = ", ".join(experiments.EXPERIMENTS)
         raise InputError(f"there is no experiment {name!r}; there is {known}")
+    if seconds == float("inf"):
+        raise InputError("--seconds is infinite; without a limit, leave it out")
     if data is None and not quick:
         raise InputError(
             f"{name} needs corpora: name their folder with --data (dualstruct datasets tells how "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dualstruct.cli.options import SameColumns
-from dualstruct.cli.output import console, print_json, tell
+from dualstruct.cli.output import console, print_json, tell, write
 from dualstruct.errors import InputError
 from dualstruct.printable import printable
 
@@ -66,7 +65,8 @@ def explain(
     elif format == "html":
         from dualstruct.explaining.html import page
 
-        sys.stdout.write(page([each for _, each in explanations], f"{model.name}: explanations"))
+        shown = page([each for _, each in explanations], f"{model.name}: explanations")
+        write(shown.removesuffix("\n").split("\n"))
     else:
         _print(explanations, top)
 

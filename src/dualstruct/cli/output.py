@@ -1,8 +1,8 @@
 """What the command writes: results for people, results for programs, and messages.
 
-Results go to standard output, messages to standard error. What people read has no control
-characters of the data; what programs read is as it is. An encoding that lacks a character gets an
-escape instead, and a message says so.
+Results go to standard output, messages to standard error. What people read, and whatever goes to
+a terminal, has no control characters of the data; what programs read is as it is. An encoding that
+lacks a character gets an escape instead, and a message says so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,16 @@ from dualstruct.printable import json_text, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "print_json", "say", "tell", "use_streams", "warnings_told", "write"]
+__all__ = [
+    "console",
+    "print_json",
+    "say",
+    "tell",
+    "use_streams",
+    "warnings_told",
+    "write",
+    "write_bytes",
+]
 
 _ESCAPE = "dualstruct-escape"
 
@@ -39,14 +48,27 @@ def tell(message: object) -> None:
 
 
 def write(lines: list[str]) -> None:
-    """Lines for programs."""
-    sys.stdout.write("\n".join(lines) + "\n" if lines else "")
+    """Lines for programs; a terminal gets them as people do."""
+    text = "\n".join(lines) + "\n" if lines else ""
+    sys.stdout.write(printable(text, keep="\n\t") if sys.stdout.isatty() else text)
+    sys.stdout.flush()
+
+
+def write_bytes(data: bytes) -> None:
+    """The same for a text in UTF-8, whatever the encoding of standard output."""
+    if sys.stdout.isatty():
+        sys.stdout.write(printable(data.decode(errors="replace"), keep="\n\t"))
+    else:
+        sys.stdout.buffer.write(data)
     sys.stdout.flush()
 
 
 def print_json(value: Any) -> None:
-    """A JSON object on one line."""
-    write([json_text(value, sys.stdout.encoding or "ascii")])
+    """A JSON object on one line; for a terminal, characters that it would obey are escaped."""
+    text = json_text(value, sys.stdout.encoding or "ascii")
+    if sys.stdout.isatty() and not text.isprintable():
+        text = json_text(value, "ascii").replace("\x7f", "\\u007f")
+    write([text])
 
 
 def console(**options: Any) -> Console:

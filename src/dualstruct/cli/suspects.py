@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dualstruct.cli.options import SameColumns, SameLabelColumn, Threads
-from dualstruct.cli.output import console, print_json
+from dualstruct.cli.output import console, print_json, write
 from dualstruct.errors import InputError
 from dualstruct.printable import printable
 from dualstruct.suspecting import FOLDS
@@ -73,12 +73,14 @@ def suspects(
         ]
         print_json({"suspects": rows})
     elif format == "tsv":
-        print("\t".join(TSV))
+        lines = ["\t".join(TSV)]
         for each in found:
             for doubt in each.doubts:
                 cells = (doubt.token, doubt.form, doubt.given, doubt.predicted, doubt.kind)
                 sure = (_probability(p) for p in _probabilities(doubt))
-                print("\t".join(map(str, (each.sentence, f"{each.score:.4f}", *cells, *sure))))
+                row = (each.sentence, f"{each.score:.4f}", *cells, *sure)
+                lines.append("\t".join(map(str, row)))
+        write(lines)
     else:
         _print(found, places)
 

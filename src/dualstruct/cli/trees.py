@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -13,12 +12,12 @@ from typing import Any
 
 from dualstruct.cli.confidence import reliability_of
 from dualstruct.cli.files import read_lines
-from dualstruct.cli.output import print_json, say
-from dualstruct.data.columns import column_format
+from dualstruct.cli.output import print_json, say, write_bytes
+from dualstruct.data.blocks import blocks_of
+from dualstruct.data.columns import ColumnFile
 from dualstruct.data.conllu import (
     ConlluSentence,
     Treebank,
-    blocks,
     looks_like_conllu,
     read_conllu,
     treebanks_of,
@@ -168,8 +167,7 @@ class TreeCommands:
                 rows += _json_rows(parser, tagged, k_best, marginals, confidence)
                 continue
             written = _conllu(parser, tagged, k_best, marginals, confidence)
-            sys.stdout.buffer.write(written)
-            sys.stdout.buffer.flush()
+            write_bytes(written)
         if as_json:
             print_json({"sentences": rows})
 
@@ -292,40 +290,23 @@ def read_any(file: str, text: bool, raw_words: bool) -> Iterator[Treebank]:
     if looks_like_conllu(beginning) or not raw_words:
         yield from treebanks_of(everything, name)
     else:
-        format = column_format(name, beginning)
-        for block, before in blocks(everything):
-            yield _first_cells(block, name, before, format.token_lines(block).tolist())
+        for block in blocks_of(everything, name, label_column=None, columns=[0]):
+            yield _words_of(block)
 
 
-def _first_cells(block: bytes, name: str, before: int, tokens: list[int]) -> Treebank:
-    """The words of a column file, the first cell of each token's line, with its comments."""
-    words: list[list[str]] = [[]]
-    comments: list[list[str]] = [[]]
-    are_tokens = set(tokens)
-    for number, line in enumerate(block.split(b"\n"), 1):
-        cells = line.split(b"\t") if b"\t" in line else line.split()
-        try:
-            word = cells[0].strip().decode("utf-8-sig") if cells else ""
-            if line.strip() and number not in are_tokens:
-                text = line.strip().decode("utf-8-sig")
-                comments[-1].append(text if text.startswith("#") else "# newdoc")
-                continue
-        except UnicodeDecodeError:
-            raise InputError(f"{name}, line {before + number}: this is not UTF-8 text") from None
-        if word:
-            words[-1].append(word)
-        elif line.strip():
-            raise InputError(f"{name}, line {before + number}: column 1 is empty")
-        elif words[-1]:
-            words.append([])
-            comments.append([])
-    treebank = Treebank.from_columns([each for each in words if each], name=name)
-    if not any(comments):
+def _words_of(file: ColumnFile) -> Treebank:
+    """The first cell of each token, with the comments before the sentences."""
+    treebank = Treebank.from_columns(file.tokens, name=file.name)
+    if not file.other_lines:
         return treebank
     sentences = list(treebank)
-    for sentence, above in zip(sentences, comments, strict=False):
-        sentence.comments = above
-    return Treebank.from_sentences(sentences, name)
+    for (number, tokens), lines in file.other_lines.items():
+        if tokens == 0 and number < len(sentences):
+            above = [line.strip() for line in lines if line.strip()]
+            sentences[number].comments = [
+                line if line.startswith("#") else "# newdoc" for line in above
+            ]
+    return Treebank.from_sentences(sentences, file.name)
 
 
 def _conllu(

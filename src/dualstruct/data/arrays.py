@@ -15,11 +15,11 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,24 @@ def write_arrays(
     """Write facts (JSON) and arrays to ``path``, all or nothing."""
     path = Path(path)
     check_target(path)
+    header, tensors = _laid_out(path, format, facts, arrays)
+    with replacing(path) as file:
+        _put(file, header, tensors)
+
+
+def packed_arrays(
+    format: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> bytes:
+    """The same as bytes."""
+    file = BytesIO()
+    _put(file, *_laid_out("the file", format, facts, arrays))
+    return file.getvalue()
+
+
+def _laid_out(
+    path: str | Path, format: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> tuple[bytes, list[NDArray[Any]]]:
+    """The header, and the arrays in their order in the file."""
     fixed = {"format": format, "version": FORMAT_VERSION, "checksum": _NO_CHECKSUM}
     ours = _json({**fixed, **facts, **fixed})
     listed: dict[str, Any] = {"__metadata__": {"dualstruct": ours}}
@@ -76,14 +94,17 @@ def write_arrays(
             f"{path} could not be written: its header takes {len(header):,} bytes, more than "
             f"{LONGEST_HEADER:,}"
         )
+    return header, tensors
+
+
+def _put(file: IO[bytes], header: bytes, tensors: Iterable[NDArray[Any]]) -> None:
     total = hashlib.blake2b(digest_size=32)
-    with replacing(path) as file:
-        start = len(header).to_bytes(8, "little") + header
-        for piece in (memoryview(start), *map(_bytes_of, tensors)):
-            file.write(piece)
-            total.update(piece)
-        file.seek(8 + _place_of(_NO_CHECKSUM, header))
-        file.write(total.hexdigest().encode())
+    start = len(header).to_bytes(8, "little") + header
+    for piece in (memoryview(start), *map(_bytes_of, tensors)):
+        file.write(piece)
+        total.update(piece)
+    file.seek(8 + _place_of(_NO_CHECKSUM, header))
+    file.write(total.hexdigest().encode())
 
 
 def read_arrays(path: str | Path, format: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

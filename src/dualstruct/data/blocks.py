@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from dualstruct.data.columns import ColumnFile, column_format, parse_column_file
+from dualstruct.data.cutting import whole_sentences
 from dualstruct.data.opening import PathOrFile, name_of, read_pieces
 from dualstruct.errors import InputError
 
 #: Bytes of text a block: about a million tokens.
 BLOCK_BYTES = 1 << 24
-#: A blank line, with the ends of lines of any system.
-_BLANK = re.compile(rb"\n[ \t\r]*\n")
 
 
 def read_blocks(
@@ -33,9 +32,31 @@ def read_blocks(
     >>> [len(block) for block in read_blocks(text, block_bytes=8)]
     [1, 1, 1]
     """
-    name, lines, held = name_of(source), 0, b""
+    return blocks_of(
+        read_pieces(source, block_bytes),
+        name_of(source),
+        label_column=label_column,
+        columns=columns,
+        separator=separator,
+        comments=comments,
+        block_bytes=block_bytes,
+    )
+
+
+def blocks_of(
+    pieces: Iterable[bytes],
+    name: str,
+    *,
+    label_column: int | None = -1,
+    columns: Sequence[int] | None = None,
+    separator: str | None = None,
+    comments: bool | None = None,
+    block_bytes: int = 0,
+) -> Iterator[ColumnFile]:
+    """The same of a file that comes piece by piece."""
+    lines, held = 0, b""
     format = None  # of the first block, which says how all are to be read
-    for text in _cut(source, block_bytes):
+    for text, _ in whole_sentences(pieces, block_bytes):
         held += text
         if format is None or not format.n_columns:
             format = column_format(name, held, separator, comments)
@@ -48,23 +69,6 @@ def read_blocks(
         yield block
         lines += held.count(b"\n")
         held = b""
-
-
-def _cut(source: PathOrFile, block_bytes: int) -> Iterator[bytes]:
-    held = bytearray()
-    searched = 0  # where the next blank line may begin
-    for piece in read_pieces(source, block_bytes):
-        held += piece
-        if len(held) < block_bytes:
-            continue
-        ends = [found.end() for found in _BLANK.finditer(held, max(searched - 2, 0))]
-        searched = len(held)
-        if ends:
-            yield bytes(held[: ends[-1]])
-            del held[: ends[-1]]
-            searched = len(held)
-    if held:
-        yield bytes(held)
 
 
 def _moved(message: str, lines: int) -> str:

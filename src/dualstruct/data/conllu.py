@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.data.columns import ColumnSentences
+from dualstruct.data.cutting import whole_sentences
 from dualstruct.data.opening import PathOrFile, in_file, name_of, read_bytes, read_pieces
 from dualstruct.data.writing import replace_file
 from dualstruct.errors import InputError
@@ -354,7 +355,7 @@ class Treebank(Sequence[ConlluSentence]):
         """The number (from 0) of the sentence with a ``sent_id``, or of one counted from 1."""
         if sentence in self._number_of_id and sentence:
             return self._number_of_id[sentence]
-        if sentence.isdecimal() and 1 <= int(sentence) <= len(self):
+        if sentence.isdecimal() and len(sentence) < 20 and 1 <= int(sentence) <= len(self):
             return int(sentence) - 1
         raise InputError(
             f"{self.name}: there is no sentence {sentence!r}; it has {len(self)} sentences, "
@@ -498,7 +499,7 @@ def treebanks_of(pieces: Iterable[bytes], name: str) -> Iterator[Treebank]:
     """The sentences of a file that comes piece by piece."""
     empty = True
     held, held_lines = b"", 0
-    for block, before in blocks(pieces):
+    for block, before in whole_sentences(pieces):
         treebank = Treebank(held + block, name, lines=before - held_lines)
         if len(treebank):
             empty = False
@@ -511,25 +512,6 @@ def treebanks_of(pieces: Iterable[bytes], name: str) -> Iterator[Treebank]:
         raise InputError(f"{name}: there are no words in it")
     if held:
         yield Treebank(held, name)
-
-
-def blocks(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
-    """Whole sentences: the same bytes cut behind blank lines, and the lines before each block."""
-    held = b""
-    before = 0
-    for more in pieces:
-        # A blank line may lie across the border of two pieces.
-        searched = max(len(held) - 2, 0)
-        held += more
-        unix, windows = held.rfind(b"\n\n", searched), held.rfind(b"\n\r\n", searched)
-        if max(unix, windows) < 0:
-            continue
-        cut = unix + 2 if unix > windows else windows + 3
-        yield held[:cut], before
-        before += held.count(b"\n", 0, cut)
-        held = held[cut:]
-    if held:
-        yield held, before
 
 
 def write_conllu(

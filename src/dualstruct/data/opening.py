@@ -158,7 +158,7 @@ def refuse_json(name: str, beginning: bytes) -> None:
         return
     try:
         value = json.loads(first)
-    except ValueError:  # over several lines, or a token that is a bracket
+    except (ValueError, RecursionError):  # over several lines, or a token that is a bracket
         value = None
     rows = value if isinstance(value, list) else [value]
     if (rows and isinstance(rows[0], dict | list) and rows[0]) or _JSON_NAMES & set(

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.data.columns import column_format, parse_column_file
-from dualstruct.data.conllu import Treebank, blocks
+from dualstruct.data.conllu import Treebank
+from dualstruct.data.cutting import BLANK_LINES, is_blank, whole_sentences
 from dualstruct.data.examples import count
 from dualstruct.data.opening import name_of, read_pieces
 from dualstruct.errors import InputError
 from dualstruct.workers.communicator import Alone, Communicator, partition
 from dualstruct.workers.merging import agree
 
-_BLANK_LINES = re.compile(rb"\n(?:[ \t\r]*\n)+")
 #: As much of a file says how it is to be read.
 _BEGINNING = 1 << 16
 #: The lines of a text that are tokens, counted from 1.
@@ -123,15 +123,15 @@ class TextShare:
 def _sentences(path: Path, token_lines: TokenLines) -> Iterator[tuple[bytes, int]]:
     """The sentences of a file one by one, as they stand there, each with its first line."""
     held, line = b"", 1
-    for block, before in blocks(read_pieces(path)):
+    for block, before in whole_sentences(read_pieces(path)):
         if not before:
             block = block.removeprefix(b"\xef\xbb\xbf")
         begin = 0
-        ends = [match.end() for match in _BLANK_LINES.finditer(block)]
+        ends = [match.end() for match in BLANK_LINES.finditer(block)]
         for end in [*ends, len(block)]:
             text = held + block[begin:end]
             begin = end
-            if text.strip() and (text.lstrip()[:1] not in b"#-" or len(token_lines(text))):
+            if not is_blank(text) and (text.lstrip()[:1] not in b"#-" or len(token_lines(text))):
                 yield text, line
                 held = b""
                 line += text.count(b"\n")
@@ -204,7 +204,7 @@ def text_part(
 def _with_blank_line(text: bytes) -> bytes:
     """The last sentence of a file may lack it, and another one may come after it here."""
     text = text if text.endswith(b"\n") else text + b"\n"
-    return text if _BLANK_LINES.search(text, max(len(text) - 100, 0)) else text + b"\n"
+    return text if BLANK_LINES.search(text, max(len(text) - 100, 0)) else text + b"\n"
 
 
 def part_numbers(

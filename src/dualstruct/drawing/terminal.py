@@ -58,6 +58,7 @@ def draw_tree(
     if sum(map(cell_len, texts)) > MOST_PIECES * columns:
         return _indented(texts, numbers, labels)
     layout = lay_out(texts, numbers, labels, _SIZES)
+    columns = min(columns, layout.width + _margin(layout))
     pieces = _cut(layout, columns)
     if len(pieces) > MOST_PIECES:
         return _indented(texts, numbers, labels)
@@ -76,6 +77,11 @@ def _label_width(label: str) -> int:
 
 
 _SIZES = Measures(word=cell_len, label=_label_width, port=1, gap=1)
+
+
+def _margin(layout: Layout) -> int:
+    """As much room as a label may need behind the last word."""
+    return max((_label_width(arc.label) for arc in layout.arcs), default=0)
 
 
 def _cut(layout: Layout, columns: int) -> list[tuple[int, int]]:
@@ -98,8 +104,7 @@ def _cut_at(layout: Layout, columns: int) -> list[tuple[int, int]]:
 
 def _draw_lines(layout: Layout) -> list[list[int]]:
     """Which sides of each cell a line touches; row 0 is the highest level."""
-    margin = max((_label_width(arc.label) for arc in layout.arcs), default=0)
-    cells = [[0] * (layout.width + margin) for _ in range(layout.height)]
+    cells = [[0] * (layout.width + _margin(layout)) for _ in range(layout.height)]
     for arc in layout.arcs:
         top = layout.height - arc.level
         if not arc.is_root:

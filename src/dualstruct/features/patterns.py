@@ -201,7 +201,7 @@ class _LineParser:
         found = _INTEGER.match(self.line, self.at)
         if found is None:
             self.fail(f"{what} is wanted, not {self.shown()}")
-        if not least <= int(found.group()) <= most:
+        if len(found.group()) > 10 or not least <= int(found.group()) <= most:
             self.fail(f"{what} has to lie between {least} and {most}")
         self.at = found.end()
         return int(found.group())

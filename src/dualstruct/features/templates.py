@@ -331,6 +331,8 @@ class _LineParser:
     def integer(self, what: str) -> int:
         if not _NUMBER.fullmatch(self.peek()):
             self.fail(f"{what} is wanted, not {self.shown()}")
+        if len(self.peek()) > 10:
+            self.fail(f"{what} has too many digits")
         return int(self.take())
 
     def take_name(self, what: str) -> str:

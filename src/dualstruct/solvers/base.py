@@ -144,6 +144,9 @@ class Iterate:
         self.core_passes = saved.core_passes
         self.inference_calls = saved.inference_calls
         self.beaten = saved.beaten
+        for name in self.memory:  # what the solver has from the start
+            if name not in saved.memory:
+                raise InputError(f"iterate.memory.{name} is missing")
         self.memory = dict(saved.memory)
 
     def excess(self) -> float:

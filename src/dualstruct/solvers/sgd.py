@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.errors import InputError
+from dualstruct.errors import DivergedError, InputError
 from dualstruct.losses import SoftmaxMargin
 from dualstruct.problem import Problem
 from dualstruct.solvers.base import Iterate
@@ -76,7 +76,7 @@ class SGD(OnlineSolver):
         steps = iterate.core_passes * len(iterate.problem.structure)
         try:
             return self.meet_all(iterate, self._step(iterate.problem, eta0, steps))
-        except OverflowError:
+        except DivergedError:
             raise InputError(
                 f"the steps of sgd diverge with eta0 = {eta0}; give a smaller eta0 or C"
             ) from None
@@ -115,7 +115,7 @@ class SGD(OnlineSolver):
             learned = _core.online_pass(core, w, None, step, iterate.seed, examples)
             still = self._step(problem, 0.0, 0)  # a rate of 0 only adds up the losses
             judged = _core.online_pass(core, w, None, still, iterate.seed, examples)
-        except OverflowError:
+        except DivergedError:
             return float("inf")
         iterate.inference_calls += learned.inferences + judged.inferences
         return problem.regulariser(w) / (problem.C * len(problem.structure)) + judged.loss / len(

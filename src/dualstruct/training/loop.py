@@ -6,6 +6,7 @@ longer improves; then the best weights are kept. Ctrl-C stops it too, with what 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -220,6 +221,8 @@ class Stopping:
             value = getattr(self, name)
             if value is not None and not value >= least:
                 raise InputError(f"{name} is {value}; it must be at least {least}")
+        if self.seconds == math.inf:
+            raise InputError("seconds is infinite; without a limit, leave it out")
 
 
 Callback = Callable[[TracePoint, Iterate], "bool | None"]

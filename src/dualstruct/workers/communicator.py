@@ -20,6 +20,8 @@ Numbers = TypeVar("Numbers", bound=np.generic)
 
 #: The most seconds that a rank waits for another one, unless told otherwise: longer than any pass.
 TIMEOUT = 3600.0
+#: The most ranks; those of the engine "local" are threads of one process.
+MOST_WORKERS = 1000
 
 
 class CommunicationError(DualstructError):
@@ -141,6 +143,8 @@ def check_calls(calls: Sequence[Call]) -> None:
 def check_workers(workers: int) -> None:
     if not (isinstance(workers, int) and workers >= 1):
         raise InputError(f"workers is {workers}; it must be a whole number of at least 1")
+    if workers > MOST_WORKERS:
+        raise InputError(f"workers is {workers}; there can be at most {MOST_WORKERS:,}")
 
 
 def named(ranks: Sequence[int]) -> str:
