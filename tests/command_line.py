@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, get_args, get_type_hints
 
-from dualstruct import cli
+from dualstruct.cli import app as cli
 
 
 class Stream(io.TextIOWrapper):

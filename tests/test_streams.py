@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from command_cases import COMMANDS, PLAIN, READING, WAYS, make_files
-from dualstruct import SequenceTagger, cli
+from dualstruct import SequenceTagger
+from dualstruct.cli import app as cli
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs fork and /dev/full")
 

@@ -16,7 +16,7 @@ Columns = Annotated[
 LabelColumn = Annotated[
     int | None,
     typer.Option(
-        help="Where the label is, counted from 0, or from the end if negative.", show_default="-1"
+        help="Where the label is, counted from 0, or from the end if negative. Default: -1."
     ),
 ]
 #: The same for a model, which knows how its training file was read.

@@ -52,13 +52,13 @@ def with_settings(command: Any) -> Any:
     options = []
     for name, (option, default) in found.items():
         flag = flag_of(name, option)
-        shown = option.default or (None if default in (None, False) else str(default))
+        shown = option.default or ("" if default in (None, False) else str(default))
         declared = typer.Option(
             f"{flag}/--no-{flag[2:]}" if option.type is bool else flag,
-            help=option.help,
+            help=f"{option.help} Default: {shown}." if shown else option.help,
             metavar=option.metavar,
             rich_help_panel=option.panel,
-            show_default=("yes" if shown == "True" else shown) or False,
+            show_default=False,
         )
         annotation: Any = Annotated[option.type | None, declared]
         options.append(
@@ -128,9 +128,8 @@ def train(
     folds: Annotated[
         int | None,
         typer.Option(
-            help="In how many parts tag+parse tags its training sentences.",
+            help="In how many parts tag+parse tags its training sentences. Default: 5.",
             rich_help_panel=PARSERS,
-            show_default="5",
         ),
     ] = None,
     as_json: Json = False,

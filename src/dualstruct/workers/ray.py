@@ -485,7 +485,7 @@ def run_ray(
     arrays (``np.array(result.w.array)``, ``result.summary()``) rather than structures and weights.
     If a rank raises, the others stop at their next word to each other, and the exception goes on
     from here. If a rank dies or hangs, another actor takes its place and ``work`` is called anew
-    on all of them; :func:`dualstruct.training.loop` then goes on from the last checkpoint. The first Ctrl-C
+    on all of them; :func:`dualstruct.fit` then resumes from the last checkpoint. The first Ctrl-C
     asks all ranks to stop after the pass they are in, the second one stops them at once.
 
     Parameters
