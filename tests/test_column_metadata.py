@@ -126,7 +126,7 @@ def pairs(files):
 
 
 def workers_pairs(path):
-    part = ColumnFiles((path,)).part(Alone(), 0)
+    part = ColumnFiles((path,)).share(Alone(), 0)
     found = zip(part.numbers.tolist(), part.X, part.y, strict=True)
     return [(list(x), list(y)) for _, x, y in sorted(found, key=lambda each: each[0])]
 
@@ -160,7 +160,7 @@ def test_workers_read_what_one_machine_reads(case, tmp_path):
     path.write_text(text)
     whole = read_columns(path)
     found = {}
-    for part in run_local(min(2, len(lengths)), lambda ranks: ColumnFiles((path,)).part(ranks, 0)):
+    for part in run_local(min(2, len(lengths)), lambda ranks: ColumnFiles((path,)).share(ranks, 0)):
         for i, number in enumerate(part.numbers.tolist()):
             found[number] = part.X[i], part.y[i]
             for t in range(len(part.X[i])):
@@ -206,7 +206,7 @@ READERS = {
     "read_blocks": lambda path: list(read_blocks(path)),
     "fit": lambda path: SequenceTagger().fit(path),
     "fit_large": lambda path: SequenceTagger().fit_large(path, path.parent),
-    "workers": lambda path: ColumnFiles((path,)).part(Alone(), 0),
+    "workers": lambda path: ColumnFiles((path,)).share(Alone(), 0),
 }
 
 

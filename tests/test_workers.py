@@ -69,7 +69,7 @@ def files(tmp_path: Path) -> list[Path]:
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_files_are_divided_as_sentences_in_memory_are(files, workers):
     X = sentences(13)
-    parts = run_local(workers, lambda ranks: ColumnFiles(tuple(files)).part(ranks, 3))
+    parts = run_local(workers, lambda ranks: ColumnFiles(tuple(files)).share(ranks, 3))
     for part, numbers in zip(parts, partition(13, workers, 3), strict=True):
         assert part.numbers.tolist() == numbers.tolist()
         assert list(part.X) == [X[i] for i in numbers]
@@ -80,7 +80,7 @@ def test_files_are_divided_as_sentences_in_memory_are(files, workers):
 def test_a_part_of_a_treebank_has_all_that_belongs_to_its_sentences(tmp_path):
     path = tmp_path / "trees.conllu"
     path.write_bytes(b"\xef\xbb\xbf# newdoc\n\n" + bytes(TREES))
-    parts = run_local(3, lambda ranks: TreeFiles((path,)).part(ranks, 0))
+    parts = run_local(3, lambda ranks: TreeFiles((path,)).share(ranks, 0))
     whole = read_conllu(path)
     for part in parts:
         for i, number in enumerate(part.numbers.tolist()):
@@ -93,15 +93,15 @@ def test_mistakes_in_a_part_are_told_with_the_lines_of_the_file(tmp_path):
     path = tmp_path / "train.txt"
     path.write_text("a O\n\nb O\nb O\n\nc O O\n\nd O\nd O O\n")
     with pytest.raises(InputError, match=r"train.txt, line (6|9): 3 columns, but "):
-        run_local(2, lambda ranks: ColumnFiles((path,)).part(ranks, 0))
+        run_local(2, lambda ranks: ColumnFiles((path,)).share(ranks, 0))
     with pytest.raises(InputError, match=r"train.txt, line 6: 3 columns, but line \d of train.txt"):
-        run_local(1, lambda ranks: ColumnFiles((path,)).part(ranks, 0))
+        run_local(1, lambda ranks: ColumnFiles((path,)).share(ranks, 0))
 
 
 def test_the_first_line_of_the_file_tells_what_separates_columns(tmp_path):
     path = tmp_path / "train.txt"
     path.write_text("a\tO\n\nb c\tO\n\nd\tO\n")
-    parts = run_local(3, lambda ranks: ColumnFiles((path,)).part(ranks, 0))
+    parts = run_local(3, lambda ranks: ColumnFiles((path,)).share(ranks, 0))
     assert sorted(word for part in parts for [word] in part.X) == ["a", "b c", "d"]
 
 
@@ -115,8 +115,8 @@ def test_the_first_line_of_the_file_tells_what_separates_columns(tmp_path):
     ids=["array", "matrices", "lists"],
 )
 def test_examples_in_memory_are_divided_whatever_holds_them(X):
-    [whole] = run_local(1, lambda ranks: Held(X).part(ranks, 0))
-    for part in run_local(2, lambda ranks: Held(X).part(ranks, 0)):
+    [whole] = run_local(1, lambda ranks: Held(X).share(ranks, 0))
+    for part in run_local(2, lambda ranks: Held(X).share(ranks, 0)):
         for i, number in enumerate(part.numbers.tolist()):
             mine, theirs = part.X[i], whole.X[number]
             if isinstance(X, CSRSequences):
@@ -143,7 +143,7 @@ def test_merged_features_are_those_of_one_machine(seed, workers, min_count, temp
         return extractor.names(rows.ids[rows.offsets[token] : rows.offsets[token + 1]])
 
     def work(ranks):
-        part = Held(X).part(ranks, seed)
+        part = Held(X).share(ranks, seed)
         return part, *fit_features(ranks, extractor(), part.X)
 
     found = run_local(workers, work)
@@ -411,7 +411,7 @@ def test_workers_that_see_other_files_templates_or_versions_are_named(tmp_path, 
     (folders[1] / "train.txt").write_text("a O\n\nb O\n\nc B-Y\n")
 
     def read(ranks):
-        return ColumnFiles((folders[ranks.rank] / "train.txt",)).part(ranks, 0)
+        return ColumnFiles((folders[ranks.rank] / "train.txt",)).share(ranks, 0)
 
     with pytest.raises(InputError, match=r"worker 1 has other content of train\.txt than worker 0"):
         run_local(2, read)
