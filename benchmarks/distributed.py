@@ -273,7 +273,7 @@ def part_memory(path: Path, workers: int) -> dict[str, float]:
 
     parts.agree = lambda ranks, facts: None  # there is nobody to ask
     empty = resident()
-    treebank = parts.TreeFiles((path,)).part(parts._Place(0, workers), 0).X
+    treebank = parts.TreeFiles((path,)).share(parts._Place(0, workers), 0).X
     labels = Labels.learn(treebank.relations)
     relations = labels.encode(treebank.relations, treebank.sentences)
     shape = TreeShape(True, True, 18, 14, 0.5)

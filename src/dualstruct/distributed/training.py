@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from dualstruct.data.arrays import as_json
 from dualstruct.data.sources import Held, Share, Source
 from dualstruct.errors import InputError
 from dualstruct.training.loop import Callback, FitResult, TracePoint
@@ -56,7 +57,19 @@ class Trained:
     model: Any
     result: FitResult
     attributes: dict[str, Any]  #: those of the estimator that end in _, by name
+    restore: Callable[[dict[str, Any], dict[str, Any]], Any]  #: a model from its state
     warnings: list[Warning] = field(default_factory=list)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For the way home from a worker elsewhere."""
+        facts, arrays = self.model.state()
+        state = as_json(facts), arrays
+        return {**vars(self), "model": state, "result": self.result.summary()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        model = state["restore"](*state["model"])
+        result = FitResult.from_summary(state["result"], model.w)
+        vars(self).update(state, model=model, result=result)
 
 
 class Trainable(Protocol):

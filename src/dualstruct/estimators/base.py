@@ -116,7 +116,7 @@ class Estimator(Training, Parameters, Generic[ModelT]):
         known = self._learn(job, start)
 
         def trained(result: FitResult) -> Trained:
-            return Trained(known.model(result.w), result, known.attributes())
+            return Trained(known.model(result.w), result, known.attributes(), self._model_from)
 
         result = self._optimise(
             known.structure,
