@@ -86,9 +86,11 @@ NOT_SANITIZED := \
 	serving_limits \
 	serving_page \
 	serving_schema \
+	silly_numbers \
 	soak \
 	streams \
 	suspects \
+	terminal \
 	threads \
 	training_report \
 	workers \

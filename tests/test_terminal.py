@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import pytest
 
 from command_cases import WAYS, make_files
 from command_line import run_command
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such file names")
 
 #: Sets the title, clears the screen, and turns the direction of writing around.
 EVIL = "\x1b]0;owned\x07\x9b2J\x7f\u202e"
