@@ -8,21 +8,16 @@
 //   w ← w + a δ                        is v ← v + (a/scale) δ
 //
 // The scale is folded into v when it gets small and at the end of a pass, so that between passes
-// v is w.
+// v is w. The loop is in online_loop.hpp, and every step's .cpp instantiates it for itself.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "errors.hpp"
 #include "passes.hpp"
-#include "random.hpp"
 #include "structure.hpp"
 #include "weights.hpp"
 
@@ -161,41 +156,14 @@ struct SingleStep {
     bool finish(ScaledWeights&, bool) { return true; }
 };
 
-// Beyond this a loss says that the steps diverge; w has not overflowed yet.
-inline constexpr double diverged_loss = 1e18;
-
 // A Step has
 //   meet(meeting)    what the example costs at w; may move w
 //   finish(w, last)  whether this example completes a step; may move w (mini-batches)
 // `examples` are those to meet, all if empty; they come in an order that follows from the seed.
 template <class Step>
-PassReport online_pass(const Structure& structure, Weights& weights, Average* average, Step& step,
-                       std::span<const std::int32_t> examples, std::uint64_t seed, const Interrupt& interrupt) {
-    PassReport report;
-    auto order = shuffled_order(structure.size(), seed);
-    if (!examples.empty()) {
-        order.assign(examples.begin(), examples.end());
-        Random(seed).shuffle(order.begin(), order.end());
-    }
-    const auto n = static_cast<std::int64_t>(order.size());
-    const auto scratch = structure.make_scratch();
-    Difference found;
-    ScaledWeights w(structure, weights, average);
-    Meeting meeting(w, *scratch, found, report);
-    for (std::int64_t q = 0; q < n; ++q) {
-        if (interrupt()) break;
-        if (q + 2 < n) structure.prefetch_example(order[q + 2]);
-        if (q + 1 < n) structure.prefetch_decode(weights.data(), order[q + 1]);
-        meeting.i = order[q];
-        const double loss = step.meet(meeting);
-        if (!(std::abs(loss) < diverged_loss)) {
-            throw DivergedError("the steps diverge: the loss of an example is beyond all bounds; give a smaller C");
-        }
-        report.loss += meeting.weight() * loss;
-        if (step.finish(w, q + 1 == n)) w.end_step();
-        report.moves += w.take_moved();
-    }
-    return report;
-}
+struct OnlinePass {
+    static PassReport run(const Structure& structure, Weights& weights, Average* average, Step& step,
+                          std::span<const std::int32_t> examples, std::uint64_t seed, const Interrupt& interrupt);
+};
 
 }  // namespace dualstruct

@@ -107,7 +107,12 @@ void bind_precise_chains(nb::module_& m);
 void bind_crfsuite(nb::module_& m);
 void bind_graphs(nb::module_& m);
 void bind_tree_structure(nb::module_& m);
-void bind_learning(nb::module_& m);
+void bind_passes(nb::module_& m);
+void bind_duals(nb::module_& m);
+void bind_planes(nb::module_& m);
+void bind_online(nb::module_& m);
+void bind_gradients(nb::module_& m);
+void bind_packing(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_custom(nb::module_& m);
 

@@ -37,7 +37,12 @@ NB_MODULE(_core, m) {
     dualstruct::bind_crfsuite(m);
     dualstruct::bind_graphs(m);
     dualstruct::bind_tree_structure(m);
-    dualstruct::bind_learning(m);
+    dualstruct::bind_passes(m);
+    dualstruct::bind_duals(m);
+    dualstruct::bind_planes(m);
+    dualstruct::bind_online(m);
+    dualstruct::bind_gradients(m);
+    dualstruct::bind_packing(m);
     dualstruct::bind_trees(m);
     dualstruct::bind_custom(m);
 }

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "passes.hpp"
+#include "learning/example.hpp"
 
 namespace dualstruct {
 

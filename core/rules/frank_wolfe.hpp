@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "passes.hpp"
+#include "learning/example.hpp"
 
 namespace dualstruct {
 

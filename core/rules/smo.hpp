@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "passes.hpp"
+#include "learning/example.hpp"
 
 namespace dualstruct {
 
