@@ -5,7 +5,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include "bindings/bindings.hpp"
-#include "text/objects.hpp"
+#include "text/attribute_features.hpp"
 
 namespace dualstruct {
 

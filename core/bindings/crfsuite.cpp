@@ -10,6 +10,7 @@
 
 #include "bindings/attribute_rows.hpp"
 #include "bindings/bindings.hpp"
+#include "bindings/objects.hpp"
 #include "crfsuite/model_file.hpp"
 #include "errors.hpp"
 

@@ -17,9 +17,10 @@
 
 #include "bindings/attribute_rows.hpp"
 #include "bindings/bindings.hpp"
+#include "bindings/objects.hpp"
 #include "text/conllu.hpp"
 #include "errors.hpp"
-#include "text/objects.hpp"
+#include "text/attribute_features.hpp"
 #include "text/templates.hpp"
 #include "text/token_table.hpp"
 #include "text/unicode.hpp"
@@ -40,6 +41,13 @@ std::span<const T> span_of(const Input<T>& array) {
 template <class T>
 Input<T> view(const std::vector<T>& values, nb::handle owner) {
     return Input<T>(values.data(), {values.size()}, owner);
+}
+
+AttributeFeatures::Read reading(nb::handle sentences) {
+    return [sentences](const Number& number) { return read_attributes(sentences.ptr(), number); };
+}
+AttributeFeatures::Read reading(const Items& items) {
+    return [&items](const Number& number) { return number_items(items, number); };
 }
 
 nb::str to_str(std::string_view s) { return nb::str(s.data(), s.size()); }
@@ -405,7 +413,7 @@ void bind_features(nb::module_& m) {
         .def("select", [](TemplateFeatures& f, const Input<std::uint8_t>& keep) { f.select(span_of(keep)); }, "keep"_a);
 
     nb::class_<Items>(m, "Items", "The attributes of one sentence's tokens by name.")
-        .def_static("read", [](nb::handle sentence) { return Items::read(sentence.ptr()); }, "sentence"_a)
+        .def_static("read", [](nb::handle sentence) { return read_items(sentence.ptr()); }, "sentence"_a)
         .def_static(
             "from_pairs",
             [](const std::vector<std::vector<std::pair<std::string, double>>>& tokens) {
@@ -434,22 +442,22 @@ void bind_features(nb::module_& m) {
         .def(
             "fit",
             [](AttributeFeatures& f, nb::handle sentences, std::int64_t min_count) {
-                return attributes_to_numpy(f.fit(sentences.ptr(), min_count));
+                return attributes_to_numpy(f.fit(reading(sentences), min_count));
             },
             "sentences"_a, "min_count"_a)
-        .def("extend", [](AttributeFeatures& f, const Items& items) { return attributes_to_numpy(f.extend(items)); },
+        .def("extend", [](AttributeFeatures& f, const Items& items) { return attributes_to_numpy(f.extend(reading(items))); },
              "items"_a)
         .def(
             "extend",
-            [](AttributeFeatures& f, nb::handle sentences) { return attributes_to_numpy(f.extend(sentences.ptr())); },
+            [](AttributeFeatures& f, nb::handle sentences) { return attributes_to_numpy(f.extend(reading(sentences))); },
             "sentences"_a)
         .def("transform",
-             [](const AttributeFeatures& f, const Items& items) { return attributes_to_numpy(f.transform(items)); },
+             [](const AttributeFeatures& f, const Items& items) { return attributes_to_numpy(f.transform(reading(items))); },
              "items"_a)
         .def(
             "transform",
             [](const AttributeFeatures& f, nb::handle sentences) {
-                return attributes_to_numpy(f.transform(sentences.ptr()));
+                return attributes_to_numpy(f.transform(reading(sentences)));
             },
             "sentences"_a)
         .def_prop_ro("dimension", &AttributeFeatures::dimension)

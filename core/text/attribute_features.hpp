@@ -1,26 +1,16 @@
-// Reads Python lists of tokens straight into the tables of the core. Needs the GIL.
+// Features that tokens state themselves, by name and value, as rows of numbers.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "text/string_table.hpp"
-#include "text/token_table.hpp"
-
-extern "C" {
-typedef struct _object PyObject;
-}
 
 namespace dualstruct {
 
-// Sentences of tokens that are str, or tuples or lists of str with one entry a column.
-std::shared_ptr<TokenTable> read_tokens(PyObject* sentences);
-
-// Features of tokens that say them themselves: sets or lists of str, or dicts.
 struct AttributeRows {
     std::vector<std::int64_t> sentences{0};  // [sentences + 1]
     std::vector<std::int64_t> offsets{0};    // [tokens + 1]
@@ -31,8 +21,6 @@ struct AttributeRows {
 // The attributes of the tokens of one sentence by name, those of value 0 included.
 class Items {
 public:
-    static Items read(PyObject* sentence);
-
     void add(std::string_view name, double value) {
         names_.push_back(name);
         values_.push_back(value);
@@ -55,21 +43,43 @@ private:
     std::vector<std::int64_t> offsets_{0};  // [tokens + 1]
 };
 
-// Rows of the attributes that `number` knows (it says −1 of others) and that are not 0.
+// The number of an attribute, −1 if it has none.
 using Number = std::function<std::int32_t(std::string_view)>;
-AttributeRows read_attributes(PyObject* sentences, const Number& number);
+
+// Collects the rows of the attributes that `number` knows and that are not 0.
+class RowSink {
+public:
+    RowSink(AttributeRows& rows, const Number& number) : rows_(rows), number_(number) {}
+
+    void add(std::string_view name, double weight) {
+        if (weight == 0) return;  // it says nothing
+        const std::int32_t id = number_(name);
+        if (id < 0) return;
+        if (weight != 1.0 && rows_.values.empty()) rows_.values.assign(rows_.ids.size(), 1.0);
+        rows_.ids.push_back(id);
+        if (weight != 1.0 || !rows_.values.empty()) rows_.values.push_back(weight);
+    }
+    void end_token() { rows_.offsets.push_back(static_cast<std::int64_t>(rows_.ids.size())); }
+    void end_sentence() { rows_.sentences.push_back(static_cast<std::int64_t>(rows_.offsets.size()) - 1); }
+
+private:
+    AttributeRows& rows_;
+    const Number& number_;
+};
+
 AttributeRows number_items(const Items& items, const Number& number);
 
 class AttributeFeatures {
 public:
     explicit AttributeFeatures(int hash_bits);
 
-    AttributeRows fit(PyObject* sentences, std::int64_t min_count);
+    // Reads attributes from wherever they are and numbers them.
+    using Read = std::function<AttributeRows(const Number&)>;
+
+    AttributeRows fit(const Read& read, std::int64_t min_count);
     // Like fit, for many calls with a little each: new names stay even if an error follows them.
-    AttributeRows extend(PyObject* sentences);
-    AttributeRows extend(const Items& items);
-    AttributeRows transform(PyObject* sentences) const;
-    AttributeRows transform(const Items& items) const;
+    AttributeRows extend(const Read& read);
+    AttributeRows transform(const Read& read) const;
 
     std::int64_t dimension() const;
     std::int32_t find(std::string_view name) const;  // -1 if there is none

@@ -1,8 +1,5 @@
-#include <Python.h>
+#include "bindings/objects.hpp"
 
-#include "text/objects.hpp"
-
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -11,7 +8,6 @@
 #include <utility>
 
 #include "errors.hpp"
-#include "text/rare.hpp"
 
 namespace dualstruct {
 
@@ -290,27 +286,6 @@ private:
     int depth_ = 0;
 };
 
-// Attributes as numbers.
-class RowSink {
-public:
-    RowSink(AttributeRows& rows, const Number& number) : rows_(rows), number_(number) {}
-
-    void add(std::string_view name, double weight) {
-        if (weight == 0) return;  // it says nothing
-        const std::int32_t id = number_(name);
-        if (id < 0) return;
-        if (weight != 1.0 && rows_.values.empty()) rows_.values.assign(rows_.ids.size(), 1.0);
-        rows_.ids.push_back(id);
-        if (weight != 1.0 || !rows_.values.empty()) rows_.values.push_back(weight);
-    }
-    void end_token() { rows_.offsets.push_back(static_cast<std::int64_t>(rows_.ids.size())); }
-    void end_sentence() { rows_.sentences.push_back(static_cast<std::int64_t>(rows_.offsets.size()) - 1); }
-
-private:
-    AttributeRows& rows_;
-    const Number& number_;
-};
-
 }  // namespace
 
 AttributeRows read_attributes(PyObject* sentences, const Number& number) {
@@ -321,18 +296,7 @@ AttributeRows read_attributes(PyObject* sentences, const Number& number) {
     return rows;
 }
 
-AttributeRows number_items(const Items& items, const Number& number) {
-    AttributeRows rows;
-    RowSink sink(rows, number);
-    for (std::size_t t = 0; t < items.tokens(); ++t) {
-        items.walk(t, [&](std::string_view name, double value) { sink.add(name, value); });
-        sink.end_token();
-    }
-    sink.end_sentence();
-    return rows;
-}
-
-Items Items::read(PyObject* sentence) {
+Items read_items(PyObject* sentence) {
     Items items;
     AttributeReader reader(items);
     const Reference list(as_list(sentence));
@@ -345,81 +309,6 @@ std::shared_ptr<TokenTable> read_tokens(PyObject* sentences) {
     TokenReader reader;
     for_each_sentence(sentences, [&](PyObject* sentence, const Place& place) { reader.add_sentence(sentence, place); });
     return std::move(reader.table);
-}
-
-AttributeFeatures::AttributeFeatures(int hash_bits) : hash_bits_(hash_bits) {
-    if (hash_bits < 0 || hash_bits > 30) throw InputError("hash_bits has to be between 1 and 30");
-}
-
-AttributeRows AttributeFeatures::fit(PyObject* sentences, std::int64_t min_count) {
-    if (hash_bits_ > 0) return transform(sentences);
-    // Into a copy, so that an error half-way leaves the features as they were.
-    StringTable table = table_;
-    const std::size_t known = table.size();
-    AttributeRows rows = read_attributes(sentences, [&](std::string_view name) { return table.intern(name); });
-    table_ = std::move(table);
-    if (min_count <= 1) return rows;
-
-    const std::vector<std::uint8_t> keep = frequent(rows.ids, table_.size(), known, min_count);
-    renumber_rows(rows.offsets, rows.ids.data(), rows.values.empty() ? nullptr : rows.values.data(), keep);
-    const auto size = static_cast<std::size_t>(rows.offsets.back());
-    rows.ids.resize(size);
-    if (!rows.values.empty()) rows.values.resize(size);
-    select(keep);
-    return rows;
-}
-
-AttributeRows AttributeFeatures::extend(PyObject* sentences) {
-    if (hash_bits_ > 0) return transform(sentences);
-    return read_attributes(sentences, [this](std::string_view name) { return table_.intern(name); });
-}
-
-AttributeRows AttributeFeatures::transform(PyObject* sentences) const {
-    return read_attributes(sentences, [this](std::string_view name) { return find(name); });
-}
-
-AttributeRows AttributeFeatures::extend(const Items& items) {
-    if (hash_bits_ > 0) return transform(items);
-    return number_items(items, [this](std::string_view name) { return table_.intern(name); });
-}
-
-AttributeRows AttributeFeatures::transform(const Items& items) const {
-    return number_items(items, [this](std::string_view name) { return find(name); });
-}
-
-std::int64_t AttributeFeatures::dimension() const {
-    return hash_bits_ > 0 ? std::int64_t{1} << hash_bits_ : static_cast<std::int64_t>(table_.size());
-}
-
-std::int32_t AttributeFeatures::find(std::string_view name) const {
-    const std::uint64_t hash = hash_bytes(name);
-    return hash_bits_ > 0 ? static_cast<std::int32_t>(hash >> (64 - hash_bits_)) : table_.find(hash);
-}
-
-std::string AttributeFeatures::name(std::int32_t id) const {
-    if (id < 0 || id >= dimension()) throw InputError("there is no feature " + std::to_string(id));
-    return hash_bits_ > 0 ? number_name(id) : std::string(table_[static_cast<std::size_t>(id)]);
-}
-
-void AttributeFeatures::restore(const Strings& names) {
-    if (hash_bits_ > 0) throw InputError("hashed features have no stored ids");
-    StringTable table;
-    for (std::size_t id = 0; id < names.size(); ++id) table.intern(names[id]);
-    if (table.size() != names.size()) throw InputError("features: a name is there twice");
-    table_ = std::move(table);
-}
-
-void AttributeFeatures::select(const std::vector<std::uint8_t>& keep) {
-    if (hash_bits_ > 0) throw InputError("hashed features cannot be dropped: their ids are fixed");
-    if (keep.size() != table_.size()) {
-        throw InputError("select: " + std::to_string(keep.size()) + " flags for " + std::to_string(table_.size()) +
-                         " features");
-    }
-    StringTable table;
-    for (std::size_t id = 0; id < keep.size(); ++id) {
-        if (keep[id] != 0) table.intern(table_[id], table_.hash(id));
-    }
-    table_ = std::move(table);
 }
 
 }  // namespace dualstruct
