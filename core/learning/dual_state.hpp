@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "cuts.hpp"
-#include "random.hpp"
-#include "structure.hpp"
-#include "weights.hpp"
+#include "base/random.hpp"
+#include "learning/cuts.hpp"
+#include "learning/weights.hpp"
+#include "structures/structure.hpp"
 
 namespace dualstruct {
 

@@ -1,9 +1,9 @@
-#include "exponentiated_gradient.hpp"
+#include "learning/exponentiated_gradient.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "random.hpp"
+#include "base/random.hpp"
 
 namespace dualstruct {
 

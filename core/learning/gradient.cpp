@@ -1,9 +1,9 @@
-#include "gradient.hpp"
+#include "learning/gradient.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace dualstruct {
 

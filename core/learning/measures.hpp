@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "parallel.hpp"
-#include "passes.hpp"
-#include "structure.hpp"
-#include "weights.hpp"
+#include "base/parallel.hpp"
+#include "learning/passes.hpp"
+#include "learning/weights.hpp"
+#include "structures/structure.hpp"
 
 namespace dualstruct {
 

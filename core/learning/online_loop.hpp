@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <span>
 
-#include "errors.hpp"
-#include "online.hpp"
-#include "random.hpp"
+#include "base/errors.hpp"
+#include "base/random.hpp"
+#include "learning/online.hpp"
 
 namespace dualstruct {
 

@@ -1,8 +1,8 @@
-#include "packing.hpp"
+#include "learning/packing.hpp"
 
 #include <algorithm>
 
-#include "parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace dualstruct {
 

@@ -14,10 +14,10 @@
 #include <span>
 #include <vector>
 
+#include "base/parallel.hpp"
 #include "learning/example.hpp"
 #include "learning/measures.hpp"
-#include "parallel.hpp"
-#include "passes.hpp"
+#include "learning/passes.hpp"
 
 namespace dualstruct {
 

@@ -1,4 +1,4 @@
-#include "planes.hpp"
+#include "learning/planes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/parallel.hpp"
 #include "learning/measures.hpp"
-#include "parallel.hpp"
-#include "rules/smo.hpp"
+#include "learning/rules/smo.hpp"
 
 namespace dualstruct {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "errors.hpp"
+#include "base/errors.hpp"
 #include "text/rare.hpp"
 
 namespace dualstruct {

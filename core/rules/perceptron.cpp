@@ -1,9 +1,0 @@
-#include "rules/perceptron.hpp"
-
-#include "learning/online_loop.hpp"
-
-namespace dualstruct {
-
-template struct OnlinePass<PerceptronStep>;
-
-}  // namespace dualstruct
