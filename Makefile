@@ -50,6 +50,7 @@ mutants: .venv/installed-test
 lint: .venv/installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tests/rooms.py
 	$(BIN)/mypy src experiments
 
 format: .venv/installed-lint
@@ -79,6 +80,7 @@ NOT_SANITIZED := \
 	metrics \
 	mutation \
 	progress \
+	rooms \
 	scikit_learn \
 	scikit_learn_checks \
 	serving \
