@@ -51,9 +51,11 @@ lint: .venv/installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python tests/rooms.py
+	$(BIN)/python core/python/stubs.py --check
 	$(BIN)/mypy src experiments
 
 format: .venv/installed-lint
+	$(BIN)/python core/python/stubs.py
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

@@ -1,8 +1,11 @@
 // The bundle of cutting planes for Python.
 
+#include <nanobind/stl/tuple.h>
+
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,7 +18,10 @@ using namespace nb::literals;
 
 namespace {
 
-// Planes as arrays, one after the other, for checkpoints.
+// Planes as arrays, one after the other, for checkpoints: examples, coefficients, words, ends, sizes, idle, numbers.
+using SavedPlanes = std::tuple<Input<std::int64_t>, Input<float>, Input<Word>, Input<std::int64_t>, Input<std::int64_t>,
+                               Input<std::int64_t>, Input<double>>;
+
 nb::tuple save_planes(const PlaneStore& store) {
     std::vector<std::int64_t> examples, ends, sizes, idle;
     std::vector<float> coefficients;
@@ -37,9 +43,8 @@ nb::tuple save_planes(const PlaneStore& store) {
 }
 
 // Only what copying needs is checked here; whether the planes are such of these examples, the store checks.
-void load_planes(PlaneStore& store, Input<std::int64_t> examples, Input<float> coefficients, Input<Word> words,
-                 Input<std::int64_t> ends, Input<std::int64_t> sizes, Input<std::int64_t> idle, Input<double> numbers,
-                 bool squared, int threads) {
+void load_planes(PlaneStore& store, const SavedPlanes& arrays, bool squared, int threads) {
+    const auto& [examples, coefficients, words, ends, sizes, idle, numbers] = arrays;
     std::vector<PlaneStore::Plane> planes(sizes.size());
     std::size_t example = 0, word = 0;
     const auto check = [](bool good) {
@@ -93,7 +98,7 @@ void bind_planes(nb::module_& m) {
         .def("slack", &PlaneStore::slack)
         .def("rebuild", &PlaneStore::rebuild, "threads"_a, nb::call_guard<GilReleased>())
         .def("save", &save_planes)
-        .def("load", &load_planes);
+        .def("load", &load_planes, "arrays"_a, "squared"_a, "threads"_a);
 }
 
 }  // namespace dualstruct

@@ -73,7 +73,7 @@ class PlaneIterate(Iterate):
     def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
         planes = [stored_array(arrays, name, dtype) for name, dtype in PLANE_ARRAYS.items()]
         squared = self.problem.loss.name == "squared_hinge"
-        self.planes.load(*planes, squared, self.problem.threads)
+        self.planes.load(planes, squared, self.problem.threads)
         super()._restore(facts, arrays)
 
     def excess(self) -> float:

@@ -20,7 +20,7 @@ from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.solvers.base import DualIterate, DualSolver
 
-AnyRule = TypeVar("AnyRule", bound="_core.Rule")
+AnyRule = TypeVar("AnyRule", bound="_core.Rule | _core.GatheringRule")
 
 #: Gradients this small are rounding errors of single precision.
 ROUNDING = 1e-6
