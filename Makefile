@@ -50,10 +50,13 @@ mutants: .venv/installed-test
 lint: .venv/installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tests/rooms.py
+	$(BIN)/python core/python/stubs.py --check
 	$(BIN)/mypy src experiments
 	$(BIN)/lint-imports
 
 format: .venv/installed-lint
+	$(BIN)/python core/python/stubs.py
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -80,6 +83,7 @@ NOT_SANITIZED := \
 	metrics \
 	mutation \
 	progress \
+	rooms \
 	scikit_learn \
 	scikit_learn_checks \
 	serving \

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <unordered_set>
 
-#include "errors.hpp"
+#include "base/errors.hpp"
 
 namespace dualstruct::crfsuite {
 

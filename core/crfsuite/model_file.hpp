@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "crfsuite/name_table.hpp"
-#include "structures/precise_chain.hpp"
+#include "crfsuite/precise_chain.hpp"
 
 namespace dualstruct::crfsuite {
 

@@ -3,30 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "errors.hpp"
-#include "structures/arc_kernels.hpp"
-#include "structures/chain_kernels.hpp"
-#include "trees/tree_kernels.hpp"
+#include "base/errors.hpp"
 
 namespace dualstruct {
-
-namespace baseline {
-extern const ArcKernels arc_kernels;
-extern const ChainKernels chain_kernels;
-extern const trees::TreeKernels tree_kernels;
-}
-#if DUALSTRUCT_X86
-namespace avx2 {
-extern const ArcKernels arc_kernels;
-extern const ChainKernels chain_kernels;
-extern const trees::TreeKernels tree_kernels;
-}
-namespace avx512 {
-extern const ArcKernels arc_kernels;
-extern const ChainKernels chain_kernels;
-extern const trees::TreeKernels tree_kernels;
-}
-#endif
 
 std::vector<std::string> simd_levels() {
     std::vector<std::string> levels{"baseline"};
@@ -60,19 +39,5 @@ const std::string& simd_level() {
     static const std::string level = choose_level();
     return level;
 }
-
-// The kernels of the level in use.
-#if DUALSTRUCT_X86
-#define DUALSTRUCT_CHOOSE(kernels)                                 \
-    if (simd_level() == "avx512") return avx512::kernels;          \
-    if (simd_level() == "avx2") return avx2::kernels;              \
-    return baseline::kernels
-#else
-#define DUALSTRUCT_CHOOSE(kernels) return baseline::kernels
-#endif
-
-const ArcKernels& arc_kernels() { DUALSTRUCT_CHOOSE(arc_kernels); }
-const ChainKernels& chain_kernels() { DUALSTRUCT_CHOOSE(chain_kernels); }
-const trees::TreeKernels& trees::tree_kernels() { DUALSTRUCT_CHOOSE(tree_kernels); }
 
 }  // namespace dualstruct

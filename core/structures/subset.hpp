@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "structure.hpp"
+#include "structures/structure.hpp"
 
 namespace dualstruct {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "errors.hpp"
+#include "base/errors.hpp"
 #include "text/lines.hpp"
 #include "text/unicode.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "errors.hpp"
+#include "base/errors.hpp"
 #include "text/templates.hpp"
 
 namespace dualstruct {

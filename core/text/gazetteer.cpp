@@ -1,8 +1,8 @@
 #include "text/gazetteer.hpp"
 
+#include "base/errors.hpp"
 #include "text/attributes.hpp"
 #include "text/hash.hpp"
-#include "errors.hpp"
 
 namespace dualstruct {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "errors.hpp"
+#include "base/errors.hpp"
 #include "text/unicode.hpp"
 
 namespace dualstruct {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "errors.hpp"
+#include "base/errors.hpp"
 #include "text/lines.hpp"
 #include "text/unicode.hpp"
 

@@ -1,5 +1,5 @@
-// The little of Unicode that features need. Properties are CPython's own tables, so that
-// a word has the same shape here and in Python.
+// The little of Unicode that features need. Properties of characters come from whoever embeds the core: from
+// CPython's own tables (python/unicode.cpp), so that a word has the same shape here and in Python.
 #pragma once
 
 #include <cstddef>

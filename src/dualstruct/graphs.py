@@ -4,8 +4,9 @@
 
 The best assignment comes from max-product where the graph has no loops and from AD3 (Martins et
 al. 2015) elsewhere; marginals from sum-product. Answers say whether they are exact. The core does
-the work (core/graphs); this builds graphs and names what is wrong with them. A graph whose tables
-are scored by features and weights is an example of :class:`dualstruct.structures.FactorGraph`.
+the work (core/inference/graphs); this builds graphs and names what is wrong with them. A graph
+whose tables are scored by features and weights is an example of
+:class:`dualstruct.structures.FactorGraph`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ the parameters ``feature.*`` say; there are none for the start and the end. ``lb
     Σ_i −log p(y_i|x_i) + c1‖w‖₁ + c2‖w‖² = 2 c2·(½‖w‖² + C Σ_i ℓ_i + l1‖w‖₁)
 
 with C = 1/(2 c2) and l1 = c1 C by the solver :class:`~dualstruct.solvers.LBFGS`. The online
-algorithms run in double precision in the core (core/precise_learner.hpp).
+algorithms run in double precision in the core (core/crfsuite/precise_learner.hpp).
 """
 
 from __future__ import annotations

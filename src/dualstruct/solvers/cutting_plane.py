@@ -4,8 +4,8 @@
 
 1-slack: R is bounded from below by planes, one a pass, each made of the most violating outputs of
 all examples; the dual over the planes is a small problem with one simplex, solved by sequential
-minimal optimisation (core/planes.hpp). n-slack: every example holds cuts of its own and the dual
-over all of them is solved before the next inference pass.
+minimal optimisation (core/learning/planes.hpp). n-slack: every example holds cuts of its
+own and the dual over all of them is solved before the next inference pass.
 
 Source: Joachims, Finley & Yu 2009, "Cutting-plane training of structural SVMs" (1-slack, Algorithm
 3); Tsochantaridis et al. 2005 (n-slack); Teo et al. 2010 for planes of other convex risks. The
@@ -73,7 +73,7 @@ class PlaneIterate(Iterate):
     def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
         planes = [stored_array(arrays, name, dtype) for name, dtype in PLANE_ARRAYS.items()]
         squared = self.problem.loss.name == "squared_hinge"
-        self.planes.load(*planes, squared, self.problem.threads)
+        self.planes.load(planes, squared, self.problem.threads)
         super()._restore(facts, arrays)
 
     def excess(self) -> float:

@@ -9,7 +9,8 @@ variable. With ℓ_i replaced by its tangent at w (and 0, below which no loss fa
 
 so no learning rate is needed. At β = ∞ (hinge, perceptron) the expectation is one output and the
 step is that of 1-best MIRA; k > 1 keeps the tangents of the k best outputs (hinge only, see
-core/rules/hildreth.hpp). The answer is the average of w over all steps, as Algorithm 1 returns it.
+core/learning/rules/hildreth.hpp). The answer is the average of w over all steps, as Algorithm 1
+returns it.
 
 A dual variable is summed into w and not kept, so there is no dual value and no gap. The
 perceptron's loss is 0 at w = 0, which is its optimum: from there this solver does not move, only

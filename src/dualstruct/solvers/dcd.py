@@ -3,7 +3,7 @@
     min_w    ½‖w‖² + C Σ_i (max_y H_i(y; w))²
     max_α≥0  Σ_iy α_iy Δ_i(y) − ½‖w‖² − (1/4C) Σ_i (Σ_y α_iy)²,   w = Σ_iy α_iy δ_i(y)
 
-One variable at a time, exactly (Algorithm 1, UpdateWeight, core/rules/dcd.hpp):
+One variable at a time, exactly (Algorithm 1, UpdateWeight, core/learning/rules/dcd.hpp):
 
     d = (H_i(y; w) − Σ_y' α_iy' / 2C) / (‖δ_i(y)‖² + 1/2C),   α_iy ← max(α_iy + d, 0)
 
@@ -20,7 +20,7 @@ from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.solvers.base import DualIterate, DualSolver
 
-AnyRule = TypeVar("AnyRule", bound="_core.Rule")
+AnyRule = TypeVar("AnyRule", bound="_core.Rule | _core.GatheringRule")
 
 #: Gradients this small are rounding errors of single precision.
 ROUNDING = 1e-6

@@ -4,9 +4,9 @@
     max_α  Σ_iy α_iy Δ_i(y) − ½‖w‖²,   α ≥ 0,  Σ_y α_iy = C (the true output included)
 
 Each example steps towards the vertex of its simplex that inference finds, by exact line search
-(core/rules/frank_wolfe.hpp). Cuts are cached: passes without inference take one pairwise step an
-example, from the worst to the best of the cuts held, which converges linearly where plain
-Frank-Wolfe steps crawl.
+(core/learning/rules/frank_wolfe.hpp). Cuts are cached: passes without inference take one
+pairwise step an example, from the worst to the best of the cuts held, which
+converges linearly where plain Frank-Wolfe steps crawl.
 
 Source: Lacoste-Julien, Jaggi, Schmidt & Pletscher 2013, "Block-Coordinate Frank-Wolfe
 Optimization for Structural SVMs", Algorithm 4; caching and pairwise steps after Osokin et al.

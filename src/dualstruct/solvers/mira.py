@@ -8,7 +8,7 @@ The k best outputs are those of loss-augmented inference, max_y Δ_i(y) + w·φ_
 
 for k > 1 Hildreth's algorithm solves the dual. All constraints of an example share its one slack,
 because its loss is the maximum over them; so their multipliers together are at most C (a simplex),
-not each of them (core/rules/hildreth.hpp).
+not each of them (core/learning/rules/hildreth.hpp).
 
 C is the weight of one example's loss, as in every solver; the classical MIRA without slack is a
 large C.

@@ -1,8 +1,8 @@
 """What learners without cuts share: they meet the examples one by one and keep only w.
 
 They have no dual variables, so :meth:`Iterate.dual` is None and no gap is reported. One pass over
-the examples in shuffled order runs in the core (core/online.hpp); a step is one small struct in
-core/rules.
+the examples in shuffled order runs in the core (core/learning/online.hpp); a step is one small
+struct in core/learning/rules.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@
     max_α  Σ_iy α_iy Δ_i(y) − ½‖w‖²,   α ≥ 0,  Σ_y α_iy = C (the true output included)
 
 One example at a time: sequential minimal optimisation over its cuts (Algorithm 2,
-core/rules/smo.hpp). An example is τ-optimal when ψ_i = max_y F_i(y) − min_{y: α_iy > 0} F_i(y) ≤ τ.
+core/learning/rules/smo.hpp). An example is τ-optimal when
+ψ_i = max_y F_i(y) − min_{y: α_iy > 0} F_i(y) ≤ τ.
 
 Source: Balamurugan et al. 2011, "A Sequential Dual Method for Structural SVMs", Algorithms 1–3.
 Its α sum to 1 and its w carries the factor C; here α carries it.

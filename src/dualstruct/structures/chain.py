@@ -5,7 +5,7 @@
 Pair features, if there are any, let what is seen at a token weigh the step into it: the score gains
 Σ_t>1 Σ_g z_tg P[g, y_t−1, y_t]. P has labels² weights for each pair feature.
 
-The core does the arithmetic (core/structures/chain.cpp); this is its face.
+The core does the arithmetic (core/structures/chain/chain.cpp); this is its face.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Structures that users write: three Python methods, and every solver learns them.
 
-The core (core/structures/custom.cpp, core/bindings/custom.cpp) calls ``decode`` wherever a solver
-needs inference, and ``features`` and ``cost`` for the outputs that it did not know yet. Learning
-itself runs without the GIL.
+The core (core/structures/custom/custom.cpp, core/python/custom.cpp) calls ``decode``
+wherever a solver needs inference, and ``features`` and ``cost`` for the outputs that it
+did not know yet. Learning itself runs without the GIL.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 for every y that the hard factors allow. Decoding, k best and expectations are those of
 :mod:`dualstruct.graphs`: exact on graphs without loops, and elsewhere the structure counts how
-often they were not. The core does the arithmetic (core/structures/factor_graph.cpp).
+often they were not. The core does the arithmetic (core/structures/graph/factor_graph.cpp).
 """
 
 from __future__ import annotations

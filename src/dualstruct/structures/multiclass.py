@@ -2,8 +2,8 @@
 
     w·φ(x, y) = Σ_f x_f W[f, y]
 
-Features are read where they lie, dense or sparse; the core (core/structures/multiclass.cpp)
-needs nothing of a cut but its label and ‖x‖².
+Features are read where they lie, dense or sparse; the core
+(core/structures/multiclass/multiclass.cpp) needs nothing of a cut but its label and ‖x‖².
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 where s and m are consecutive modifiers of h on one side (nothing before the first, the end after
 the last) and g is the head of h. Arcs are pruned by a first-order model; what is left is decoded
 exactly where trees are projective, and elsewhere by AD3 over one TREE factor and an automaton for
-each head (core/structures/second_order_tree.cpp, core/trees/second_order.cpp).
+each head (core/structures/tree/second_order_tree.cpp, core/inference/trees/second_order.cpp).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     w·φ(x, y) = Σ_m (w·φ(x, head of m → m) + w·φ(x, head of m → m, label of m))
 
-The core does the arithmetic (core/structures/tree.cpp) with features hashed on the fly
-(core/structures/arc_features.hpp); this is its face.
+The core does the arithmetic (core/structures/tree/tree.cpp) with features hashed on the fly
+(core/structures/tree/arc_features.hpp); this is its face.
 """
 
 from __future__ import annotations

@@ -1,0 +1,97 @@
+// The cuts of every example: outputs that compete with the truth, with their dual variables.
+// One contiguous block an example, newest cut last, so that an update reads memory in order; and no
+// memory that two examples share, so that threads may work on different ones.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "structures/structure.hpp"
+
+namespace dualstruct {
+
+// The head of a cut; its words follow it in the block.
+struct Cut {
+    double alpha;         // dual variable
+    float cost;           // Δ_i(y)
+    float norm2;          // ‖δ_i(y)‖²
+    std::uint32_t count;  // words
+    std::uint32_t unused;  // pads the head to 8 bytes
+
+    std::span<const Word> words() const {
+        return {reinterpret_cast<const Word*>(this + 1), count};
+    }
+    // Words of the block that the head and its payload take, an even number.
+    std::size_t extent() const { return sizeof(Cut) / sizeof(Word) + (std::size_t{count} + 1) / 2 * 2; }
+};
+
+class CutStore {
+public:
+    explicit CutStore(std::int64_t examples) : blocks_(static_cast<std::size_t>(examples)) {}
+
+    std::int64_t size() const { return cuts_; }
+    std::int64_t examples() const { return static_cast<std::int64_t>(blocks_.size()); }
+    bool empty(std::int64_t i) const { return block(i).used == 0; }
+
+    template <class Visit>
+    void for_each(std::int64_t i, Visit visit) {
+        Word* at = begin(i);
+        for (Word* end = at + block(i).used; at < end;) {
+            Cut& cut = *reinterpret_cast<Cut*>(at);
+            at += cut.extent();
+            visit(cut);
+        }
+    }
+    template <class Visit>
+    void for_each(std::int64_t i, Visit visit) const {
+        const_cast<CutStore*>(this)->for_each(i, [&](const Cut& cut) { visit(cut); });
+    }
+
+    Cut* find(std::int64_t i, std::span<const Word> words);
+    Cut& add(std::int64_t i, const Difference& difference, double norm2);
+    void remove_zeros(std::int64_t i);
+
+    void prefetch_block(std::int64_t i) const { __builtin_prefetch(&block(i)); }
+    void prefetch_cuts(std::int64_t i) const {
+        const auto* at = reinterpret_cast<const char*>(begin(i));
+        for (const auto* end = at + block(i).used * sizeof(Word); at < end; at += 64) __builtin_prefetch(at);
+    }
+
+    // All cuts in order of examples, and how many words each example's take: for checkpoints.
+    std::vector<Word> save(std::vector<std::int64_t>& words_of_example) const;
+    // Takes what save gave, if every cut is one that the structure could have made. Costs and norms are computed anew:
+    // certificates rest on them, whoever wrote them down.
+    void load(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+              const Structure& structure);
+
+    // What save gave, as the start of a line through the duals of this moment: every α goes to
+    // before + step·(α − before). Cuts that were dropped since come back where their α does.
+    void go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step,
+                  const Structure& structure);
+    // The largest step at which all α are still at least 0; infinite if none falls.
+    double largest_step(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+                        const Structure& structure) const;
+
+private:
+    struct Block {
+        std::unique_ptr<Word[]> words;  // memory from new is aligned to 16 bytes, extents are even: so are heads, to 8
+        std::uint32_t used = 0, capacity = 0;
+        void resize(std::size_t size);
+    };
+    bool is_as_saved(std::int64_t i, std::span<const Word> words) const;
+    Cut& append(std::int64_t i, const Cut& head, std::span<const Word> words);
+    const Block& block(std::int64_t i) const { return blocks_[static_cast<std::size_t>(i)]; }
+    Block& block(std::int64_t i) { return blocks_[static_cast<std::size_t>(i)]; }
+    Word* begin(std::int64_t i) { return block(i).words.get(); }
+    const Word* begin(std::int64_t i) const { return block(i).words.get(); }
+
+    std::vector<Block> blocks_;
+    std::atomic<std::int64_t> cuts_ = 0;
+};
+
+}  // namespace dualstruct

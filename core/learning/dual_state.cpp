@@ -1,0 +1,102 @@
+#include "learning/dual_state.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "base/parallel.hpp"
+
+namespace dualstruct {
+
+DualState::DualState(const Structure& structure, Weights& w, const Weights* center)
+    : structure(structure), w(w), cuts(structure.size()),
+      sum_alpha(static_cast<std::size_t>(structure.size())), center_(center) {
+    if (center) start(w, 1);
+}
+
+void DualState::rebuild(int threads) {
+    write(w, threads);
+    add_up();
+}
+
+std::vector<HeldOutput> DualState::take(std::span<const std::int64_t> examples) {
+    std::vector<HeldOutput> held;
+    for (std::int64_t i : examples) {
+        cuts.for_each(i, [&](Cut& cut) {
+            held.push_back({i, cut.alpha, {}});
+            structure.output_of(i, cut.words(), held.back().output);
+            cut.alpha = 0;
+        });
+        cuts.remove_zeros(i);
+    }
+    return held;
+}
+
+void DualState::put(std::span<const HeldOutput> held) {
+    const auto scratch = structure.make_scratch();
+    Difference found;
+    for (const HeldOutput& each : held) {
+        structure.difference(each.i, each.output, found);
+        if (found.is_truth) continue;  // its α is the truth's share now
+        const double norm2 = structure.inner(each.i, found.words, found.words, *scratch);
+        cuts.add(each.i, found, norm2).alpha = each.alpha;
+    }
+}
+
+void DualState::load(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+                     std::span<const double> sums) {
+    if (sums.size() != sum_alpha.size()) throw std::invalid_argument("the saved cuts are damaged");
+    cuts.load(words, words_of_example, structure);
+    add_up();
+    const double rounding = sums.empty() ? 0 : 1e-12 * *std::ranges::max_element(sum_alpha);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        if (!(std::abs(sums[i] - sum_alpha[i]) <= 1e-6 * sum_alpha[i] + rounding)) {
+            throw std::invalid_argument("the saved sums are not those of the duals");
+        }
+    }
+    std::ranges::copy(sums, sum_alpha.begin());
+}
+
+void DualState::go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step) {
+    cuts.go_along(words, words_of_example, step, structure);
+    add_up();
+}
+
+void DualState::write(Weights& out, int threads) const {
+    start(out, threads);
+    const std::int64_t n = cuts.examples();
+    for (std::int64_t i = 0; i < n; ++i) {
+        if (i + 2 < n) cuts.prefetch_cuts(i + 2);
+        if (i + 1 < n) {
+            cuts.for_each(i + 1, [&](const Cut& cut) { structure.prefetch_cut(out.data(), i + 1, cut.words()); });
+        }
+        cuts.for_each(i, [&](const Cut& cut) {
+            structure.axpy(out.data(), i, cut.words(), static_cast<float>(cut.alpha));
+        });
+    }
+}
+
+double DualState::sum_alpha_cost() const {
+    double total = 0;
+    for (std::int64_t i = 0; i < cuts.examples(); ++i) {
+        cuts.for_each(i, [&](const Cut& cut) { total += cut.alpha * cut.cost; });
+    }
+    return total;
+}
+
+void DualState::add_up() {
+    for (std::int64_t i = 0; i < cuts.examples(); ++i) {
+        double total = 0;
+        cuts.for_each(i, [&](const Cut& cut) { total += cut.alpha; });
+        sum_alpha[static_cast<std::size_t>(i)] = total;
+    }
+}
+
+void DualState::start(Weights& out, int threads) const {
+    for_each_range(out.dimension(), threads, [&](std::int64_t begin, std::int64_t end, int) {
+        out.start_from(center_, begin, end);
+    });
+    structure.derive(out.data());
+}
+
+}  // namespace dualstruct

@@ -1,0 +1,100 @@
+// One example as the rule of a dual solver sees it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "learning/dual_state.hpp"
+
+namespace dualstruct {
+
+// Buffers that the examples of a pass share.
+struct PassScratch {
+    PassScratch(const Structure& structure, std::uint64_t seed)
+        : structure(structure.make_scratch()), random(seed ^ 0x5EED) {}
+    std::unique_ptr<Scratch> structure;
+    Random random;
+    std::vector<Cut*> order;
+    std::vector<double> violations;
+    std::vector<WeightedWords> terms;
+};
+
+// One example as a rule sees it.
+class Example {
+public:
+    Example(DualState& state, std::int64_t i, PassScratch& scratch)
+        : sum_alpha(state.sum_alpha[static_cast<std::size_t>(i)]), weight(state.structure.weight(i)), scratch(scratch),
+          state_(state), i_(i) {}
+
+    double& sum_alpha;
+    const double weight;       // what C is multiplied by here
+    PassScratch& scratch;
+    bool decoded = false;      // whether this update follows inference
+    Cut* found = nullptr;      // the cut that inference found; null: the truth, or not admitted
+
+    // The cuts, oldest first.
+    std::vector<Cut*>& cuts() {
+        scratch.order.clear();
+        state_.cuts.for_each(i_, [&](Cut& cut) { scratch.order.push_back(&cut); });
+        return scratch.order;
+    }
+
+    // The cuts in random order, but the newest first.
+    const std::vector<Cut*>& newest_first() {
+        auto& order = cuts();
+        if (order.size() > 1) {
+            std::swap(order.front(), order.back());
+            scratch.random.shuffle(order.begin() + 1, order.end());
+        }
+        return order;
+    }
+
+    // H_i(y; w) = Δ_i(y) − w·δ_i(y).
+    double violation(const Cut& cut) const {
+        return cut.cost - state_.structure.dot(state_.w.data(), i_, cut.words());
+    }
+
+    // α ← alpha, w ← w + (change of α)·δ.
+    void set_alpha(Cut& cut, double alpha) {
+        const float step = static_cast<float>(alpha - cut.alpha);
+        if (step == 0) return;
+        state_.structure.axpy(state_.w.data(), i_, cut.words(), step);
+        if (state_.average) state_.average->add(state_.structure, i_, cut.words(), step);
+        sum_alpha += alpha - cut.alpha;
+        cut.alpha = alpha;
+    }
+
+    // ‖δ − δ'‖² of two cuts, ‖Σ c_p δ_p‖² of several.
+    double distance2(const Cut& a, const Cut& b) const {
+        return state_.structure.distance2(i_, a.words(), b.words(), *scratch.structure);
+    }
+    double combination_norm2(std::span<const WeightedWords> terms) const {
+        return state_.structure.combination_norm2(i_, terms, *scratch.structure);
+    }
+
+    // The cut that violates most, if that is more than `violation` by more than rounding explains.
+    Cut* better_than(double violation) {
+        Cut* best = nullptr;
+        for (Cut* cut : cuts()) {
+            const double of_cut = this->violation(*cut);
+            const double rounding = 1e-4 * (cut->cost + std::abs(cut->cost - of_cut));
+            if (of_cut - rounding > violation) {
+                violation = of_cut;
+                best = cut;
+            }
+        }
+        return best;
+    }
+
+    void remove_zero_cuts() { state_.cuts.remove_zeros(i_); }
+
+private:
+    DualState& state_;
+    std::int64_t i_;
+};
+
+}  // namespace dualstruct

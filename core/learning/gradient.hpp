@@ -1,0 +1,55 @@
+// Σ_i weight_i ℓ_i(w) and its gradient, over all examples at a fixed w.
+//
+//   softmax_margin(β, γ)  ∇ℓ_i = −(φ_i(y_i) − E φ_i(y)),   p(y) ∝ exp β(w·φ_i(y) + γΔ_i(y))
+//   hinge                 −δ_i(y*) is a subgradient,        y* = argmax_y H_i(y; w)
+//   squared_hinge         −2 H_i(y*)·δ_i(y*) is one: like the hinge it has kinks where outputs tie
+//
+// What is added up is −∇, the descent: Σ_i E δ_i, which is also the w that the duals C·p_i stand for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "learning/passes.hpp"
+#include "learning/range_sums.hpp"
+#include "learning/weights.hpp"
+#include "structures/structure.hpp"
+
+namespace dualstruct {
+
+// weight·ℓ of one example; adds −weight·∇ℓ to the target.
+struct SoftmaxMarginGradient {
+    double beta, gamma;
+
+    double operator()(const Structure& structure, const float* w, std::int64_t i, float* target, Scratch& scratch,
+                      Difference&) const;
+};
+
+struct HingeGradient {
+    bool squared;
+
+    double operator()(const Structure& structure, const float* w, std::int64_t i, float* target, Scratch& scratch,
+                      Difference& found) const;
+};
+
+// Adds up losses and −∇ on several threads. From two threads on the sums are the same on any number of them.
+class GradientPass {
+public:
+    GradientPass(const Structure& structure, int threads);
+    GradientPass(const GradientPass&) = delete;
+
+    const Structure& structure() const { return structure_; }
+
+    // Returns Σ_i weight_i ℓ_i(w); descent = −∇ of it. Both mean nothing after an interrupt.
+    template <class Gradient>
+    double run(const Weights& w, Weights& descent, const Gradient& gradient, const Interrupt& interrupt);
+
+private:
+    const Structure& structure_;
+    int threads_;
+    RangeSums sums_;
+    std::vector<std::unique_ptr<Scratch>> scratch_;
+};
+
+}  // namespace dualstruct

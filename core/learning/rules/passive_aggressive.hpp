@@ -1,0 +1,85 @@
+// Passive-aggressive steps: stay close to w, but pay at most what C allows for one example.
+//
+//   min_w'  ½‖w' − w‖² + C (ℓ(w) + ∇ℓ(w)·(w' − w))₊      gives   w' = w − min(C, ℓ(w)/‖∇ℓ(w)‖²) ∇ℓ(w)
+//
+// (Crammer et al. 2006; Martins et al. 2010, eq. (13) and (14), where C is 1/(λm).)
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "learning/online.hpp"
+#include "learning/rules/hildreth.hpp"
+
+namespace dualstruct {
+
+inline double passive_aggressive_step(double C, double loss, double norm2) {
+    return norm2 > 0 ? std::min(C, loss / norm2) : 0;
+}
+
+// ℓ = max_y cost_weight·Δ(y) − w·δ(y), whose gradient is that of one output: MIRA, and dual
+// coordinate ascent at β = ∞. With k > 1 the constraints of the k best outputs hold together.
+struct PassiveAggressiveStep : SingleStep {
+    double C;
+    double cost_weight;
+    int k;
+    std::int64_t clamped = 0;  // examples whose estimated loss was negative and is taken for 0
+
+    PassiveAggressiveStep(double C, double cost_weight, int k) : C(C), cost_weight(cost_weight), k(k) {}
+
+    double meet(Meeting& meeting) {
+        if (k > 1) return meet_best(meeting);
+        const double loss = meeting.find(cost_weight);  // negative where an approximate decoder missed the truth
+        clamped += loss < 0;
+        if (loss > 0) {
+            const double step = passive_aggressive_step(C * meeting.weight(), loss, meeting.norm2(meeting.found));
+            meeting.w.add(meeting.i, meeting.found.words, step);
+        }
+        return loss < 0 ? 0 : loss;
+    }
+
+private:
+    double meet_best(Meeting& meeting) {
+        const auto best = meeting.find_best(cost_weight, k);
+        const std::size_t m = best.size();
+        std::vector<double> H(m), G(m * m);
+        double loss = 0;
+        for (std::size_t a = 0; a < m; ++a) {
+            H[a] = meeting.violation(best[a], cost_weight);
+            loss = a ? std::max(loss, H[a]) : H[a];
+        }
+        if (loss <= 0) return 0;  // the truth is among the k best, or nothing else is as good
+        for (std::size_t a = 0; a < m; ++a) {
+            for (std::size_t b = a; b < m; ++b) {
+                G[a * m + b] = G[b * m + a] =
+                    meeting.w.structure.inner(meeting.i, best[a].words, best[b].words, meeting.scratch);
+            }
+        }
+        const auto alpha = hildreth(G, H, C * meeting.weight());
+        for (std::size_t a = 0; a < m; ++a) {
+            if (alpha[a] > 0) meeting.w.add(meeting.i, best[a].words, alpha[a]);
+        }
+        return loss;
+    }
+};
+
+// ℓ = (1/β) log Σ_y exp β(γΔ(y) − w·δ(y)), whose gradient is an expectation: dual coordinate ascent.
+struct ExpectedPassiveAggressiveStep : SingleStep {
+    double C, beta, gamma;
+    std::int64_t clamped = 0;  // examples whose estimated loss was negative and is taken for 0
+
+    ExpectedPassiveAggressiveStep(double C, double beta, double gamma) : C(C), beta(beta), gamma(gamma) {}
+
+    double meet(Meeting& meeting) {
+        const double loss = meeting.log_loss(beta, gamma);
+        clamped += loss < 0;
+        if (!(loss > 0)) return loss < 0 ? 0 : loss;  // NaN is passed on
+        const double norm2 = meeting.w.structure.expected_difference_norm2(meeting.i, meeting.scratch);
+        const double step = passive_aggressive_step(C * meeting.weight(), loss, norm2);
+        if (step > 0) meeting.w.add_expected(meeting.i, step, meeting.scratch);
+        return loss;
+    }
+};
+
+}  // namespace dualstruct

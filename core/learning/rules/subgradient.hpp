@@ -1,0 +1,137 @@
+// Stochastic (sub)gradient steps on λ/2‖w‖² + (1/n) Σ_i ℓ_i(w) = P(w)/(C n), with λ = 1/(C n):
+//
+//   w ← (1 − η_t λ) w − η_t weight_i ∇ℓ_i(w)
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "learning/online.hpp"
+
+namespace dualstruct {
+
+// η = η0/(1 + decay·T)^power after T steps, but at most 1/λ: a longer step would leave the
+// regulariser's minimum behind.
+struct Schedule {
+    double lambda, eta0, decay, power;
+    std::int64_t steps;  // T
+
+    double next() {
+        const double eta = eta0 / std::pow(1 + decay * static_cast<double>(steps++), power);
+        return std::min(eta, 1 / lambda);
+    }
+    // 1 − ηλ, whatever rounding says.
+    double kept(double eta) const { return std::max(1 - eta * lambda, 0.0); }
+};
+
+// Hinge losses: ℓ = H or H² with H = max_y H_i(y).
+struct SubgradientStep : SingleStep {
+    Schedule schedule;
+    bool squared;
+
+    SubgradientStep(Schedule schedule, bool squared) : schedule(schedule), squared(squared) {}
+
+    double meet(Meeting& meeting) {
+        const double H = std::max(meeting.find(1), 0.0);
+        const double eta = schedule.next();
+        meeting.w.shrink(schedule.kept(eta));
+        if (H > 0) meeting.w.add(meeting.i, meeting.found.words, meeting.weight() * (squared ? 2 * H * eta : eta));
+        return squared ? H * H : H;
+    }
+};
+
+// ℓ = (1/β) log Σ_y exp β(γΔ(y) − w·δ(y)).
+struct ExpectedGradientStep : SingleStep {
+    Schedule schedule;
+    double beta, gamma;
+
+    ExpectedGradientStep(Schedule schedule, double beta, double gamma)
+        : schedule(schedule), beta(beta), gamma(gamma) {}
+
+    double meet(Meeting& meeting) {
+        const double loss = meeting.log_loss(beta, gamma);
+        const double eta = schedule.next();
+        meeting.w.shrink(schedule.kept(eta));
+        if (eta > 0) meeting.w.add_expected(meeting.i, meeting.weight() * eta, meeting.scratch);
+        return loss;
+    }
+};
+
+// Pegasos (Shalev-Shwartz et al. 2011): η_t = 1/(λt), the mean subgradient of a batch, and if asked
+// for the projection on ‖w‖ ≤ radius. For the ramp the concave part's subgradient comes in with the
+// other sign.
+struct PegasosStep {
+    double lambda;
+    std::int64_t batch;
+    std::int64_t steps;                 // done before
+    std::optional<double> radius;       // none: no projection
+    std::optional<double> concave;      // the cost weight of the ramp's second part; none: hinge
+
+    PegasosStep(double lambda, std::int64_t batch, std::int64_t steps, std::optional<double> radius,
+                std::optional<double> concave)
+        : lambda(lambda), batch(batch), steps(steps), radius(radius), concave(concave) {}
+
+    double meet(Meeting& meeting) {
+        ++met_;
+        double loss = std::max(meeting.find(1), 0.0);
+        if (loss > 0) gather(meeting, 1);
+        if (concave) {
+            const double given_up = std::max(meeting.find(*concave), 0.0);
+            if (given_up > 0) gather(meeting, -1);
+            loss -= given_up;
+        }
+        return loss;
+    }
+
+    bool finish(ScaledWeights& w, bool last) {
+        if (met_ < batch && !last) return false;
+        const auto t = static_cast<double>(++steps);
+        if (radius && !norm2_) norm2_ = w.squared_norm();
+        shrink(w, 1 - 1 / t);
+        for (std::size_t g = 0; g < gathered_; ++g) {
+            const Part& part = parts_[g];
+            const double step = part.sign / (lambda * t * static_cast<double>(met_));
+            if (radius) {
+                *norm2_ += step * (2 * w.dot(part.i, part.difference.words) + step * part.norm2);
+            }
+            w.add(part.i, part.difference.words, step);
+        }
+        if (radius && *norm2_ > *radius * *radius) shrink(w, *radius / std::sqrt(*norm2_));
+        met_ = 0;
+        gathered_ = 0;
+        return true;
+    }
+
+private:
+    struct Part {
+        std::int64_t i;
+        double sign;  // times the example's weight
+        double norm2;
+        Difference difference;
+    };
+
+    void gather(Meeting& meeting, double sign) {
+        if (gathered_ == parts_.size()) parts_.emplace_back();
+        const double norm2 = radius ? meeting.norm2(meeting.found) : 0;
+        Part& part = parts_[gathered_++];
+        part.i = meeting.i;
+        part.sign = sign * meeting.weight();
+        part.norm2 = norm2;
+        std::swap(part.difference, meeting.found);
+    }
+
+    void shrink(ScaledWeights& w, double factor) {
+        w.shrink(factor);
+        if (norm2_) *norm2_ *= factor * factor;
+    }
+
+    std::vector<Part> parts_;     // of the batch under way; kept for their buffers
+    std::size_t gathered_ = 0;
+    std::int64_t met_ = 0;
+    std::optional<double> norm2_;  // ‖w‖², kept up from the pass's first step on
+};
+
+}  // namespace dualstruct

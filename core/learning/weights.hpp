@@ -1,0 +1,145 @@
+// Weight vectors, and the average of all those that a run of passes went through.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "base/memory.hpp"
+#include "base/parallel.hpp"
+#include "structures/structure.hpp"
+
+namespace dualstruct {
+
+// A weight vector in a structure's layout.
+class Weights {
+public:
+    explicit Weights(const Structure& structure)
+        : dimension_(structure.dimension()), layout_(structure.layout()),
+          data_(allocate_floats(static_cast<std::size_t>(structure.storage()))) {
+        structure.derive(data_.get());
+    }
+    bool fits(const Structure& structure) const { return layout_ == structure.layout(); }
+    float* data() { return data_.get(); }
+    const float* data() const { return data_.get(); }
+    std::int64_t dimension() const { return dimension_; }
+    // The center's weights, or 0 without one; what is derived from them is left to the caller.
+    void start_from(const Weights* center) { start_from(center, 0, dimension_); }
+    void start_from(const Weights* center, std::int64_t begin, std::int64_t end) {
+        if (center) {
+            std::copy(center->data() + begin, center->data() + end, data() + begin);
+        } else {
+            std::fill(data() + begin, data() + end, 0.0f);
+        }
+    }
+    double squared_norm(int threads = 1) const {
+        return sum_squares(threads, [this](std::int64_t k) { return data_[k]; });
+    }
+    // ‖w − other‖².
+    double squared_distance(const Weights& other, int threads = 1) const {
+        return sum_squares(threads, [this, &other](std::int64_t k) { return data_[k] - other.data_[k]; });
+    }
+
+private:
+    // The same on any number of threads.
+    template <class Entry>
+    double sum_squares(int threads, Entry entry) const {
+        constexpr std::int64_t block = 1 << 18;
+        std::vector<double> sums(static_cast<std::size_t>((dimension_ + block - 1) / block));
+        for_each_range(static_cast<std::int64_t>(sums.size()), threads, [&](std::int64_t first, std::int64_t last, int) {
+            for (std::int64_t b = first; b < last; ++b) {
+                sums[static_cast<std::size_t>(b)] = sum_squares(b * block, std::min((b + 1) * block, dimension_), entry);
+            }
+        });
+        return std::accumulate(sums.begin(), sums.end(), 0.0);
+    }
+    template <class Entry>
+    static double sum_squares(std::int64_t begin, std::int64_t end, Entry entry) {
+        double total = 0;
+        std::int64_t k = begin;
+        for (; k + 8 <= end; k += 8) {
+            float squares[8];  // products of floats vectorise; their sum is taken in double
+            for (int q = 0; q < 8; ++q) squares[q] = entry(k + q) * entry(k + q);
+            total += (double{squares[0]} + squares[1]) + (double{squares[2]} + squares[3]) +
+                     (double{squares[4]} + squares[5]) + (double{squares[6]} + squares[7]);
+        }
+        for (; k < end; ++k) total += double{entry(k)} * entry(k);
+        return total;
+    }
+
+    std::int64_t dimension_;
+    std::uint64_t layout_;
+    FloatBuffer data_;
+};
+
+// The average of w over all steps, kept up lazily: a step costs as much as the change it makes.
+//
+// With w_t = s_t v_t and v_t = v_0 + Σ_r≤t d_r:  Σ_t≤T s_t v_t = S_T v_T − Σ_r S_r−1 d_r, where
+// S_t = s_1 + … + s_t (Xu 2011). Passes without a scale have s = 1 and d the change of w. A linear
+// average weighs step t by t: then s_t stands for t times the scale.
+class Average {
+public:
+    explicit Average(const Structure& structure, bool linear = false) : late_(structure), linear_(linear) {}
+
+    // w changes by step·δ (v by step/scale·δ).
+    void add(const Structure& structure, std::int64_t i, std::span<const Word> words, double step, double scale = 1) {
+        structure.axpy(late_.data(), i, words, static_cast<float>(scales_ * step / scale));
+    }
+    // Ends a step with w = scale·v.
+    void end_step(double scale = 1) {
+        ++steps_;
+        scales_ += linear_ ? scale * static_cast<double>(steps_) : scale;
+    }
+    // Goes on by steps of scale 1 that others take.
+    void skip(std::int64_t steps) {
+        const auto before = static_cast<double>(steps_), more = static_cast<double>(steps);
+        steps_ += steps;
+        scales_ += linear_ ? more * before + more * (more + 1) / 2 : more;
+    }
+    // v is about to be multiplied by `factor` and the scale divided by it. The sum of S_r−1 d_r
+    // stays as it is: its first factor falls as its second one rises.
+    void rescale(double factor) { scales_ /= factor; }
+    // Adds up what was put off: S v − late becomes the new −late, and S starts again at 0. Where the
+    // scale has fallen far, the two terms are much larger than their difference; settling before
+    // that keeps the difference exact.
+    void settle(const Weights& v) {
+        for (std::int64_t k = 0; k < v.dimension(); ++k) {
+            late_.data()[k] = static_cast<float>(late_.data()[k] - scales_ * v.data()[k]);
+        }
+        scales_ = 0;
+    }
+    // The sum of S_r−1 d_r, for changes that are not those of a cut.
+    Weights& late() { return late_; }
+    bool linear() const { return linear_; }
+    double scales() const { return scales_; }
+    std::int64_t steps() const { return steps_; }
+    // The sum of the steps' weights.
+    double weight() const {
+        const auto steps = static_cast<double>(steps_);
+        return linear_ ? steps * (steps + 1) / 2 : steps;
+    }
+    void set(double scales, std::int64_t steps) {
+        scales_ = scales;
+        steps_ = steps;
+    }
+
+    // out = (S v − late) / (sum of the steps' weights), or v·scale before the first step.
+    void write(const Structure& structure, const Weights& v, double scale, Weights& out) const {
+        const double total = weight();
+        for (std::int64_t k = 0; k < v.dimension(); ++k) {
+            out.data()[k] = static_cast<float>(
+                steps_ ? (scales_ * v.data()[k] - late_.data()[k]) / total
+                       : scale * v.data()[k]);
+        }
+        structure.derive(out.data());
+    }
+
+private:
+    Weights late_;
+    bool linear_;
+    double scales_ = 0;
+    std::int64_t steps_ = 0;
+};
+
+}  // namespace dualstruct

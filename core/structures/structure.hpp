@@ -1,0 +1,248 @@
+// The noun Structure: what the outputs of an example are, their features and their cost.
+// It knows nothing of losses, solvers or duals.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "structures/sparse_sum.hpp"
+
+namespace dualstruct {
+
+using Word = std::uint32_t;
+
+// Thrown when hard constraints leave an example without any output.
+class Infeasible : public std::runtime_error {
+public:
+    Infeasible(std::int64_t example, std::int64_t part)
+        : std::runtime_error("no output satisfies the constraints"), example(example), part(part) {}
+    std::int64_t example;
+    std::int64_t part;  // where it first becomes impossible: a token of a chain
+};
+
+// Buffers of one thread; a structure fills in what its decoder needs.
+class Scratch {
+public:
+    virtual ~Scratch() = default;
+    std::vector<std::int32_t> output;  // what decode found
+    SparseSum sum, other;              // differences under construction
+};
+
+// How an output differs from the truth, in the structure's own compact form.
+struct Difference {
+    bool is_truth = true;
+    std::vector<Word> words;
+    float cost = 0;  // Δ_i(y)
+};
+
+struct WeightedWords {
+    std::span<const Word> words;
+    double coefficient;
+};
+
+struct ScoredOutput {
+    double score;  // w·φ(y) + cost_weight·Δ(y)
+    std::vector<std::int32_t> output;
+};
+
+// Thrown by a structure that lacks what a solver asks of it.
+class Unsupported : public std::logic_error {
+public:
+    using std::logic_error::logic_error;
+};
+
+// Everything here but the constructors runs without the GIL.
+class Structure {
+public:
+    virtual ~Structure() = default;
+
+    virtual std::int64_t size() const = 0;       // examples
+    virtual bool has_truth() const = 0;
+    virtual std::int64_t dimension() const = 0;  // weights, padding included; padding stays 0
+    // Weights and what the structure derives from them and keeps behind them.
+    virtual std::int64_t storage() const = 0;
+    // Recomputes the derived part after the weights were set from outside.
+    virtual void derive(float* w) const = 0;
+    // Structures with the same layout can share weights.
+    virtual std::uint64_t layout() const = 0;
+
+    // How much example i counts: its loss has the weight C·weight(i). 1 unless set.
+    double weight(std::int64_t i) const { return weights_.empty() ? 1 : weights_[static_cast<std::size_t>(i)]; }
+    const std::vector<double>& weights() const { return weights_; }
+    // One for each example, at least 0; none: all 1.
+    void set_weights(std::vector<double> weights) { weights_ = std::move(weights); }
+
+    // Whether decode always finds the maximum. If not, what it finds is compared with the cuts held.
+    virtual bool exact_decoder() const { return true; }
+
+    virtual std::unique_ptr<Scratch> make_scratch() const = 0;
+
+    // How many numbers an output of example i has.
+    virtual std::int64_t output_size(std::int64_t i) const = 0;
+
+    // argmax_y w·φ_i(y) + cost_weight·Δ_i(y), into scratch.output.
+    virtual void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const = 0;
+
+    // Whether these numbers are in range for an output of example i: as many as it has, none beyond what there is.
+    virtual bool is_output(std::int64_t i, std::span<const std::int32_t> output) const = 0;
+
+    virtual void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const = 0;
+    // Whether these words could be a difference of example i.
+    virtual bool is_valid(std::int64_t i, std::span<const Word> words) const = 0;
+
+    // The output that differs from the truth by these words.
+    virtual void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const = 0;
+    // Whether an output keeps to the hard constraints of example i; all of its numbers are in range.
+    virtual bool allows(std::int64_t i, std::span<const std::int32_t> output) const = 0;
+    // The difference that words from outside stand for, made anew; false if no output of example i differs so.
+    bool remake(std::int64_t i, std::span<const Word> words, Scratch& scratch, Difference& d) const;
+
+    // With δ = φ_i(y_i) − φ_i(y) of a difference's words: w·δ, w += step·δ, δ·δ'.
+    virtual double dot(const float* w, std::int64_t i, std::span<const Word> words) const = 0;
+    virtual void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const = 0;
+    // sum += coefficient·δ.
+    virtual void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const = 0;
+    virtual double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const;
+
+    // ‖δ − δ'‖² and ‖Σ_p coefficient_p δ_p‖².
+    virtual double distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const;
+    virtual double combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const;
+
+    // The k best outputs of decode's objective, best first.
+    virtual std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
+                                             Scratch& scratch) const;
+
+    // With p(y) ∝ exp β(w·φ_i(y) + γΔ_i(y)): (1/β) log Σ_y exp β(γΔ_i(y) − w·δ_i(y)). What the two
+    // functions after it need of p stays in scratch.
+    virtual double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const;
+    // target += step·(φ_i(y_i) − E φ_i(y)).
+    virtual void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const;
+    // ‖φ_i(y_i) − E φ_i(y)‖².
+    virtual double expected_difference_norm2(std::int64_t i, Scratch& scratch) const;
+
+    // target += the variance of each feature of φ_i(y) when all outputs are equally likely, or about it:
+    // more than 0 wherever a feature can occur. A batch method scales its steps by it.
+    virtual void add_variance(float* target, std::int64_t i) const;
+    // Sets to 1 what the truth's features are weighed by; a few weights that all outputs share may
+    // be counted among them.
+    virtual void mark_observed(float* marks, std::int64_t i) const;
+
+    // Scores and marginals of the parts that outputs are made of, as one vector of parts(i) numbers in
+    // the structure's own order: what p(y) ∝ exp(sum of y's part scores) needs when it is not w that
+    // scores. Parts that no output has may hold anything in scores and hold 0 in marginals.
+    virtual std::int64_t parts(std::int64_t i) const;
+    // scores = those of w·φ_i(y) + gamma·Δ_i(y).
+    virtual void part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const;
+    // Returns log Σ_y exp(score of y).
+    virtual double part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
+                                  Scratch& scratch) const;
+    // E Δ_i(y); w += step·(Σ_part marginal·φ_part); w += step·(φ_i(y_i) − E φ_i(y)).
+    virtual double expected_part_cost(std::int64_t i, std::span<const float> marginals) const;
+    virtual void add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const;
+    virtual void add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const;
+
+    // w·φ_i(y) and w += step·φ_i(y) of a whole output.
+    virtual double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const = 0;
+    virtual void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output,
+                              float step) const = 0;
+    double cost(std::int64_t i, std::span<const std::int32_t> output) const {
+        Difference d;
+        difference(i, output, d);
+        return d.cost;
+    }
+    // What decode maximises: w·φ_i(y) + cost_weight·Δ_i(y).
+    double objective(const float* w, std::int64_t i, std::span<const std::int32_t> output, double cost_weight) const {
+        return score(w, i, output) + (cost_weight == 0 ? 0 : cost_weight * cost(i, output));
+    }
+
+    // Hints that example i, or a cut of it, is used soon.
+    virtual void prefetch_example(std::int64_t) const {}
+    virtual void prefetch_decode(const float*, std::int64_t) const {}
+    virtual void prefetch_cut(const float*, std::int64_t, std::span<const Word>) const {}
+
+private:
+    std::vector<double> weights_;
+};
+
+inline bool Structure::remake(std::int64_t i, std::span<const Word> words, Scratch& scratch, Difference& d) const {
+    if (!is_valid(i, words)) return false;
+    output_of(i, words, scratch.output);
+    if (!allows(i, scratch.output)) return false;
+    difference(i, scratch.output, d);
+    return !d.is_truth && std::ranges::equal(d.words, words);
+}
+
+inline double Structure::inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
+                               Scratch& scratch) const {
+    scratch.sum.reset();
+    accumulate(i, a, 1, scratch.sum);
+    if (a.data() == b.data() && a.size() == b.size()) return scratch.sum.squared_norm();
+    scratch.other.reset();
+    accumulate(i, b, 1, scratch.other);
+    return scratch.sum.inner(scratch.other);
+}
+
+inline double Structure::distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
+                                   Scratch& scratch) const {
+    const WeightedWords terms[] = {{a, 1}, {b, -1}};
+    return combination_norm2(i, terms, scratch);
+}
+
+inline double Structure::combination_norm2(std::int64_t i, std::span<const WeightedWords> terms,
+                                           Scratch& scratch) const {
+    scratch.sum.reset();
+    for (const WeightedWords& term : terms) {
+        accumulate(i, term.words, static_cast<float>(term.coefficient), scratch.sum);
+    }
+    return scratch.sum.squared_norm();
+}
+
+inline std::vector<ScoredOutput> Structure::k_best(const float* w, std::int64_t i, float cost_weight, int k,
+                                                   Scratch& scratch) const {
+    if (k > 1) throw Unsupported("this structure has no k-best decoder");
+    decode(w, i, cost_weight, scratch);
+    return {{objective(w, i, scratch.output, cost_weight), scratch.output}};
+}
+
+inline double Structure::log_loss(const float*, std::int64_t, double, double, Scratch&) const {
+    throw Unsupported("this structure has no expectations");
+}
+
+inline void Structure::add_expected_difference(float*, std::int64_t, float, Scratch&) const {
+    throw Unsupported("this structure has no expectations");
+}
+
+inline void Structure::add_variance(float*, std::int64_t) const {
+    throw Unsupported("this structure does not know how much its features vary");
+}
+
+inline void Structure::mark_observed(float*, std::int64_t) const {
+    throw Unsupported("this structure does not tell which features its true outputs have");
+}
+
+namespace detail {
+[[noreturn]] inline void no_parts() { throw Unsupported("the outputs of this structure do not come in parts"); }
+}  // namespace detail
+
+inline std::int64_t Structure::parts(std::int64_t) const { detail::no_parts(); }
+inline void Structure::part_scores(const float*, std::int64_t, double, std::span<float>) const { detail::no_parts(); }
+inline double Structure::part_marginals(std::int64_t, std::span<const float>, std::span<float>, Scratch&) const {
+    detail::no_parts();
+}
+inline double Structure::expected_part_cost(std::int64_t, std::span<const float>) const { detail::no_parts(); }
+inline void Structure::add_parts(float*, std::int64_t, std::span<const float>, float) const { detail::no_parts(); }
+inline void Structure::add_part_difference(float*, std::int64_t, std::span<const float>, float) const {
+    detail::no_parts();
+}
+
+inline double Structure::expected_difference_norm2(std::int64_t, Scratch&) const {
+    throw Unsupported("this structure has no expectations");
+}
+
+}  // namespace dualstruct

@@ -1,0 +1,50 @@
+"""Which room of the core includes which: `make lint` runs it, and it prints what breaks the rule.
+
+    python tests/rooms.py
+
+Rooms are the folders of core/; what each may include stands in ROOMS. Only core/python knows
+Python.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+CORE = Path(__file__).parents[1] / "core"
+
+ROOMS: dict[str, set[str]] = {
+    "base": set(),
+    "simd": {"base"},
+    "text": {"base"},
+    "inference": {"base", "simd"},
+    "structures": {"base", "simd", "text", "inference"},
+    "learning": {"base", "structures"},
+    "crfsuite": {"base", "text", "learning"},
+    "python": {"base", "simd", "text", "inference", "structures", "learning", "crfsuite"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+
+
+def violations(core: Path) -> list[str]:
+    """A line for every include that a room may not have, and every file that is in no room."""
+    found = []
+    for path in sorted(core.rglob("*.?pp")):
+        place = path.relative_to(core)
+        room = place.parts[0]
+        if room not in ROOMS:
+            found.append(f"{place}: not in a room ({', '.join(ROOMS)})")
+            continue
+        for own, system in INCLUDE.findall(path.read_text(encoding="utf-8")):
+            if own and own.split("/")[0] not in ROOMS[room] | {room}:
+                found.append(f"{place}: {room}/ may not include {own}")
+            if room != "python" and (system == "Python.h" or system.startswith("nanobind/")):
+                found.append(f"{place}: only python/ may include {system}")
+    return found
+
+
+if __name__ == "__main__":
+    problems = violations(CORE)
+    print("\n".join(problems), end="\n" if problems else "")
+    sys.exit(bool(problems))
