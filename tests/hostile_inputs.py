@@ -5,8 +5,8 @@
 A reader takes bytes that began as something valid and were changed: bits, pieces, numbers, values
 of JSON behind a checksum that is right again. It may answer or refuse by an error of
 dualstruct's own. Anything else is a failure: another exception, an end of the process, more than
-10 seconds or 2 GB. Failing inputs are made small and kept; the exit code is 1. Each of them belongs
-into tests/test_hostile_inputs.py.
+10 CPU seconds or 2 GB. Failing inputs are made small and kept; the exit code is 1. Each of them
+belongs into tests/test_hostile_inputs.py.
 
 Workers are processes of their own, so that the search survives what it looks for; where atheris is
 installed, every other one is guided by the lines that an input reaches.
@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-HANG = 10.0  # seconds an input may take
+HANG = 10.0  # CPU seconds an input may take; six times that without an answer is too long, too
 MEMORY = 2 << 30  # bytes a process may hold
 #: Numbers and strings at which readers break.
 NUMBERS = (0, -1, 1, 2**31 - 1, 2**31, 2**32, 2**53, 2**63, -(2**63), 10**30, 1e308, -1e-320, 0.5)
@@ -442,8 +442,8 @@ def try_input(reader: Reader, path: Path) -> str | None:
     def late(*_: object) -> None:
         raise HangError
 
-    signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, HANG)
+    signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, HANG)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -451,11 +451,11 @@ def try_input(reader: Reader, path: Path) -> str | None:
     except (DualstructError, OutputError):
         return None
     except HangError:
-        return f"took more than {HANG:g} seconds\n{traceback.format_exc()}"
+        return f"took more than {HANG:g} CPU seconds\n{traceback.format_exc()}"
     except (Exception, SystemExit):
         return traceback.format_exc()
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return None
 
 
@@ -572,17 +572,19 @@ class Worker:
     def finish(self) -> None:
         self.log.seek(0)
         said = self.log.read().decode(errors="replace").splitlines()
+        other = []  # than JSON
         for line in said:
             try:
                 told = json.loads(line)
             except json.JSONDecodeError:
+                other.append(line)
                 continue
             if "counts" in told:
                 self.counts = Counter(told["counts"])
             elif "failure" in told:
                 self.failures.append(told)
         if self.process.returncode and not self.failures:
-            self.keep(f"ended with {self.process.returncode}\n" + "\n".join(said[-40:]))
+            self.keep(f"ended with {self.process.returncode}\n" + "\n".join(other[-40:]))
 
 
 def main() -> int:
