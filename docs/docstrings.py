@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 from typing import Any
 
@@ -16,6 +18,11 @@ class Markdown(griffe.Extension):
     """Sphinx's cross references become plain code, and examples become blocks of code."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        if obj.is_class and any("documented" in str(each.value) for each in obj.decorators):
+            # Its parameters are those of other classes, too: as help() shows them.
+            module, _, name = obj.path.rpartition(".")
+            shown = inspect.getdoc(getattr(importlib.import_module(module), name))
+            obj.docstring = griffe.Docstring(shown or "", parent=obj)
         if obj.docstring is not None:
             text = ROLE.sub(r"`\1`", obj.docstring.value)
             obj.docstring.value = EXAMPLE.sub(_fenced, text)
