@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -171,6 +172,11 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
         """The sentences that can be trained on; others are refused or skipped (``bad_trees``)."""
         job = Job.alone(Held(treebank).whole(), None)
         return usable_trees(self, job, treebank, self.single_root is True)[0]
+
+    def usable(self, treebank: Treebank) -> Treebank:
+        """The name of :meth:`valid_trees` before."""
+        warnings.warn("usable is now valid_trees", DeprecationWarning, stacklevel=2)
+        return self.valid_trees(treebank)
 
     def calibrate(self, X: Treebank | Sequence[ConlluSentence], y: None = None) -> Self:
         """Fit the temperature that makes scores probabilities, on trees not trained on.
