@@ -44,6 +44,7 @@ MUTATED = [
     "distributed/bqo.py",
     "solvers/*.py",
     "estimators/*.py",
+    "tasks/*/*.py",
     "metrics/*.py",
 ]
 #: Test files that judge no mutant: they start processes of their own, in which there is none, or
