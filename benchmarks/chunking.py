@@ -62,7 +62,7 @@ def run_curve(data: Path) -> dict[str, Any]:
     """Training time and test score after each pass, up to a certified gap of 1 %."""
     from dualstruct import SequenceTagger, read_columns
     from dualstruct.metrics import evaluate_ids
-    from dualstruct.training.loop import TracePoint
+    from dualstruct.training.results import TracePoint
 
     train = read_columns(data / "conll2000/train.txt.xz")
     test = read_columns(data / "conll2000/test.txt.xz")

@@ -18,7 +18,7 @@ from dualstruct import Problem, Stopping, fit
 from dualstruct.losses import Loss, find_loss
 from dualstruct.solvers import Iterate, Solver
 from dualstruct.structures.base import Structure
-from dualstruct.training.loop import TracePoint
+from dualstruct.training.results import TracePoint
 
 from .tasks import Score, Task
 

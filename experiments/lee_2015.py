@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dualstruct import Problem, Stopping
 from dualstruct.distributed import ADMM, BQO, IterativeMixing, SimpleAverage, fit_local
 from dualstruct.solvers import DCD, Iterate, Perceptron, Solver
-from dualstruct.training.loop import TracePoint
+from dualstruct.training.results import TracePoint
 
 from .curves import ENDLESS, Point, Run, lead, scored, seconds_to
 from .options import Options

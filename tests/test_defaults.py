@@ -15,7 +15,8 @@ from dualstruct import solvers as one
 from dualstruct.losses import Ramp, SoftmaxMargin
 from dualstruct.metrics import reliability
 from dualstruct.problem import Problem
-from dualstruct.training.loop import Stopping, fit
+from dualstruct.training.loop import fit
+from dualstruct.training.stopping import Stopping
 
 #: Every estimator has them.
 SHARED = {

@@ -24,7 +24,7 @@ from dualstruct.solvers import (
     Iterate,
     Solver,
 )
-from dualstruct.training.loop import FitResult
+from dualstruct.training.results import FitResult
 
 DATA = make_chains(sentences=120, tokens=8, labels=4, features=60, noise=0.6, seed=1)
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from dualstruct.training.loop import Stopping, TracePoint
 from dualstruct.training.progress import ProgressLine
+from dualstruct.training.results import TracePoint
+from dualstruct.training.stopping import Stopping
 
 
 def point(**changed):

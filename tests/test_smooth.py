@@ -22,7 +22,8 @@ from dualstruct.losses import SoftmaxMargin
 from dualstruct.problem import Problem
 from dualstruct.solvers import LBFGS, ExponentiatedGradient, find_solver
 from dualstruct.structures import Chain
-from dualstruct.training.loop import Stopping, fit
+from dualstruct.training.loop import fit
+from dualstruct.training.stopping import Stopping
 from naive import NaiveChain, random_chain
 from naive_optima import minimum
 

@@ -9,8 +9,9 @@ import pytest
 
 from dualstruct import DependencyParser, Multiclass, SequenceTagger, StructuredSVM, write_columns
 from dualstruct.datasets import load_english
-from dualstruct.training.loop import FitResult, Stopping
 from dualstruct.training.progress import ProgressLine
+from dualstruct.training.results import FitResult
+from dualstruct.training.stopping import Stopping
 from test_cli import run
 
 TREES = load_english("test")

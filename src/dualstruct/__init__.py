@@ -62,10 +62,10 @@ if TYPE_CHECKING:
     from dualstruct.structures import Multiclass as Multiclass
     from dualstruct.structures import MultiLabel as MultiLabel
     from dualstruct.structures import check_structure as check_structure
-    from dualstruct.training.loop import FitResult as FitResult
-    from dualstruct.training.loop import Stopping as Stopping
-    from dualstruct.training.loop import TracePoint as TracePoint
     from dualstruct.training.loop import fit as fit
+    from dualstruct.training.results import FitResult as FitResult
+    from dualstruct.training.results import TracePoint as TracePoint
+    from dualstruct.training.stopping import Stopping as Stopping
 
 __version__ = "0.1.0"
 
@@ -88,7 +88,9 @@ _HOMES = {
         "Chain CompiledDecoder CustomStructure FactorGraph FactorGraphs GraphCRF Grid "
         "KGramChain MultiLabel Multiclass check_structure"
     ),
-    "training.loop": "FitResult Stopping TracePoint fit",
+    "training.loop": "fit",
+    "training.results": "FitResult TracePoint",
+    "training.stopping": "Stopping",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -35,7 +35,7 @@ RENAMED = {
     "files.conllu": "data.conllu",
     "files.crfsuite": "data.crfsuite",
     "files.spans": "labels.schemes",
-    "fit": "training.loop",
+    "fit": "training",
     "progress": "training.progress",
 }
 

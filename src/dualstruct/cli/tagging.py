@@ -23,7 +23,7 @@ from dualstruct.cli.output import console, print_json, say, write
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
 from dualstruct.printable import printable
-from dualstruct.training.loop import FitResult
+from dualstruct.training.results import FitResult
 
 if TYPE_CHECKING:
     from dualstruct.suspecting import Suspect

@@ -19,7 +19,7 @@ from dualstruct.tasks.tagging.settings import TAGGERS, TaggerSettings
 from dualstruct.training.settings import Option, options_of
 
 if TYPE_CHECKING:
-    from dualstruct.training.loop import FitResult
+    from dualstruct.training.results import FitResult
 
 #: The settings of each task, and how it is called.
 TASKS: dict[str, type] = {

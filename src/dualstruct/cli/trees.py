@@ -35,7 +35,7 @@ from dualstruct.estimators import (
 )
 from dualstruct.metrics import TreeScores, evaluate_trees
 from dualstruct.suspecting import Suspect
-from dualstruct.training.loop import FitResult
+from dualstruct.training.results import FitResult
 
 Parser = DependencyParser | ParsingPipeline
 

@@ -18,7 +18,7 @@ from dualstruct.data.crfsuite import CRFsuiteModel, is_utf8, joined_names
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
 from dualstruct.tasks.tagging.model import ChainModel
-from dualstruct.training.loop import FitResult
+from dualstruct.training.results import FitResult
 
 __all__ = ["END", "START", "crfsuite_from_tagger", "tagger_from_crfsuite"]
 

@@ -8,7 +8,9 @@ from typing import Any
 from dualstruct.problem import Problem
 from dualstruct.solvers.base import Solver
 from dualstruct.structures.subset import Subset
-from dualstruct.training.loop import FitResult, Stopping, fit
+from dualstruct.training.loop import fit
+from dualstruct.training.results import FitResult
+from dualstruct.training.stopping import Stopping
 from dualstruct.workers.communicator import Communicator, check_workers, partition
 from dualstruct.workers.local import run_local
 

@@ -16,7 +16,8 @@ from typing import Any, Protocol
 from dualstruct.data.arrays import as_json
 from dualstruct.data.sources import Held, Share, Source
 from dualstruct.errors import InputError
-from dualstruct.training.loop import Callback, FitResult, TracePoint
+from dualstruct.training.loop import Callback
+from dualstruct.training.results import FitResult, TracePoint
 from dualstruct.workers.communicator import Alone, Communicator
 from dualstruct.workers.engines import run_on
 from dualstruct.workers.merging import agree, total

@@ -24,9 +24,11 @@ from dualstruct.solvers import Averaged, Completing, Solver, find_solver
 from dualstruct.structures import Structure
 from dualstruct.tasks.base import Known, Model, State
 from dualstruct.threads import usable_threads
-from dualstruct.training.loop import Callback, FitResult, Stopping, fit
+from dualstruct.training.loop import Callback, fit
 from dualstruct.training.progress import ProgressLine
+from dualstruct.training.results import FitResult
 from dualstruct.training.settings import Training, kept_settings, untrained
+from dualstruct.training.stopping import Stopping
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -23,7 +23,8 @@ from dualstruct.metrics import TreeScores, evaluate_trees
 from dualstruct.suspecting import FOLDS, Suspect
 from dualstruct.tasks.parsing.model import filled_cells, is_filled
 from dualstruct.tasks.parsing.sentences import Sentences, as_treebank, one_sentence
-from dualstruct.training.loop import Callback, FitResult
+from dualstruct.training.loop import Callback
+from dualstruct.training.results import FitResult
 
 if TYPE_CHECKING:
     from typing_extensions import Self

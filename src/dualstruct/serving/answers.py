@@ -15,7 +15,7 @@ from dualstruct.estimators import DependencyParser, ParsingPipeline, SequenceTag
 from dualstruct.estimators.loading import AnyModel
 from dualstruct.features.template_extractor import TemplateExtractor
 from dualstruct.serving.requests import Columns, Token
-from dualstruct.training.loop import FitResult
+from dualstruct.training.results import FitResult
 
 Answer = dict[str, Any]
 

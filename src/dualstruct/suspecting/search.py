@@ -31,7 +31,8 @@ from dualstruct.suspecting.channel import (
 )
 from dualstruct.suspecting.duals import Duals, dual_facts
 from dualstruct.suspecting.results import Doubt, Suspect
-from dualstruct.training.loop import Stopping, fit
+from dualstruct.training.loop import fit
+from dualstruct.training.stopping import Stopping
 
 CALIBRATION = Search(coldest=0.05, hottest=20, grid=7, steps=8)
 #: The given annotation has slips in it, so the truth is a little surer than what fits it best.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.data.sources import Share
 from dualstruct.structures import Structure
-from dualstruct.training.loop import SummedScore
+from dualstruct.training.results import SummedScore
 
 State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from dualstruct.data.schema import Range, fit_type, parse_json
 from dualstruct.data.writing import OutputError, replace_file
 from dualstruct.errors import InputError
+from dualstruct.training.results import TracePoint
 from dualstruct.workers.communicator import Communicator, in_place_of
 
 MANIFEST_FORMAT = "dualstruct checkpoint manifest"
@@ -278,3 +279,39 @@ def _verified(data: bytes) -> _Manifest | None:
             f"manifest.files is a list of {len(manifest.files)}; one a worker is wanted"
         )
     return manifest
+
+
+def place_of(
+    checkpoint: str | Path | None, communicator: Communicator | None
+) -> Path | Checkpoints | None:
+    """Where one machine, or several, leave what is needed to go on."""
+    if checkpoint is None or communicator is None:
+        return None if checkpoint is None else Path(checkpoint)
+    return Checkpoints(checkpoint, communicator)
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """What a checkpoint says of a run, besides arrays."""
+
+    fingerprint: dict[str, Any]
+    iterate: dict[str, Any]
+    trace: list[TracePoint]
+    best_score: float | None
+    best_pass: Annotated[int, Range(0, 2**62)]
+    cpu_seconds: Annotated[float, Range(0)]
+    unproven: int = 0
+
+
+def check_same_run(path: Path, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+    """Refuse a checkpoint of another problem or solver."""
+    for name in ("loss", "C", "solver", "settings"):
+        if name not in theirs:
+            raise InputError(f"{path} does not say which {name} it was written with")
+    for name, value in theirs.items():
+        if ours.get(name) != value:
+            if name in ("data", "center", "weights"):
+                raise InputError(f"{path} was written by a run on other data")
+            raise InputError(
+                f"{path} was written by another run: its {name} is {value}, here {ours.get(name)}"
+            )

@@ -6,25 +6,26 @@ longer improves; then the best weights are kept. Ctrl-C stops it too, with what 
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.data.arrays import read_arrays, write_arrays
-from dualstruct.data.schema import Range, fit_type, inner_arrays, stored_array
+from dualstruct.data.schema import fit_type, inner_arrays, stored_array
 from dualstruct.data.writing import OutputError
 from dualstruct.errors import InputError
 from dualstruct.problem import ROUNDING, Certificate, Problem
 from dualstruct.solvers import Iterate, Solver
 from dualstruct.structures.base import digest_of
-from dualstruct.training.checkpoints import Checkpoints
+from dualstruct.training.checkpoints import Checkpoints, SavedRun, check_same_run, place_of
+from dualstruct.training.results import FitResult, SummedScore, TracePoint, percent
+from dualstruct.training.stopping import Stopping
 
 if TYPE_CHECKING:
     from dualstruct.workers.communicator import Communicator
@@ -54,175 +55,6 @@ REASONS = (
     "callback",
     "interrupt",
 )
-
-
-@dataclass(frozen=True)
-class TracePoint:
-    """Where training stood after a pass."""
-
-    passes: int
-    seconds: float
-    primal: float | None  #: None where no full inference pass was made
-    dual: float | None
-    gap: float | None  #: (P − D)/|P|, by a full inference pass
-    gap_estimate: (
-        float | None
-    )  #: the same from the losses met during the pass, where they are known
-    dev_score: float | None
-    cuts: int
-    inference_calls: int
-    estimate: bool = False  #: whether inference was approximate, so that ``gap`` bounds nothing
-    dev_metric: str | None = None  #: what the dev score is: F1, accuracy, LAS or score
-
-
-@dataclass
-class FitResult:
-    """What training arrived at."""
-
-    w: _core.Weights = field(repr=False)
-    passes: int
-    primal: float
-    dual: float | None
-    gap: float | None
-    dev_score: float | None  #: of the weights kept
-    best_pass: int  #: the pass whose weights were kept
-    #: gap, converged, stalled, passes, seconds, dev, callback, interrupt or error; conversion if
-    #: another program trained the model
-    stopped_by: str
-    seconds: float
-    cpu_seconds: float
-    inference_calls: int
-    cuts: int
-    trace: list[TracePoint] = field(repr=False)
-    #: Inferences of an approximate decoder that found less than an output already known: then
-    #: losses are underestimated, and so may be the gap.
-    beaten: int = 0
-    skipped: int = 0  #: inferences that failed and were left out, because the user wanted it
-    #: Inferences whose answer was not proven the best (graphs with loops), certificates included.
-    unproven: int = 0
-    #: Whether primal and gap rest on approximate inference: then they are estimates, not bounds.
-    estimate: bool = False
-
-    @property
-    def certified(self) -> bool:
-        """Whether no weights can have an objective that is lower by more than the gap."""
-        return self.gap is not None and not self.estimate
-
-    @property
-    def dev_metric(self) -> str | None:
-        """What the dev score is: F1, accuracy, LAS or score; None without one."""
-        return self.trace[-1].dev_metric if self.trace else None
-
-    def summary(self) -> dict[str, Any]:
-        """Everything but the weights, for a JSON file."""
-        facts = {name.name: getattr(self, name.name) for name in fields(self)}
-        facts.pop("w")
-        return {**facts, "trace": [asdict(point) for point in self.trace]}
-
-    @classmethod
-    def from_summary(cls, facts: Any, w: _core.Weights) -> FitResult:
-        """The counterpart of :meth:`summary`, for what stands in a file."""
-        return fit_type(cls, facts, "result", w=w)
-
-    def __str__(self) -> str:
-        parts = [f"passes {self.passes}", f"primal {objective(self.primal)}"]
-        if self.gap is not None:
-            parts.append(f"gap {percent(self.gap)}" + " (estimate)" * self.estimate)
-        if self.dev_score is not None:
-            score = f"{self.dev_metric or 'score'} {100 * self.dev_score:.2f}"
-            parts.append(f"dev {score} (pass {self.best_pass})")
-        if self.beaten:
-            parts.append(f"{self.beaten} decodings beaten by known outputs")
-        if self.unproven:
-            parts.append(f"{self.unproven} decodings not proven the best")
-        if self.skipped:
-            parts.append(f"{self.skipped} skipped")
-        return ", ".join([*parts, f"stopped by {self.stopped_by}"])
-
-
-def percent(share: float) -> str:
-    """A gap for people: two digits, never negative.
-
-    >>> percent(0.00812), percent(0.999), percent(-1e-9)
-    ('0.81 %', '100 %', '0 %')
-    """
-    share = 100 * max(share, 0.0)
-    return f"{share:.0f} %" if share >= 10 or share < 1e-6 else f"{share:.2g} %"
-
-
-def objective(value: float) -> str:
-    """An objective for people.
-
-    >>> objective(14160.27), objective(0.01234)
-    ('14,160.3', '0.01234')
-    """
-    return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
-
-
-class SummedScore:
-    """A development score of which every machine judges its own sentences; counts are summed up.
-
-    Parameters
-    ----------
-    communicator : Communicator
-        All machines ask together.
-    count : callable
-        What some weights get right and wrong on this machine's sentences, as numbers.
-    score : callable
-        The score that such numbers, of all sentences, come to.
-    metric : str
-        What the score is called: F1, accuracy, LAS.
-    """
-
-    def __init__(
-        self,
-        communicator: Communicator,
-        count: Callable[[_core.Weights], Sequence[float]],
-        score: Callable[[Sequence[float]], float],
-        metric: str = "score",
-    ) -> None:
-        self._communicator = communicator
-        self._count = count
-        self._score = score
-        self.metric = metric
-
-    def __call__(self, w: _core.Weights) -> float:
-        own = np.array(self._count(w), dtype=np.float64)
-        return self._score(self._communicator.allreduce(own).tolist())
-
-
-@dataclass(frozen=True)
-class Stopping:
-    """When to stop; whatever comes first.
-
-    Parameters
-    ----------
-    gap : float, optional
-        A certified relative gap between 0 and 1, for instance 0.01.
-    passes : int, optional
-        The most passes.
-    seconds : float, optional
-        A time limit, looked at after each pass.
-    patience : int
-        Passes without a better development score, where there is one.
-    """
-
-    gap: float | None = None
-    passes: int | None = None
-    seconds: float | None = None
-    patience: int = 5
-
-    def __post_init__(self) -> None:
-        if self.gap is not None and not 0 < self.gap < 1:
-            raise InputError(
-                f"gap is {self.gap}; it must be between 0 and 1, for instance 0.01 for 1 %"
-            )
-        for name, least in (("passes", 1), ("seconds", 0.0), ("patience", 1)):
-            value = getattr(self, name)
-            if value is not None and not value >= least:
-                raise InputError(f"{name} is {value}; it must be at least {least}")
-        if self.seconds == math.inf:
-            raise InputError("seconds is infinite; without a limit, leave it out")
 
 
 Callback = Callable[[TracePoint, Iterate], "bool | None"]
@@ -291,7 +123,7 @@ def fit(
             f"solver {solver.name} has no dual and cannot stop on a gap: "
             "give passes, seconds or dev data"
         )
-    saved = _saved(checkpoint, problem.communicator)
+    saved = place_of(checkpoint, problem.communicator)
     if saved is not None:
         run.go_on(saved, resume)
 
@@ -322,42 +154,6 @@ def fit(
         if saved is not None and learned and not isinstance(error, OutputError):
             run.save(saved)
         raise
-
-
-def _saved(
-    checkpoint: str | Path | None, communicator: Communicator | None
-) -> Path | Checkpoints | None:
-    """Where one machine, or several, leave what is needed to go on."""
-    if checkpoint is None or communicator is None:
-        return None if checkpoint is None else Path(checkpoint)
-
-    return Checkpoints(checkpoint, communicator)
-
-
-@dataclass(frozen=True)
-class _Saved:
-    """What a checkpoint says of a run, besides arrays."""
-
-    fingerprint: dict[str, Any]
-    iterate: dict[str, Any]
-    trace: list[TracePoint]
-    best_score: float | None
-    best_pass: Annotated[int, Range(0, 2**62)]
-    cpu_seconds: Annotated[float, Range(0)]
-    unproven: int = 0
-
-
-def _check_same_run(path: Path, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
-    for name in ("loss", "C", "solver", "settings"):
-        if name not in theirs:
-            raise InputError(f"{path} does not say which {name} it was written with")
-    for name, value in theirs.items():
-        if ours.get(name) != value:
-            if name in ("data", "center", "weights"):
-                raise InputError(f"{path} was written by a run on other data")
-            raise InputError(
-                f"{path} was written by another run: its {name} is {value}, here {ours.get(name)}"
-            )
 
 
 class _Run:
@@ -604,7 +400,7 @@ class _Run:
             return
         found = saved.newest()
         if found is not None:
-            _check_same_run(found.path, found.settings, self._settings())
+            check_same_run(found.path, found.settings, self._settings())
             self._read(found.path)
             self._check_same_weights(communicator)
         if communicator.attempt and communicator.rank == 0:
@@ -643,16 +439,16 @@ class _Run:
     def _read(self, path: Path) -> None:
         facts, arrays = read_arrays(path, CHECKPOINT_FORMAT)
         try:
-            saved = fit_type(_Saved, facts)
+            saved = fit_type(SavedRun, facts)
         except InputError as error:
             raise InputError(f"{path} is damaged: {error}") from None
-        _check_same_run(path, saved.fingerprint, self._fingerprint())
+        check_same_run(path, saved.fingerprint, self._fingerprint())
         try:
             self._restore(saved, arrays)
         except InputError as error:
             raise InputError(f"{path} cannot be resumed from: {error}") from None
 
-    def _restore(self, saved: _Saved, arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore(self, saved: SavedRun, arrays: dict[str, NDArray[Any]]) -> None:
         for name, array in arrays.items():
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise InputError(f'the array "{name}" has numbers that are not finite')

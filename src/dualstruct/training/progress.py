@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from rich.live import Live
     from typing_extensions import Self
 
-    from dualstruct.training.loop import Stopping, TracePoint
+    from dualstruct.training.results import TracePoint
+    from dualstruct.training.stopping import Stopping
 
 
 class ProgressLine:
@@ -40,7 +41,7 @@ class ProgressLine:
 
     def describe(self, point: TracePoint) -> str:
         """The line for one trace point."""
-        from dualstruct.training.loop import objective, percent
+        from dualstruct.training.results import objective, percent
 
         parts = [f"pass {point.passes}"]
         if point.dual is not None:

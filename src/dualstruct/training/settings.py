@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from dualstruct.errors import InputError
 from dualstruct.losses import Loss
 from dualstruct.solvers import Solver
-from dualstruct.training.loop import Stopping
+from dualstruct.training.stopping import Stopping
 from dualstruct.workers.engines import check_engine
 
 Kind = TypeVar("Kind")

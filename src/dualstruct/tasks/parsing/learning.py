@@ -48,7 +48,9 @@ from dualstruct.tasks.parsing.model import (
 from dualstruct.tasks.parsing.sentences import short_enough
 from dualstruct.tasks.parsing.settings import ParserSettings
 from dualstruct.threads import usable_threads
-from dualstruct.training.loop import Stopping, SummedScore, fit
+from dualstruct.training.loop import fit
+from dualstruct.training.results import SummedScore
+from dualstruct.training.stopping import Stopping
 from dualstruct.workers.communicator import Communicator
 from dualstruct.workers.merging import agree, gather, total, union
 

@@ -19,7 +19,7 @@ from dualstruct.structures.template import Template
 from dualstruct.tasks.base import State
 from dualstruct.tasks.structured.settings import StructuredSettings
 from dualstruct.threads import usable_threads
-from dualstruct.training.loop import SummedScore
+from dualstruct.training.results import SummedScore
 from dualstruct.workers.merging import gather, total
 
 

@@ -54,7 +54,7 @@ from dualstruct.tasks.tagging.model import (
 from dualstruct.tasks.tagging.partial import first_weights, has_unknown, known_labels
 from dualstruct.tasks.tagging.settings import TaggerSettings
 from dualstruct.threads import usable_threads
-from dualstruct.training.loop import SummedScore
+from dualstruct.training.results import SummedScore
 from dualstruct.workers.communicator import Communicator
 from dualstruct.workers.merging import agree, gather, total, union
 

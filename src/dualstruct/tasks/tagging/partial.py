@@ -17,7 +17,8 @@ from dualstruct.labels.names import Labels
 from dualstruct.problem import Problem
 from dualstruct.solvers import DCD
 from dualstruct.structures import Chain
-from dualstruct.training.loop import Stopping, fit
+from dualstruct.training.loop import fit
+from dualstruct.training.stopping import Stopping
 
 #: What unknown labels are usually written as.
 USUAL_MARK = "?"
