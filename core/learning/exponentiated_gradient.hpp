@@ -26,6 +26,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "learning/passes.hpp"
 #include "learning/weights.hpp"
 #include "structures/structure.hpp"
@@ -75,8 +76,8 @@ private:
     double C_of(std::int64_t i) const { return C_ * structure_.weight(i); }
 
     std::span<float> scores(std::int64_t i) {
-        const auto first = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(i)]);
-        const auto end = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(i) + 1]);
+        const auto first = at(offsets_[at(i)]);
+        const auto end = at(offsets_[at(i) + 1]);
         return {theta.data() + first, end - first};
     }
 

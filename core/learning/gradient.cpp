@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.hpp"
 #include "base/parallel.hpp"
 
 namespace dualstruct {
@@ -20,10 +21,10 @@ double HingeGradient::operator()(const Structure& structure, const float* w, std
     structure.decode(w, i, 1, scratch);
     structure.difference(i, scratch.output, found);
     if (found.is_truth) return 0;
-    const double violation = found.cost - structure.dot(w, i, found.words);
+    const double violation = found.cost - structure.dot(w, i, found.codes);
     if (violation <= 0) return 0;
     const double weight = structure.weight(i);
-    structure.axpy(target, i, found.words, static_cast<float>(weight * (squared ? 2 * violation : 1)));
+    structure.axpy(target, i, found.codes, static_cast<float>(weight * (squared ? 2 * violation : 1)));
     return weight * (squared ? violation * violation : violation);
 }
 
@@ -38,7 +39,7 @@ double GradientPass::run(const Weights& w, Weights& descent, const Gradient& gra
     for_each_range(descent.dimension(), threads_, [&](std::int64_t begin, std::int64_t end, int) {
         std::fill(total + begin, total + end, 0.0f);
     });
-    std::vector<double> losses(static_cast<std::size_t>(RangeSums::ranges(threads_)));
+    std::vector<double> losses(at(RangeSums::ranges(threads_)));
     sums_.add_up(structure_.size(), threads_, total,
                  [&](std::int64_t begin, std::int64_t end, int range, int thread, float* target) {
         Difference difference;
@@ -47,9 +48,9 @@ double GradientPass::run(const Weights& w, Weights& descent, const Gradient& gra
             // Only the calling thread may ask: signals are its business.
             if (thread == 0 && interrupt()) return;
             if (i + 1 < end) structure_.prefetch_decode(w.data(), i + 1);
-            loss += gradient(structure_, w.data(), i, target, *scratch_[static_cast<std::size_t>(thread)], difference);
+            loss += gradient(structure_, w.data(), i, target, *scratch_[at(thread)], difference);
         }
-        losses[static_cast<std::size_t>(range)] = loss;
+        losses[at(range)] = loss;
     });
     for_each_range(descent.dimension(), threads_, [&](std::int64_t begin, std::int64_t end, int) {
         sums_.collect(total, begin, end, [](std::int64_t, std::int64_t) {});

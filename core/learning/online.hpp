@@ -37,23 +37,23 @@ public:
     double scale() const { return scale_; }
 
     double squared_norm() const { return scale_ * scale_ * v.squared_norm(); }
-    double dot(std::int64_t i, std::span<const Word> words) const {
-        return scale_ * structure.dot(v.data(), i, words);
+    double dot(std::int64_t i, std::span<const Code> codes) const {
+        return scale_ * structure.dot(v.data(), i, codes);
     }
 
     // w ← w + step·δ.
-    void add(std::int64_t i, std::span<const Word> words, double step) {
+    void add(std::int64_t i, std::span<const Code> codes, double step) {
         moved_ = true;
-        structure.axpy(v.data(), i, words, static_cast<float>(step / scale_));
-        if (average_) average_->add(structure, i, words, step, scale_);
+        structure.axpy(v.data(), i, codes, static_cast<float>(step / scale_));
+        if (average_) average_->add(structure, i, codes, step, scale_);
     }
     // w ← w + step·(φ_i(y_i) − E φ_i(y)), where scratch knows the expectation.
     void add_expected(std::int64_t i, double step, Scratch& scratch) {
         moved_ = true;
         structure.add_expected_difference(v.data(), i, static_cast<float>(step / scale_), scratch);
         if (average_) {
-            const double late = average_->scales() * step / scale_;
-            structure.add_expected_difference(average_->late().data(), i, static_cast<float>(late), scratch);
+            const double deferred = average_->scales() * step / scale_;
+            structure.add_expected_difference(average_->deferred().data(), i, static_cast<float>(deferred), scratch);
         }
     }
     // w ← factor·w, for 0 ≤ factor ≤ 1.
@@ -102,9 +102,9 @@ private:
 };
 
 // One example as a step sees it.
-class Meeting {
+class ExampleStep {
 public:
-    Meeting(ScaledWeights& w, Scratch& scratch, Difference& found, PassReport& report)
+    ExampleStep(ScaledWeights& w, Scratch& scratch, Difference& found, PassReport& report)
         : w(w), scratch(scratch), found(found), report_(report) {}
 
     ScaledWeights& w;
@@ -123,9 +123,9 @@ public:
         return found.is_truth ? 0 : violation(found, cost_weight);
     }
     double violation(const Difference& d, double cost_weight) const {
-        return cost_weight * d.cost - w.dot(i, d.words);
+        return cost_weight * d.cost - w.dot(i, d.codes);
     }
-    double norm2(const Difference& d) { return w.structure.inner(i, d.words, d.words, scratch); }
+    double norm2(const Difference& d) { return w.structure.inner(i, d.codes, d.codes, scratch); }
 
     // The k best outputs of the same objective, without the truth.
     std::vector<Difference> find_best(double cost_weight, int k) {
@@ -157,7 +157,7 @@ struct SingleStep {
 };
 
 // A Step has
-//   meet(meeting)    what the example costs at w; may move w
+//   meet(example)    what the example costs at w; may move w
 //   finish(w, last)  whether this example completes a step; may move w (mini-batches)
 // `examples` are those to meet, all if empty; they come in an order that follows from the seed.
 template <class Step>

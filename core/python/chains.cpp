@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/index.hpp"
 #include "base/parallel.hpp"
 #include "learning/passes.hpp"
 #include "python/bindings.hpp"
@@ -58,7 +59,7 @@ ChainData chain_data(ChainArrays given, std::int64_t dimension, int labels, std:
 std::vector<float> marginals_all(const Chain& chain, const Weights& w, double beta, double gamma, int threads,
                                  const Interrupt& interrupt) {
     const std::int64_t n = chain.size(), K = chain.labels();
-    std::vector<float> marginals(static_cast<std::size_t>(n ? chain.first_token(n) * K : 0));
+    std::vector<float> marginals(at(n ? chain.first_token(n) * K : 0));
     for_each_range(n, threads, [&](std::int64_t begin, std::int64_t end, int thread) {
         const auto scratch = chain.make_scratch();
         for (std::int64_t i = begin; i < end; ++i) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/index.hpp"
 #include "base/errors.hpp"
 #include "crfsuite/model_file.hpp"
 #include "python/attribute_rows.hpp"
@@ -42,7 +43,7 @@ nb::bytes written(const nb::list& names, const std::string& what) {
         PyObject* const bytes = PyUnicode_AsEncodedString(name.ptr(), "utf-8", escapes);
         if (bytes == nullptr) throw nb::python_error();
         encoded.push_back(nb::steal(bytes));
-        views.emplace_back(PyBytes_AS_STRING(bytes), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes)));
+        views.emplace_back(PyBytes_AS_STRING(bytes), at(PyBytes_GET_SIZE(bytes)));
     }
     const std::string table = crfsuite::write_names(views, what);
     return nb::bytes(table.data(), table.size());

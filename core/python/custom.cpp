@@ -11,6 +11,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/index.hpp"
 #include "python/bindings.hpp"
 #include "structures/custom/custom.hpp"
 #include "text/hash.hpp"
@@ -61,7 +62,7 @@ public:
         if (Y_.is_none()) return truth;
         SparseVector row;
         for (std::int64_t i = 0; i < static_cast<std::int64_t>(known_.size()); ++i) {
-            Known& known = known_[static_cast<std::size_t>(i)];
+            Known& known = known_[at(i)];
             const bool fine = attempt(i, [&](const char*& method) {
                 method = "features";
                 read_features(i, method, features_(X_[i], Y_[i]), row);
@@ -110,7 +111,7 @@ public:
         double log_partition = 0;
         const nb::object method_ = calls_.attr("expectation");
         if (method_.is_none()) throw Unsupported("it has no method expectation");
-        const bool fine = !known_[static_cast<std::size_t>(i)].skipped && attempt(i, [&](const char*& method) {
+        const bool fine = !known_[at(i)].skipped && attempt(i, [&](const char*& method) {
             method = "expectation";
             const nb::object pair = method_(view(w), X_[i], beta, gamma, truth(i));
             if (!nb::isinstance<nb::tuple>(pair) || nb::len(pair) != 2) {
@@ -156,7 +157,7 @@ protected:
     };
 
     bool skips(std::int64_t i, CustomOutput& output) const {
-        if (!known_[static_cast<std::size_t>(i)].skipped) return false;
+        if (!known_[at(i)].skipped) return false;
         output.assign(1, 0);
         return true;
     }
@@ -182,7 +183,7 @@ protected:
 
     // Features and cost of an output, from memory where it is known.
     void describe(std::int64_t i, nb::handle y, const char*& method, CustomOutput& output) {
-        Known& known = known_[static_cast<std::size_t>(i)];
+        Known& known = known_[at(i)];
         if (y.is_none()) wrong(i, method, "returned None");
         const nb::object key = key_of(y);
         if (!key.is_none() && known.places.is_valid()) {
@@ -246,7 +247,7 @@ private:
             view_ = calls_.attr("view")(reinterpret_cast<std::uintptr_t>(w));
             if (view_.is_none()) {
                 view_ = nb::cast(nb::ndarray<const float, nb::numpy, nb::ndim<1>>(
-                                     w, {static_cast<std::size_t>(dimension_)}, nb::handle()),
+                                     w, {at(dimension_)}, nb::handle()),
                                  nb::rv_policy::reference);
             }
             viewed_ = w;
@@ -320,7 +321,7 @@ private:
             Py_ssize_t size;
             const char* text = PyUnicode_AsUTF8AndSize(key.ptr(), &size);
             if (!text) throw nb::python_error();
-            return hashed_index({text, static_cast<std::size_t>(size)}, hash_bits_);
+            return hashed_index({text, at(size)}, hash_bits_);
         }
         if (PyObject* place = PyDict_GetItemWithError(names_.ptr(), key.ptr())) return PyLong_AsLongLong(place);
         if (PyErr_Occurred()) throw nb::python_error();
@@ -350,13 +351,13 @@ public:
     CompiledCode(nb::object calls, std::int64_t dimension, std::int64_t size, std::uintptr_t function,
                  std::uintptr_t data)
         : PythonCode(std::move(calls), dimension), function_(reinterpret_cast<CompiledDecoder>(function)),
-          data_(reinterpret_cast<void*>(data)), dimension_(dimension), met_(static_cast<std::size_t>(size)) {}
+          data_(reinterpret_cast<void*>(data)), dimension_(dimension), met_(at(size)) {}
 
     void decode(const float* w, std::int64_t i, float cost_weight, CustomOutput& output) override {
         if (skips(i, output)) return;
         std::vector<std::int32_t> found;
         const std::int64_t length = find(w, i, cost_weight, found);
-        auto& met = met_[static_cast<std::size_t>(i)];
+        auto& met = met_[at(i)];
         const std::string key(reinterpret_cast<const char*>(found.data()), found.size() * sizeof(std::int32_t));
         if (length >= 0) {
             const std::lock_guard lock(mutex_);
@@ -389,11 +390,11 @@ public:
         };
         std::int64_t length = call();
         if (length > static_cast<std::int64_t>(found.size())) {
-            found.resize(static_cast<std::size_t>(length));
+            found.resize(at(length));
             length = call();
             if (length > static_cast<std::int64_t>(found.size())) length = -1;
         }
-        found.resize(static_cast<std::size_t>(std::max<std::int64_t>(length, 0)));
+        found.resize(at(std::max<std::int64_t>(length, 0)));
         return length;
     }
 

@@ -70,7 +70,7 @@ void bind_duals(nb::module_& m) {
             s.part = {first, step};
         }, "first"_a, "step"_a)
         .def("average_into", [](DualState& s, Average* average) {
-            if (average) checked(average->late(), s.structure);
+            if (average) checked(average->deferred(), s.structure);
             s.average = average;
         }, "average"_a.none(), nb::keep_alive<1, 2>())
         .def("rebuild", &DualState::rebuild, "threads"_a = 1, nb::call_guard<GilReleased>())
@@ -86,19 +86,19 @@ void bind_duals(nb::module_& m) {
             nb::list cuts;
             s.cuts.for_each(i, [&](const Cut& cut) {
                 cuts.append(nb::make_tuple(cut.alpha, cut.cost, cut.norm2,
-                                           to_numpy(std::vector<Word>(cut.words().begin(), cut.words().end()))));
+                                           to_numpy(std::vector<Code>(cut.codes().begin(), cut.codes().end()))));
             });
             return cuts;
         }, "i"_a)
         .def("save", [](const DualState& s) {
-            std::vector<std::int64_t> words_of_example;
-            auto words = s.cuts.save(words_of_example);
-            return nb::make_tuple(to_numpy(std::move(words)), to_numpy(std::move(words_of_example)),
+            std::vector<std::int64_t> codes_of_example;
+            auto codes = s.cuts.save(codes_of_example);
+            return nb::make_tuple(to_numpy(std::move(codes)), to_numpy(std::move(codes_of_example)),
                                   to_numpy(std::vector<double>(s.sum_alpha)));
         })
-        .def("load", [](DualState& s, Input<Word> words, Input<std::int64_t> words_of_example, Input<double> sums) {
-            s.load(view(words), view(words_of_example), view(sums));
-        }, "words"_a, "words_of_example"_a, "sum_alpha"_a)
+        .def("load", [](DualState& s, Input<Code> codes, Input<std::int64_t> codes_of_example, Input<double> sums) {
+            s.load(view(codes), view(codes_of_example), view(sums));
+        }, "codes"_a, "codes_of_example"_a, "sum_alpha"_a)
         .def("take", [](DualState& s, Input<std::int64_t> examples) {
             for (std::int64_t i : view(examples)) {
                 if (i < 0 || i >= s.cuts.examples()) throw nb::index_error("no such example");
@@ -114,14 +114,14 @@ void bind_duals(nb::module_& m) {
             }
             s.put(held);
         }, "held"_a, nb::call_guard<GilReleased>())
-        .def("go_along", [](DualState& s, Input<Word> words, Input<std::int64_t> words_of_example, double step) {
+        .def("interpolate", [](DualState& s, Input<Code> codes, Input<std::int64_t> codes_of_example, double step) {
             GilReleased no_gil;
-            s.go_along(view(words), view(words_of_example), step);
-        }, "words"_a, "words_of_example"_a, "step"_a)
-        .def("largest_step", [](const DualState& s, Input<Word> words, Input<std::int64_t> words_of_example) {
+            s.interpolate(view(codes), view(codes_of_example), step);
+        }, "codes"_a, "codes_of_example"_a, "step"_a)
+        .def("largest_step", [](const DualState& s, Input<Code> codes, Input<std::int64_t> codes_of_example) {
             GilReleased no_gil;
-            return s.cuts.largest_step(view(words), view(words_of_example), s.structure);
-        }, "words"_a, "words_of_example"_a);
+            return s.cuts.largest_step(view(codes), view(codes_of_example), s.structure);
+        }, "codes"_a, "codes_of_example"_a);
     bind_rule<DCDRule>(m, state, "DCDRule").def("__init__", &set_C<DCDRule>, "C"_a);
     bind_gathering<GatherRule>(m, state, "GatherRule").def("__init__", &set_C<GatherRule>, "C"_a);
     bind_rule<SMORule>(m, state, "SMORule")

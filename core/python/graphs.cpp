@@ -1,5 +1,6 @@
 // Factor graphs for Python, and factors that are written in Python.
 
+#include "base/index.hpp"
 #include "python/bindings.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -328,7 +329,7 @@ void bind_graphs(nb::module_& m) {
                 }
                 list->add(head, modifier);
             }
-            if (static_cast<std::size_t>(list->arcs()) != literals.shape(0)) throw std::invalid_argument("a literal for every arc");
+            if (at(list->arcs()) != literals.shape(0)) throw std::invalid_argument("a literal for every arc");
             g.add_factor(std::make_shared<trees::TreeFactor>(list, projective, single_root),
                          literals_of(g, literals), 0);
         }, "words"_a, "arcs"_a, "literals"_a, "projective"_a, "single_root"_a)

@@ -28,7 +28,7 @@ void bind_step(nb::module_& m) {
         for (std::int32_t i : view(examples)) {
             if (i < 0 || i >= structure.size()) throw nb::index_error("no such example");
         }
-        if (average) checked(average->late(), structure);
+        if (average) checked(average->deferred(), structure);
         return run([&](const Interrupt& interrupt) {
             return OnlinePass<Step>::run(with_truth(structure), checked(w, structure), average, step, view(examples),
                                          seed, interrupt);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.hpp"
 #include "learning/packing.hpp"
 #include "python/bindings.hpp"
 
@@ -59,7 +60,7 @@ void bind_packing(nb::module_& m) {
                                 const std::vector<double>& coefficients, Weights& out, int threads) {
         if (rows.size() != coefficients.size()) throw std::invalid_argument("a coefficient for every row");
         checked(out, structure);
-        const auto a = row_pointers(rows, static_cast<std::size_t>(out.dimension()));
+        const auto a = row_pointers(rows, at(out.dimension()));
         GilReleased no_gil;
         combine(a, coefficients, out.dimension(), threads, out.data());
         structure.derive(out.data());

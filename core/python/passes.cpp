@@ -36,21 +36,21 @@ void bind_passes(nb::module_& m) {
     nb::class_<Average>(m, "Average")
         .def(nb::init<const Structure&, bool>(), "structure"_a, "linear"_a = false)
         .def("write", [](Average& average, const Structure& structure, const Weights& v, double scale, Weights& out) {
-            checked(average.late(), structure);
+            checked(average.deferred(), structure);
             GilReleased no_gil;
             average.write(structure, checked(v, structure), scale, checked(out, structure));
         }, "structure"_a, "v"_a, "scale"_a, "out"_a)
         .def("save", [](Average& average) {
-            const float* late = average.late().data();
-            return nb::make_tuple(to_numpy(std::vector<float>(late, late + average.late().dimension())),
+            const float* deferred = average.deferred().data();
+            return nb::make_tuple(to_numpy(std::vector<float>(deferred, deferred + average.deferred().dimension())),
                                   average.scales(), average.steps());
         })
-        .def("load", [](Average& average, const Structure& structure, Input<float> late, double scales,
+        .def("load", [](Average& average, const Structure& structure, Input<float> deferred, double scales,
                         std::int64_t steps) {
             if (!std::isfinite(scales) || steps < 0) throw std::invalid_argument("the saved average is damaged");
-            assign(average.late(), structure, late);
+            assign(average.deferred(), structure, deferred);
             average.set(scales, steps);
-        }, "structure"_a, "late"_a, "scales"_a, "steps"_a);
+        }, "structure"_a, "deferred"_a, "scales"_a, "steps"_a);
 
     m.def("largest_violations", [](const Structure& structure, const Weights& w, double cost_weight, int threads) {
         return for_every_example([&](const Interrupt& interrupt) {

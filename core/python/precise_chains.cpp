@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/index.hpp"
 #include "crfsuite/precise_chain.hpp"
 #include "crfsuite/precise_learner.hpp"
 #include "python/bindings.hpp"
@@ -31,7 +32,7 @@ struct LearnerArrays {
 };
 
 std::span<const double> checked(const Matrix& emissions, const PreciseChain& chain) {
-    if (emissions.shape(1) != static_cast<std::size_t>(chain.labels())) {
+    if (emissions.shape(1) != at(chain.labels())) {
         throw std::invalid_argument("emissions have one row of labels a token");
     }
     return view(emissions);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "base/parallel.hpp"
 #include "learning/passes.hpp"
 #include "python/bindings.hpp"
@@ -22,25 +23,25 @@ std::vector<std::int32_t> decode_all(const Structure& structure, const Weights& 
     const std::int64_t n = structure.size();
     std::vector<std::int64_t> begins{0};
     for (std::int64_t i = 0; i < n; ++i) begins.push_back(begins.back() + structure.output_size(i));
-    std::vector<std::int32_t> outputs(static_cast<std::size_t>(begins.back()));
+    std::vector<std::int32_t> outputs(at(begins.back()));
     for_each_range(n, threads, [&](std::int64_t begin, std::int64_t end, int thread) {
         const auto scratch = structure.make_scratch();
         for (std::int64_t i = begin; i < end; ++i) {
             if (thread == 0 && interrupt()) return;
             if (i + 1 < end) structure.prefetch_decode(w.data(), i + 1);
             structure.decode(w.data(), i, cost_weight, *scratch);
-            std::ranges::copy(scratch->output, outputs.begin() + begins[static_cast<std::size_t>(i)]);
+            std::ranges::copy(scratch->output, outputs.begin() + begins[at(i)]);
         }
     });
     return outputs;
 }
 
 // Words from outside are checked: they index into the example.
-std::span<const Word> words_of(const Structure& structure, std::int64_t i, const Input<Word>& words) {
-    if (!with_truth(structure).is_valid(example(structure, i), view(words))) {
-        throw std::invalid_argument("these words are no difference of this example");
+std::span<const Code> codes_of(const Structure& structure, std::int64_t i, const Input<Code>& codes) {
+    if (!with_truth(structure).is_valid(example(structure, i), view(codes))) {
+        throw std::invalid_argument("these codes are no difference of this example");
     }
-    return view(words);
+    return view(codes);
 }
 
 // The marginals of an example's parts.
@@ -133,30 +134,30 @@ void bind_structures(nb::module_& m) {
         .def("difference", [](const Structure& s, std::int64_t i, Input<std::int32_t> output) {
             Difference d;
             with_truth(s).difference(i, output_of(s, i, output), d);
-            return nb::make_tuple(d.cost, to_numpy(std::move(d.words)));
+            return nb::make_tuple(d.cost, to_numpy(std::move(d.codes)));
         }, "i"_a, "output"_a)
-        .def("is_valid", [](const Structure& s, std::int64_t i, Input<Word> words) {
-            return with_truth(s).is_valid(example(s, i), view(words));
-        }, "i"_a, "words"_a)
-        .def("dot", [](const Structure& s, const Weights& w, std::int64_t i, Input<Word> words) {
-            return s.dot(checked(w, s).data(), i, words_of(s, i, words));
-        }, "w"_a, "i"_a, "words"_a)
-        .def("axpy", [](const Structure& s, Weights& w, std::int64_t i, Input<Word> words, float step) {
-            s.axpy(checked(w, s).data(), i, words_of(s, i, words), step);
-        }, "w"_a, "i"_a, "words"_a, "step"_a)
-        .def("inner", [](const Structure& s, std::int64_t i, Input<Word> a, Input<Word> b) {
+        .def("is_valid", [](const Structure& s, std::int64_t i, Input<Code> codes) {
+            return with_truth(s).is_valid(example(s, i), view(codes));
+        }, "i"_a, "codes"_a)
+        .def("dot", [](const Structure& s, const Weights& w, std::int64_t i, Input<Code> codes) {
+            return s.dot(checked(w, s).data(), i, codes_of(s, i, codes));
+        }, "w"_a, "i"_a, "codes"_a)
+        .def("axpy", [](const Structure& s, Weights& w, std::int64_t i, Input<Code> codes, float step) {
+            s.axpy(checked(w, s).data(), i, codes_of(s, i, codes), step);
+        }, "w"_a, "i"_a, "codes"_a, "step"_a)
+        .def("inner", [](const Structure& s, std::int64_t i, Input<Code> a, Input<Code> b) {
             const auto scratch = s.make_scratch();
-            return s.inner(i, words_of(s, i, a), words_of(s, i, b), *scratch);
+            return s.inner(i, codes_of(s, i, a), codes_of(s, i, b), *scratch);
         }, "i"_a, "a"_a, "b"_a)
-        .def("distance2", [](const Structure& s, std::int64_t i, Input<Word> a, Input<Word> b) {
+        .def("distance2", [](const Structure& s, std::int64_t i, Input<Code> a, Input<Code> b) {
             const auto scratch = s.make_scratch();
-            return s.distance2(i, words_of(s, i, a), words_of(s, i, b), *scratch);
+            return s.distance2(i, codes_of(s, i, a), codes_of(s, i, b), *scratch);
         }, "i"_a, "a"_a, "b"_a)
-        .def("combination_norm2", [](const Structure& s, std::int64_t i, const std::vector<Input<Word>>& cuts,
+        .def("combination_norm2", [](const Structure& s, std::int64_t i, const std::vector<Input<Code>>& cuts,
                                      const std::vector<double>& coefficients) {
             if (cuts.size() != coefficients.size()) throw std::invalid_argument("a coefficient for every cut");
-            std::vector<WeightedWords> terms;
-            for (std::size_t p = 0; p < cuts.size(); ++p) terms.push_back({words_of(s, i, cuts[p]), coefficients[p]});
+            std::vector<WeightedCodes> terms;
+            for (std::size_t p = 0; p < cuts.size(); ++p) terms.push_back({codes_of(s, i, cuts[p]), coefficients[p]});
             const auto scratch = s.make_scratch();
             return s.combination_norm2(i, terms, *scratch);
         }, "i"_a, "cuts"_a, "coefficients"_a)
@@ -170,7 +171,7 @@ void bind_structures(nb::module_& m) {
         .def("parts", [](const Structure& s, std::int64_t i) { return s.parts(example(s, i)); }, "i"_a)
         .def("part_scores", [](const Structure& s, const Weights& w, std::int64_t i, double gamma) {
             check_cost(s, gamma);
-            std::vector<float> scores(static_cast<std::size_t>(s.parts(example(s, i))));
+            std::vector<float> scores(at(s.parts(example(s, i))));
             s.part_scores(checked(w, s).data(), i, gamma, scores);
             return to_numpy(std::move(scores));
         }, "w"_a, "i"_a, "gamma"_a)
@@ -204,7 +205,7 @@ void bind_structures(nb::module_& m) {
         .def(nb::init<const Structure&>(), "structure"_a)
         .def_prop_ro("array", [](Weights& w) {
             return nb::ndarray<const float, nb::numpy, nb::ndim<1>>(
-                w.data(), {static_cast<std::size_t>(w.dimension())}, nb::find(w));
+                w.data(), {at(w.dimension())}, nb::find(w));
         }, nb::rv_policy::reference_internal)
         .def("assign", &assign, "structure"_a, "values"_a)
         .def("squared_norm", &Weights::squared_norm, "threads"_a = 1, nb::call_guard<GilReleased>())

@@ -15,6 +15,7 @@
 #include <tuple>
 #include <variant>
 
+#include "base/index.hpp"
 #include "base/errors.hpp"
 #include "python/attribute_rows.hpp"
 #include "python/bindings.hpp"
@@ -77,7 +78,7 @@ std::pair<Array<std::uint8_t>, Array<std::int64_t>> strings_to_numpy(const Strin
 }
 
 std::pair<Array<std::int64_t>, Array<std::int32_t>> rows_to_numpy(Rows&& rows) {
-    const auto size = static_cast<std::size_t>(rows.offsets.back());
+    const auto size = at(rows.offsets.back());
     std::int32_t* const ids = rows.ids.release();
     const nb::capsule owner(ids, [](void* p) noexcept { delete[] static_cast<std::int32_t*>(p); });
     return {to_numpy(std::move(rows.offsets)), Array<std::int32_t>(ids, {size}, owner)};
@@ -173,8 +174,8 @@ void bind_columns(nb::module_& m) {
             }
             nb::list others;
             for (const OtherLines& lines : found.others) {
-                const auto begin = static_cast<std::size_t>(lines.begin);
-                const auto length = static_cast<std::size_t>(lines.end - lines.begin);
+                const auto begin = at(lines.begin);
+                const auto length = at(lines.end - lines.begin);
                 others.append(nb::make_tuple(lines.sentence, lines.tokens, to_str(text.substr(begin, length))));
             }
             return nb::make_tuple(found.table, others);
@@ -241,8 +242,8 @@ std::vector<std::span<const std::int32_t>> trees_of(const Input<std::int32_t>& h
     }
     for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
         if (bounds[i] > bounds[i + 1]) throw InputError("the offsets of the sentences do not rise");
-        const auto n = static_cast<std::size_t>(bounds[i + 1] - bounds[i]);
-        trees.push_back(span_of(heads).subspan(static_cast<std::size_t>(bounds[i]), n));
+        const auto n = at(bounds[i + 1] - bounds[i]);
+        trees.push_back(span_of(heads).subspan(at(bounds[i]), n));
         for (const std::int32_t head : trees.back()) {
             if (head < -1 || head > static_cast<std::int32_t>(n)) {
                 throw InputError("sentence " + std::to_string(i + 1) + ": a head is " + std::to_string(head) +

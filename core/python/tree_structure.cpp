@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "base/index.hpp"
 #include "python/bindings.hpp"
 #include "structures/tree/second_order_tree.hpp"
 #include "structures/tree/tree.hpp"
@@ -63,7 +64,7 @@ KeptArcs kept_arcs(const Tree& tree, Input<std::int64_t> offsets, Input<std::uin
         wrong();
     }
     for (std::int64_t i = 0; i < tree.size(); ++i) {
-        const auto begin = o[static_cast<std::size_t>(i)], end = o[static_cast<std::size_t>(i) + 1];
+        const auto begin = o[at(i)], end = o[at(i) + 1];
         if (begin > end) wrong();
         for (auto a = begin; a < end; ++a) {
             const int h = heads.data()[a], m = modifiers.data()[a];

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/errors.hpp"
 #include "inference/trees/algorithms.hpp"
 #include "inference/trees/k_best.hpp"
@@ -34,7 +35,7 @@ int words_of(const Input<float, Shape>& scores) {
 [[noreturn]] void no_tree() { throw InputError("the arcs that have a finite score allow no tree"); }
 
 Array<std::int32_t> decode(Input<float, nb::ndim<2>> scores, bool projective, bool single_root) {
-    std::vector<std::int32_t> heads(static_cast<std::size_t>(words_of(scores)) + 1);
+    std::vector<std::int32_t> heads(at(words_of(scores)) + 1);
     bool found;
     {
         GilReleased no_gil;
@@ -59,7 +60,7 @@ nb::tuple marginals(Input<float, nb::ndim<2>> scores, bool projective, bool sing
 }
 
 Array<std::int32_t> minimum_risk(Input<float, nb::ndim<2>> marginals, bool projective, bool single_root) {
-    std::vector<std::int32_t> heads(static_cast<std::size_t>(words_of(marginals)) + 1);
+    std::vector<std::int32_t> heads(at(words_of(marginals)) + 1);
     std::vector<float> scratch;
     bool found;
     {
@@ -95,7 +96,7 @@ void check_scores(const trees::SecondOrderParts& parts, const Input<double>& arc
 nb::tuple second_order_decode(const trees::SecondOrderParts& parts, Input<double> arcs, Input<double> extras,
                               bool projective, bool single_root, bool grandparents, int max_iterations, bool relax) {
     check_scores(parts, arcs, extras);
-    std::vector<std::int32_t> heads(static_cast<std::size_t>(parts.words()) + 1);
+    std::vector<std::int32_t> heads(at(parts.words()) + 1);
     graphs::RelaxationOptions relaxation = trees::SecondOrderDecoder::relaxation();
     relaxation.max_iterations = max_iterations;
     trees::SecondOrderBest best;
@@ -127,7 +128,7 @@ nb::tuple second_order_beliefs(const trees::SecondOrderParts& parts, Input<doubl
 
 // (0: left, 1: right siblings, 2: grandparent; three nodes) of every part, in the order of their scores.
 Array<std::int32_t> list_parts(const trees::SecondOrderParts& parts) {
-    std::vector<std::int32_t> rows(4 * static_cast<std::size_t>(parts.extras()));
+    std::vector<std::int32_t> rows(4 * at(parts.extras()));
     const auto put = [&](int index, int kind, int a, int b, int c) {
         const std::int32_t row[] = {kind, a, b, c};
         std::copy_n(row, 4, rows.begin() + std::ptrdiff_t{4} * index);
@@ -149,7 +150,7 @@ Array<std::int32_t> list_arcs(const trees::SecondOrderParts& parts) {
 nb::tuple prune(Input<float, nb::ndim<2>> marginals, int most_heads, float threshold, Input<std::int32_t> tree,
                 std::optional<Input<std::int32_t>> truth) {
     const int words = words_of(marginals);
-    const auto nodes = static_cast<std::size_t>(words) + 1;
+    const auto nodes = at(words) + 1;
     if (tree.size() != nodes || (truth && truth->size() != nodes)) throw InputError("a tree has a head for each node");
     for (const auto heads : {view(tree), view(truth)}) {
         for (std::size_t m = 1; m < heads.size(); ++m) {

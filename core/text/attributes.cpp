@@ -1,5 +1,6 @@
 #include "text/attributes.hpp"
 
+#include "base/index.hpp"
 #include "text/hash.hpp"
 #include "text/unicode.hpp"
 
@@ -99,7 +100,7 @@ bool Attribute::compute(std::string_view word, std::string& value) const {
             case Function::cluster: {
                 const std::string_view path = clusters_ ? clusters_->path(hash_bytes(argument)) : std::string_view();
                 if (path.empty()) return false;
-                value.assign(f.length > 0 ? path.substr(0, static_cast<std::size_t>(f.length)) : path);
+                value.assign(f.length > 0 ? path.substr(0, at(f.length)) : path);
                 break;
             }
             case Function::match:

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/graphs/factor.hpp"
 
 namespace dualstruct::graphs {
@@ -25,7 +26,7 @@ public:
 
 private:
     std::span<std::int32_t> configuration(int c) {
-        return {configurations_.data() + static_cast<std::size_t>(c) * size_, size_};
+        return {configurations_.data() + at(c) * size_, size_};
     }
     bool append(const Factor& factor, std::span<const double> extra);
     bool factorise(int from);

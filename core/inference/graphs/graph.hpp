@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/graphs/factor.hpp"
 
 namespace dualstruct::graphs {
@@ -107,7 +108,7 @@ public:
     bool allows(int f, std::span<const std::int32_t> assignment, std::span<const double> extra, double& score) const;
 
 private:
-    static std::size_t index(int k) { return static_cast<std::size_t>(k); }
+    static std::size_t index(int k) { return at(k); }
     int add(Kind kind, std::span<const Literal> literals, int least, int most, int scores,
             std::shared_ptr<const Factor> other);
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.hpp"
+
 namespace dualstruct::graphs {
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 // What "or" means: the larger of two, or the sum of their exponentials.
 struct Largest {
     static double plus(double a, double b) { return std::max(a, b); }
@@ -108,7 +108,7 @@ void Propagation::listen(int link, std::span<double> message) const {
     const double* mine = messages_.data() + first_message_[at(link)];
     for (std::size_t s = 0; s < message.size(); ++s) {
         const bool forbidden = mine[s] == minus_infinity;
-        const auto state = static_cast<std::size_t>(first) + s;
+        const auto state = at(first) + s;
         message[s] = impossible_[state] - forbidden > 0 ? minus_infinity : belief_[state] - (forbidden ? 0 : mine[s]);
     }
 }
@@ -120,7 +120,7 @@ Propagation::Switch Propagation::heard(int link) const {
     const double* mine = messages_.data() + first_message_[at(link)];
     const auto value = [&](std::size_t s) {
         const bool forbidden = mine[s] == minus_infinity;
-        const auto state = static_cast<std::size_t>(first) + s;
+        const auto state = at(first) + s;
         return impossible_[state] - forbidden > 0 ? minus_infinity : belief_[state] - (forbidden ? 0 : mine[s]);
     };
     const double in = value(at(literal.state));
@@ -136,7 +136,7 @@ void Propagation::speak(int link, std::span<const double> message, double dampin
     double largest = minus_infinity;
     for (double value : message) largest = std::max(largest, value);
     for (std::size_t s = 0; s < message.size(); ++s) {
-        const auto state = static_cast<std::size_t>(first) + s;
+        const auto state = at(first) + s;
         double fresh = largest == minus_infinity ? minus_infinity : message[s] - largest;
         const double old = mine[s];
         if (old == minus_infinity) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/graphs/factor.hpp"
 #include "inference/trees/second_order_parts.hpp"
 
@@ -36,7 +37,7 @@ public:
 
 private:
     std::size_t slot(std::span<const std::int32_t> heads, int m) const {
-        return static_cast<std::size_t>(arcs_->arc(heads[static_cast<std::size_t>(m)], m));
+        return at(arcs_->arc(heads[at(m)], m));
     }
 
     std::shared_ptr<const ArcList> arcs_;
@@ -69,11 +70,11 @@ private:
         std::size_t steps;     // where its steps begin among the extra scores
     };
     Side side(int right) const {
-        return right ? Side{right_, left_, static_cast<std::size_t>(SecondOrderParts::steps(left_))}
+        return right ? Side{right_, left_, at(SecondOrderParts::steps(left_))}
                      : Side{left_, 0, 0};
     }
     std::size_t first_grandparent() const {
-        return static_cast<std::size_t>(SecondOrderParts::steps(left_) + SecondOrderParts::steps(right_));
+        return at(SecondOrderParts::steps(left_) + SecondOrderParts::steps(right_));
     }
     int choices() const { return in_ > 0 ? in_ : 1; }  // of the entering arc; the root has one, of no arc
 

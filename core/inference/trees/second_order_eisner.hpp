@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/trees/second_order_parts.hpp"
 
 namespace dualstruct::trees {
@@ -41,15 +42,15 @@ private:
     Side side(int h, int right) const;
     int modifier(const Side& side, int k) const { return parts_->modifier_of(side.first + k - 1); }
     double step(const Side& side, int from, int to) const {
-        return extras_[static_cast<std::size_t>(side.first_step + SecondOrderParts::step(side.count, from, to))];
+        return extras_[at(side.first_step + SecondOrderParts::step(side.count, from, to))];
     }
     Cell& complete(int right, int arc, int end) {
-        return complete_[(static_cast<std::size_t>(arc) * 2 + static_cast<std::size_t>(right)) * nodes_ +
-                         static_cast<std::size_t>(end)];
+        return complete_[(at(arc) * 2 + at(right)) * nodes_ +
+                         at(end)];
     }
     Cell& under(const Place& place, int arc);   // the arc with all words between its ends
     Cell& between(const Side& side, int s, int m) {
-        return between_[static_cast<std::size_t>(side.first_step + SecondOrderParts::step(side.count, s, m))];
+        return between_[at(side.first_step + SecondOrderParts::step(side.count, s, m))];
     }
     template <class F>
     void each_place(int word, F f) const;

@@ -2,14 +2,16 @@
 
 #include <limits>
 
+#include "base/index.hpp"
+
 namespace dualstruct::trees {
 
 void SecondOrderParts::build(int words, std::span<const std::uint8_t> allowed) {
     const int nodes = words + 1;
     clear(words);
-    heads_.assign(static_cast<std::size_t>(nodes), Head{});
+    heads_.assign(at(nodes), Head{});
     for (int h = 0; h < nodes; ++h) {
-        Head& at = heads_[static_cast<std::size_t>(h)];
+        Head& at = heads_[at(h)];
         at.first_arc = arcs();
         const auto take = [&](int m) {
             if (!allowed[cell(h, m)]) return 0;
@@ -20,14 +22,14 @@ void SecondOrderParts::build(int words, std::span<const std::uint8_t> allowed) {
         for (int m = h + 1; m < nodes; ++m) at.right += take(m);
     }
     entering_.clear();
-    place_.resize(static_cast<std::size_t>(arcs()));
+    place_.resize(at(arcs()));
     for (int m = 1; m < nodes; ++m) {
-        Head& at = heads_[static_cast<std::size_t>(m)];
+        Head& at = heads_[at(m)];
         at.first_in = static_cast<std::int32_t>(entering_.size());
         for (int h = 0; h < nodes; ++h) {
             const std::int32_t a = arc(h, m);
             if (a < 0) continue;
-            place_[static_cast<std::size_t>(a)] = at.in++;
+            place_[at(a)] = at.in++;
             entering_.push_back(a);
         }
     }
@@ -42,11 +44,11 @@ double SecondOrderParts::score(std::span<const std::int32_t> heads, std::span<co
                                std::span<const double> extras) const {
     double total = 0;
     for (int m = 1; m <= words(); ++m) {
-        const int a = arc(heads[static_cast<std::size_t>(m)], m);
+        const int a = arc(heads[at(m)], m);
         if (a < 0) return -std::numeric_limits<double>::infinity();
-        total += arcs[static_cast<std::size_t>(a)];
+        total += arcs[at(a)];
     }
-    for_each_of(heads, [&](int index) { total += extras[static_cast<std::size_t>(index)]; });
+    for_each_of(heads, [&](int index) { total += extras[at(index)]; });
     return total;
 }
 
