@@ -9,8 +9,8 @@
 #include <system_error>
 #include <thread>
 
-#include "base/index.hpp"
 #include "base/errors.hpp"
+#include "base/index.hpp"
 
 #ifndef _WIN32
 #include <pthread.h>

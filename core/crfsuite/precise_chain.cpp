@@ -234,11 +234,8 @@ double precise_score(std::span<const double> emissions, std::span<const double> 
 
 PreciseChain::PreciseChain(int labels, std::span<const std::int64_t> offsets, std::span<const std::int32_t> targets,
                            std::span<const double> weights, std::span<const double> transitions)
-    : labels_(labels),
-      offsets_(offsets.begin(), offsets.end()),
-      targets_(targets.begin(), targets.end()),
-      weights_(weights.begin(), weights.end()),
-      transitions_(transitions.begin(), transitions.end()) {
+    : labels_(labels), offsets_(offsets.begin(), offsets.end()), targets_(targets.begin(), targets.end()),
+      weights_(weights.begin(), weights.end()), transitions_(transitions.begin(), transitions.end()) {
     if (labels < 1) throw std::invalid_argument("a chain needs a label");
     const auto K = at(labels);
     if (transitions.size() != K * K) throw std::invalid_argument("transitions are wanted for each pair of labels");

@@ -167,8 +167,8 @@ double PreciseLearner::perceptron(std::span<const std::int32_t> order, const Int
     });
 }
 
-double PreciseLearner::passive_aggressive(std::span<const std::int32_t> order, int kind, double c,
-                                          bool error_sensitive, const Interrupt& interrupt) {
+double PreciseLearner::passive_aggressive(std::span<const std::int32_t> order, int kind, double c, bool error_sensitive,
+                                          const Interrupt& interrupt) {
     return meet_all(order, interrupt, [&](std::int64_t i) {
         if (!find_difference(i)) return 0.0;
         const double loss = shortfall_ + (error_sensitive ? std::sqrt(static_cast<double>(wrong_)) : 1.0);
@@ -242,8 +242,7 @@ double PreciseLearner::log_loss(std::span<const std::int32_t> order, const Inter
         const std::int64_t begin = data_.sentences[i], T = data_.sentences[i + 1] - begin;
         score_tokens(i);
         return precise_sum(emissions_, transitions_, data_.labels, false).log_partition -
-               precise_score(emissions_, transitions_, data_.labels,
-                             data_.truth.subspan(at(begin), at(T)));
+               precise_score(emissions_, transitions_, data_.labels, data_.truth.subspan(at(begin), at(T)));
     });
 }
 

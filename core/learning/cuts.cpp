@@ -107,8 +107,7 @@ void CutStore::load(std::span<const Code> codes, std::span<const std::int64_t> c
     std::size_t offset = 0;
     for (std::int64_t i = 0; i < examples(); ++i) {
         const std::int64_t count = codes_of_example[at(i)];
-        check(count >= 0 && count <= std::int64_t{UINT32_MAX} &&
-              at(count) <= codes.size() - offset);
+        check(count >= 0 && count <= std::int64_t{UINT32_MAX} && at(count) <= codes.size() - offset);
         const std::size_t end = offset + at(count);
         loaded.block(i).resize(at(count));
         while (offset < end) {
@@ -179,8 +178,8 @@ private:
 
 // visit(i, codes) of every example's saved block.
 template <class Visit>
-void for_each_saved(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
-                    std::int64_t examples, Visit visit) {
+void for_each_saved(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, std::int64_t examples,
+                    Visit visit) {
     if (static_cast<std::int64_t>(codes_of_example.size()) != examples) {
         throw std::invalid_argument("the saved cuts belong to another number of examples");
     }
@@ -199,7 +198,7 @@ bool CutStore::is_as_saved(std::int64_t i, std::span<const Code> codes) const {
 }
 
 void CutStore::interpolate(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, double step,
-                        const Structure& structure) {
+                           const Structure& structure) {
     SavedCuts before;
     for_each_saved(codes, codes_of_example, examples(), [&](std::int64_t i, std::span<const Code> saved) {
         if (is_as_saved(i, saved)) return;

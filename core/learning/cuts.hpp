@@ -25,9 +25,7 @@ struct Cut {
     std::uint32_t count;  // codes
     std::uint32_t unused;  // pads the head to 8 bytes
 
-    std::span<const Code> codes() const {
-        return {reinterpret_cast<const Code*>(this + 1), count};
-    }
+    std::span<const Code> codes() const { return {reinterpret_cast<const Code*>(this + 1), count}; }
     // What the head and its codes take, in units of a code: an even number.
     std::size_t extent() const { return sizeof(Cut) / sizeof(Code) + (std::size_t{count} + 1) / 2 * 2; }
 };
@@ -67,13 +65,12 @@ public:
     std::vector<Code> save(std::vector<std::int64_t>& codes_of_example) const;
     // Takes what save gave, if every cut is one that the structure could have made. Costs and norms are computed anew:
     // certificates rest on them, whoever wrote them down.
-    void load(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
-              const Structure& structure);
+    void load(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, const Structure& structure);
 
     // What save gave, as the start of a line through the duals of this moment: every α goes to
     // before + step·(α − before). Cuts that were dropped since come back where their α does.
     void interpolate(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, double step,
-                  const Structure& structure);
+                     const Structure& structure);
     // The largest step at which all α are still at least 0; infinite if none falls.
     double largest_step(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
                         const Structure& structure) const;

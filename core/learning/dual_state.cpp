@@ -10,8 +10,7 @@
 namespace dualstruct {
 
 DualState::DualState(const Structure& structure, Weights& w, const Weights* center)
-    : structure(structure), w(w), cuts(structure.size()),
-      sum_alpha(at(structure.size())), center_(center) {
+    : structure(structure), w(w), cuts(structure.size()), sum_alpha(at(structure.size())), center_(center) {
     if (center) start(w, 1);
 }
 
@@ -71,9 +70,8 @@ void DualState::write(Weights& out, int threads) const {
         if (i + 1 < n) {
             cuts.for_each(i + 1, [&](const Cut& cut) { structure.prefetch_cut(out.data(), i + 1, cut.codes()); });
         }
-        cuts.for_each(i, [&](const Cut& cut) {
-            structure.axpy(out.data(), i, cut.codes(), static_cast<float>(cut.alpha));
-        });
+        cuts.for_each(
+            i, [&](const Cut& cut) { structure.axpy(out.data(), i, cut.codes(), static_cast<float>(cut.alpha)); });
     }
 }
 
@@ -94,9 +92,8 @@ void DualState::add_up() {
 }
 
 void DualState::start(Weights& out, int threads) const {
-    for_each_range(out.dimension(), threads, [&](std::int64_t begin, std::int64_t end, int) {
-        out.start_from(center_, begin, end);
-    });
+    for_each_range(out.dimension(), threads,
+                   [&](std::int64_t begin, std::int64_t end, int) { out.start_from(center_, begin, end); });
     structure.derive(out.data());
 }
 

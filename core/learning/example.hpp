@@ -28,8 +28,8 @@ struct PassScratch {
 class Example {
 public:
     Example(DualState& state, std::int64_t i, PassScratch& scratch)
-        : sum_alpha(state.sum_alpha[at(i)]), weight(state.structure.weight(i)), scratch(scratch),
-          state_(state), i_(i) {}
+        : sum_alpha(state.sum_alpha[at(i)]), weight(state.structure.weight(i)), scratch(scratch), state_(state), i_(i) {
+    }
 
     double& sum_alpha;
     const double weight;       // what C is multiplied by here
@@ -55,9 +55,7 @@ public:
     }
 
     // H_i(y; w) = Δ_i(y) − w·δ_i(y).
-    double violation(const Cut& cut) const {
-        return cut.cost - state_.structure.dot(state_.w.data(), i_, cut.codes());
-    }
+    double violation(const Cut& cut) const { return cut.cost - state_.structure.dot(state_.w.data(), i_, cut.codes()); }
 
     // α ← alpha, w ← w + (change of α)·δ.
     void set_alpha(Cut& cut, double alpha) {

@@ -17,9 +17,7 @@ static double inner(std::span<const float> a, std::span<const float> b) {
 ExponentiatedGradient::ExponentiatedGradient(const Structure& structure, Weights& w, const Weights* center, double C,
                                              double inverse_beta, double gamma, double first_step, double first_score)
     : structure_(structure), w_(w), center_(center), C_(C), inverse_beta_(inverse_beta), gamma_(gamma),
-      offsets_(at(structure.size()) + 1),
-      steps(at(structure.size()), first_step),
-      value_(at(structure.size())) {
+      offsets_(at(structure.size()) + 1), steps(at(structure.size()), first_step), value_(at(structure.size())) {
     for (std::int64_t i = 0; i < structure.size(); ++i) {
         offsets_[at(i) + 1] = offsets_[at(i)] + structure.parts(i);
     }

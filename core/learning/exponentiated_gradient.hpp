@@ -35,8 +35,8 @@ namespace dualstruct {
 
 class ExponentiatedGradient {
 public:
-    ExponentiatedGradient(const Structure& structure, Weights& w, const Weights* center, double C,
-                          double inverse_beta, double gamma, double first_step, double first_score);
+    ExponentiatedGradient(const Structure& structure, Weights& w, const Weights* center, double C, double inverse_beta,
+                          double gamma, double first_step, double first_score);
     ExponentiatedGradient(const ExponentiatedGradient&) = delete;
 
     // w = c + C Σ_i E_i δ_i and the examples' terms of D, from θ.
@@ -81,7 +81,8 @@ private:
         return {theta.data() + first, end - first};
     }
 
-    Measure measure(std::int64_t i, std::span<const float> scores, std::vector<float>& marginals, Scratch& scratch) const;
+    Measure measure(std::int64_t i, std::span<const float> scores, std::vector<float>& marginals,
+                    Scratch& scratch) const;
 
     void update(std::int64_t i, Scratch& scratch);
 

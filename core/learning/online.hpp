@@ -37,9 +37,7 @@ public:
     double scale() const { return scale_; }
 
     double squared_norm() const { return scale_ * scale_ * v.squared_norm(); }
-    double dot(std::int64_t i, std::span<const Code> codes) const {
-        return scale_ * structure.dot(v.data(), i, codes);
-    }
+    double dot(std::int64_t i, std::span<const Code> codes) const { return scale_ * structure.dot(v.data(), i, codes); }
 
     // w ← w + step·δ.
     void add(std::int64_t i, std::span<const Code> codes, double step) {
@@ -122,17 +120,14 @@ public:
         w.structure.difference(i, scratch.output, found);
         return found.is_truth ? 0 : violation(found, cost_weight);
     }
-    double violation(const Difference& d, double cost_weight) const {
-        return cost_weight * d.cost - w.dot(i, d.codes);
-    }
+    double violation(const Difference& d, double cost_weight) const { return cost_weight * d.cost - w.dot(i, d.codes); }
     double norm2(const Difference& d) { return w.structure.inner(i, d.codes, d.codes, scratch); }
 
     // The k best outputs of the same objective, without the truth.
     std::vector<Difference> find_best(double cost_weight, int k) {
         ++report_.inferences;
         std::vector<Difference> best;
-        const auto outputs =
-            w.structure.k_best(w.v.data(), i, static_cast<float>(cost_weight / w.scale()), k, scratch);
+        const auto outputs = w.structure.k_best(w.v.data(), i, static_cast<float>(cost_weight / w.scale()), k, scratch);
         for (const auto& output : outputs) {
             w.structure.difference(i, output.output, found);
             if (!found.is_truth) best.push_back(found);
@@ -143,8 +138,7 @@ public:
     // (1/β) log Σ_y exp β(γΔ_i(y) − w·δ_i(y)); the expectation stays in scratch.
     double log_loss(double beta, double gamma) {
         ++report_.inferences;
-        return w.scale() *
-               w.structure.log_loss(w.v.data(), i, beta * w.scale(), gamma / w.scale(), scratch);
+        return w.scale() * w.structure.log_loss(w.v.data(), i, beta * w.scale(), gamma / w.scale(), scratch);
     }
 
 private:

@@ -57,8 +57,7 @@ PassReport Passes<Rule>::revisit(DualState& state, const Rule& rule, std::uint64
 
 // Whether a cut held beats what was decoded at this w: then the decoder did not find the maximum.
 inline bool is_beaten(DualState& state, std::int64_t i, const Difference& found, PassScratch& scratch) {
-    const double violation =
-        found.is_truth ? 0 : found.cost - state.structure.dot(state.w.data(), i, found.codes);
+    const double violation = found.is_truth ? 0 : found.cost - state.structure.dot(state.w.data(), i, found.codes);
     return Example(state, i, scratch).better_than(violation) != nullptr;
 }
 
@@ -125,14 +124,15 @@ PassReport Gathering<Rule>::gather(DualState& state, const Rule& rule, double de
     const Structure& structure = state.structure;
     std::vector<Difference> found(at(structure.size()));
     bool interrupted = false;
-    for_all(structure, threads, [&] { return interrupted = interrupt(); },
-            [&](std::int64_t i, Scratch& scratch, Difference&, bool more) {
-                if (!state.part.has(i)) return 0.0;
-                if (more) structure.prefetch_decode(state.w.data(), i + 1);
-                structure.decode(state.w.data(), i, 1, scratch);
-                structure.difference(i, scratch.output, found[at(i)]);
-                return 0.0;
-            });
+    for_all(
+        structure, threads, [&] { return interrupted = interrupt(); },
+        [&](std::int64_t i, Scratch& scratch, Difference&, bool more) {
+            if (!state.part.has(i)) return 0.0;
+            if (more) structure.prefetch_decode(state.w.data(), i + 1);
+            structure.decode(state.w.data(), i, 1, scratch);
+            structure.difference(i, scratch.output, found[at(i)]);
+            return 0.0;
+        });
     PassReport report;
     if (interrupted) return report;
     PassScratch scratch(structure, seed);

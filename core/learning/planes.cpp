@@ -30,9 +30,7 @@ struct PlaneStore::Block {
     }
     double violation(int p) const { return F_[at(p)]; }
     double distance2(int p, int q) const { return gram(p, p) + gram(q, q) - 2 * gram(p, q); }
-    double gram(int p, int q) const {
-        return p < 0 || q < 0 ? 0 : store.gram_[at(p)][at(q)];
-    }
+    double gram(int p, int q) const { return p < 0 || q < 0 ? 0 : store.gram_[at(p)][at(q)]; }
     void move(int p, int q, double d) {
         if (q >= 0) {
             double& alpha = store.planes_[at(q)].alpha;
@@ -51,7 +49,8 @@ struct PlaneStore::Block {
 };
 
 template <class Visit>
-void PlaneStore::by_chunks(const std::vector<std::size_t>& some, std::int64_t first, std::int64_t last, Visit visit) const {
+void PlaneStore::by_chunks(const std::vector<std::size_t>& some, std::int64_t first, std::int64_t last,
+                           Visit visit) const {
     std::vector<std::size_t> at(planes_.size());
     for (std::size_t p : some) at[p] = planes_[p].find(first);
     for (std::int64_t k = first; k < last; k += chunk) {
@@ -65,8 +64,7 @@ void PlaneStore::by_chunks(const std::vector<std::size_t>& some, std::int64_t fi
 }
 
 PlaneStore::PlaneStore(const Structure& structure, Weights& w, const Weights* center)
-    : structure_(structure), w_(w), center_(center), found_(at(structure.size())),
-      dense_(structure), sums_(structure) {
+    : structure_(structure), w_(w), center_(center), found_(at(structure.size())), dense_(structure), sums_(structure) {
     rebuild(1);
 }
 
@@ -230,9 +228,8 @@ void PlaneStore::lay_out(Plane& plane, int threads) {
     std::vector<Plane> pieces(at(threads));
     for_each_range(dense_.dimension(), threads, [&](std::int64_t begin, std::int64_t end, int thread) {
         Plane& piece = pieces[at(thread)];
-        sums_.collect(dense_.data(), begin, end, [&](std::int64_t k, std::int64_t stop) {
-            piece.take({dense_.data() + k, at(stop - k)}, k);
-        });
+        sums_.collect(dense_.data(), begin, end,
+                      [&](std::int64_t k, std::int64_t stop) { piece.take({dense_.data() + k, at(stop - k)}, k); });
     });
     for (const Plane& piece : pieces) {
         plane.places.insert(plane.places.end(), piece.places.begin(), piece.places.end());

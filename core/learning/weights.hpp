@@ -48,11 +48,12 @@ private:
     double sum_squares(int threads, Entry entry) const {
         constexpr std::int64_t block = 1 << 18;
         std::vector<double> sums(at((dimension_ + block - 1) / block));
-        for_each_range(static_cast<std::int64_t>(sums.size()), threads, [&](std::int64_t first, std::int64_t last, int) {
-            for (std::int64_t b = first; b < last; ++b) {
-                sums[at(b)] = sum_squares(b * block, std::min((b + 1) * block, dimension_), entry);
-            }
-        });
+        for_each_range(static_cast<std::int64_t>(sums.size()), threads,
+                       [&](std::int64_t first, std::int64_t last, int) {
+                           for (std::int64_t b = first; b < last; ++b) {
+                               sums[at(b)] = sum_squares(b * block, std::min((b + 1) * block, dimension_), entry);
+                           }
+                       });
         return std::accumulate(sums.begin(), sums.end(), 0.0);
     }
     template <class Entry>
@@ -129,9 +130,8 @@ public:
     void write(const Structure& structure, const Weights& v, double scale, Weights& out) const {
         const double total = weight();
         for (std::int64_t k = 0; k < v.dimension(); ++k) {
-            out.data()[k] = static_cast<float>(
-                steps_ ? (scales_ * v.data()[k] - deferred_.data()[k]) / total
-                       : scale * v.data()[k]);
+            out.data()[k] = static_cast<float>(steps_ ? (scales_ * v.data()[k] - deferred_.data()[k]) / total
+                                                      : scale * v.data()[k]);
         }
         structure.derive(out.data());
     }

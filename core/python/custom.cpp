@@ -30,8 +30,7 @@ constexpr std::size_t most_known = 100;
 // Writes the argmax to `output` and returns its length; more than `capacity` asks for a larger
 // buffer, a negative number is a failure.
 using CompiledDecoder = std::int64_t (*)(const float* w, std::int64_t dimension, std::int64_t example,
-                                         float cost_weight, void* data, std::int32_t* output,
-                                         std::int64_t capacity);
+                                         float cost_weight, void* data, std::int32_t* output, std::int64_t capacity);
 
 std::uint32_t hashed_index(std::string_view name, int bits) {
     return static_cast<std::uint32_t>(hash_bytes(name) >> (64 - bits));
@@ -68,7 +67,8 @@ public:
                 read_features(i, method, features_(X_[i], Y_[i]), row);
                 method = "cost";
                 const float cost = read_cost(i, cost_(Y_[i], Y_[i]));
-                if (cost != 0) wrong(i, method, "is " + shown(nb::float_(cost)) + " for the truth itself; it must be 0");
+                if (cost != 0)
+                    wrong(i, method, "is " + shown(nb::float_(cost)) + " for the truth itself; it must be 0");
                 known.outputs.push_back({0});
                 if (nb::object key = key_of(Y_[i]); !key.is_none()) remember(known, key, 0);
             });
@@ -246,8 +246,7 @@ private:
         if (w != viewed_) {
             view_ = calls_.attr("view")(reinterpret_cast<std::uintptr_t>(w));
             if (view_.is_none()) {
-                view_ = nb::cast(nb::ndarray<const float, nb::numpy, nb::ndim<1>>(
-                                     w, {at(dimension_)}, nb::handle()),
+                view_ = nb::cast(nb::ndarray<const float, nb::numpy, nb::ndim<1>>(w, {at(dimension_)}, nb::handle()),
                                  nb::rv_policy::reference);
             }
             viewed_ = w;
@@ -298,16 +297,17 @@ private:
     }
 
     [[noreturn]] void out_of_range(std::int64_t i, const char* method, std::int64_t index) const {
-        wrong(i, method, "has the feature " + std::to_string(index) + ", which is not in 0 … " +
-                             std::to_string(dimension_ - 1));
+        wrong(i, method,
+              "has the feature " + std::to_string(index) + ", which is not in 0 … " + std::to_string(dimension_ - 1));
     }
 
     // The weight of a feature; −1 for a name that training never met.
     std::int64_t index_of(std::int64_t i, const char* method, nb::handle key) {
         const bool named = PyUnicode_Check(key.ptr());
         if (named != (!names_.is_none() || hash_bits_ > 0)) {
-            wrong(i, method, "has the feature " + shown(key) + (named ? ", and others have numbers" :
-                             ", and others have names") + "; use one or the other");
+            wrong(i, method,
+                  "has the feature " + shown(key) + (named ? ", and others have numbers" : ", and others have names") +
+                      "; use one or the other");
         }
         if (!named) {
             const nb::object number = nb::steal(PyNumber_Index(key.ptr()));
@@ -328,8 +328,9 @@ private:
         if (!nb::cast<bool>(calls_.attr("learns_names"))) return -1;
         const Py_ssize_t next = PyDict_Size(names_.ptr());
         if (next >= dimension_) {
-            wrong(i, method, "brings more than " + std::to_string(dimension_) +
-                                 " feature names; set max_features higher, or hash_bits");
+            wrong(i, method,
+                  "brings more than " + std::to_string(dimension_) +
+                      " feature names; set max_features higher, or hash_bits");
         }
         const nb::object number = nb::steal(PyLong_FromSsize_t(next));
         if (PyDict_SetItem(names_.ptr(), key.ptr(), number.ptr()) != 0) throw nb::python_error();
@@ -432,34 +433,42 @@ PyType_Slot collector_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traver
 void bind_custom(nb::module_& m) {
     m.def("hashed_index", &hashed_index, "name"_a, "bits"_a);
     nb::class_<Custom, Structure>(m, "Custom", nb::type_slots(collector_slots))
-        .def("__init__", [](Custom* self, nb::object calls, std::int64_t dimension, std::uintptr_t function,
-                            std::uintptr_t data) {
-            const auto size = static_cast<std::int64_t>(nb::len(nb::object(calls.attr("X"))));
-            const bool has_truth = !calls.attr("Y").is_none();
-            std::unique_ptr<PythonCode> code;
-            if (function) {
-                code = std::make_unique<CompiledCode>(calls, dimension, size, function, data);
-            } else {
-                code = std::make_unique<PythonCode>(calls, dimension);
-            }
-            auto truth = code->learn_truth();
-            new (self) Custom(std::move(code), std::move(truth), size, dimension, has_truth);
-        }, "calls"_a, "dimension"_a, "function"_a = 0, "data"_a = 0)
-        .def("encode", [](const Custom& custom, std::int64_t i, nb::object y) {
-            return to_numpy(code_of(custom).encode(checked_example(custom, i), y));
-        }, "i"_a, "y"_a)
+        .def(
+            "__init__",
+            [](Custom* self, nb::object calls, std::int64_t dimension, std::uintptr_t function, std::uintptr_t data) {
+                const auto size = static_cast<std::int64_t>(nb::len(nb::object(calls.attr("X"))));
+                const bool has_truth = !calls.attr("Y").is_none();
+                std::unique_ptr<PythonCode> code;
+                if (function) {
+                    code = std::make_unique<CompiledCode>(calls, dimension, size, function, data);
+                } else {
+                    code = std::make_unique<PythonCode>(calls, dimension);
+                }
+                auto truth = code->learn_truth();
+                new (self) Custom(std::move(code), std::move(truth), size, dimension, has_truth);
+            },
+            "calls"_a, "dimension"_a, "function"_a = 0, "data"_a = 0)
+        .def(
+            "encode",
+            [](const Custom& custom, std::int64_t i, nb::object y) {
+                return to_numpy(code_of(custom).encode(checked_example(custom, i), y));
+            },
+            "i"_a, "y"_a)
         // What the compiled decoder finds, or how it failed.
-        .def("run_compiled", [](const Custom& custom, const Weights& w, std::int64_t i, float cost_weight) {
-            checked(w, custom);
-            auto& code = dynamic_cast<CompiledCode&>(custom.code());
-            std::vector<std::int32_t> found;
-            std::int64_t length;
-            {
-                GilReleased no_gil;
-                length = code.find(w.data(), checked_example(custom, i), cost_weight, found);
-            }
-            return nb::make_tuple(length, to_numpy(std::move(found)));
-        }, "w"_a, "i"_a, "cost_weight"_a)
+        .def(
+            "run_compiled",
+            [](const Custom& custom, const Weights& w, std::int64_t i, float cost_weight) {
+                checked(w, custom);
+                auto& code = dynamic_cast<CompiledCode&>(custom.code());
+                std::vector<std::int32_t> found;
+                std::int64_t length;
+                {
+                    GilReleased no_gil;
+                    length = code.find(w.data(), checked_example(custom, i), cost_weight, found);
+                }
+                return nb::make_tuple(length, to_numpy(std::move(found)));
+            },
+            "w"_a, "i"_a, "cost_weight"_a)
         // [offsets], [indices], [values] of the true outputs' features.
         .def("true_features", [](const Custom& custom) {
             const TrueFeatures& truth = custom.truth();

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/index.hpp"
 #include "base/errors.hpp"
+#include "base/index.hpp"
 
 namespace dualstruct {
 
@@ -273,7 +273,8 @@ private:
 
     void add_weight(double weight) {
         // Training is in single precision, and has to be able to hold what it is given.
-        if (!std::isfinite(static_cast<float>(weight))) fail(std::isnan(weight) ? "the value is NaN" : "the value is infinite");
+        if (!std::isfinite(static_cast<float>(weight)))
+            fail(std::isnan(weight) ? "the value is NaN" : "the value is infinite");
         sink_.add(name_, weight);
     }
 

@@ -80,19 +80,25 @@ void load_planes(PlaneStore& store, const SavedPlanes& arrays, bool squared, int
 
 void bind_planes(nb::module_& m) {
     nb::class_<PlaneStore>(m, "PlaneStore")
-        .def("__init__", [](PlaneStore* self, const Structure& structure, Weights& w, const Weights* center) {
-            if (center) checked(*center, structure);
-            new (self) PlaneStore(with_truth(structure), checked(w, structure), center);
-        }, "structure"_a, "w"_a, "center"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-           nb::keep_alive<1, 4>())
+        .def(
+            "__init__",
+            [](PlaneStore* self, const Structure& structure, Weights& w, const Weights* center) {
+                if (center) checked(*center, structure);
+                new (self) PlaneStore(with_truth(structure), checked(w, structure), center);
+            },
+            "structure"_a, "w"_a, "center"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+            nb::keep_alive<1, 4>())
         .def_prop_ro("size", &PlaneStore::size)
-        .def("add", [](PlaneStore& planes, bool squared, int threads) {
-            return run([&](const Interrupt& interrupt) {
-                PassReport report;
-                report.loss = planes.add(squared, threads, interrupt);
-                return report;
-            });
-        }, "squared"_a, "threads"_a)
+        .def(
+            "add",
+            [](PlaneStore& planes, bool squared, int threads) {
+                return run([&](const Interrupt& interrupt) {
+                    PassReport report;
+                    report.loss = planes.add(squared, threads, interrupt);
+                    return report;
+                });
+            },
+            "squared"_a, "threads"_a)
         .def("solve", &PlaneStore::solve, "C"_a, "tolerance"_a, "patience"_a, "threads"_a,
              nb::call_guard<GilReleased>())
         .def("dual", &PlaneStore::dual)

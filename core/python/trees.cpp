@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "base/index.hpp"
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "inference/trees/algorithms.hpp"
 #include "inference/trees/k_best.hpp"
 #include "inference/trees/minimum_risk.hpp"
@@ -55,8 +55,8 @@ nb::tuple marginals(Input<float, nb::ndim<2>> scores, bool projective, bool sing
                     ->marginals(scores.data(), words_of(scores), single_root, result.data(), log_partition);
     }
     if (!found) no_tree();
-    return nb::make_tuple(log_partition, shaped(nb::cast(to_numpy(std::move(result))),
-                                                nb::make_tuple(scores.shape(0), scores.shape(1))));
+    return nb::make_tuple(
+        log_partition, shaped(nb::cast(to_numpy(std::move(result))), nb::make_tuple(scores.shape(0), scores.shape(1))));
 }
 
 Array<std::int32_t> minimum_risk(Input<float, nb::ndim<2>> marginals, bool projective, bool single_root) {
@@ -65,8 +65,8 @@ Array<std::int32_t> minimum_risk(Input<float, nb::ndim<2>> marginals, bool proje
     bool found;
     {
         GilReleased no_gil;
-        found = trees::minimum_risk(*trees::make_decoder(projective), marginals.data(), words_of(marginals), single_root,
-                                    scratch, heads.data());
+        found = trees::minimum_risk(*trees::make_decoder(projective), marginals.data(), words_of(marginals),
+                                    single_root, scratch, heads.data());
     }
     if (!found) no_tree();
     return to_numpy(std::move(heads));
@@ -102,8 +102,8 @@ nb::tuple second_order_decode(const trees::SecondOrderParts& parts, Input<double
     trees::SecondOrderBest best;
     {
         GilReleased no_gil;
-        best = trees::SecondOrderDecoder().decode(parts, view(arcs), view(extras),
-                                                  {projective, single_root, grandparents, relax}, relaxation, heads.data());
+        best = trees::SecondOrderDecoder().decode(
+            parts, view(arcs), view(extras), {projective, single_root, grandparents, relax}, relaxation, heads.data());
     }
     if (!best.found) no_tree();
     return nb::make_tuple(to_numpy(std::move(heads)), best.score, best.bound, best.exact, best.iterations);
@@ -118,8 +118,7 @@ nb::tuple second_order_beliefs(const trees::SecondOrderParts& parts, Input<doubl
         graphs::PropagationOptions propagation;
         propagation.max_iterations = max_iterations;
         propagation.damping = damping;
-        found = trees::second_order_marginals(parts, view(arcs), view(extras), {projective, single_root},
-                                              propagation);
+        found = trees::second_order_marginals(parts, view(arcs), view(extras), {projective, single_root}, propagation);
     }
     if (!found.found) no_tree();
     return nb::make_tuple(found.log_partition, to_numpy(std::move(found.arcs)), to_numpy(std::move(found.extras)),
@@ -169,11 +168,15 @@ nb::tuple prune(Input<float, nb::ndim<2>> marginals, int most_heads, float thres
 void bind_trees(nb::module_& m) {
     m.def("tree_decode", decode, "scores"_a, "projective"_a = true, "single_root"_a = true);
     nb::class_<trees::SecondOrderParts>(m, "SecondOrderParts")
-        .def("__init__", [](trees::SecondOrderParts* self, Input<std::uint8_t, nb::ndim<2>> kept) {
-            if (kept.shape(0) == 0 || kept.shape(0) != kept.shape(1)) throw InputError("arcs kept are a square matrix");
-            new (self) trees::SecondOrderParts();
-            self->build(static_cast<int>(kept.shape(0)) - 1, view(kept));
-        }, "kept"_a)
+        .def(
+            "__init__",
+            [](trees::SecondOrderParts* self, Input<std::uint8_t, nb::ndim<2>> kept) {
+                if (kept.shape(0) == 0 || kept.shape(0) != kept.shape(1))
+                    throw InputError("arcs kept are a square matrix");
+                new (self) trees::SecondOrderParts();
+                self->build(static_cast<int>(kept.shape(0)) - 1, view(kept));
+            },
+            "kept"_a)
         .def("arcs", list_arcs)
         .def("parts", list_parts)
         .def("decode", second_order_decode, "arcs"_a, "extras"_a, "projective"_a = true, "single_root"_a = true,

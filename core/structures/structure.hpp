@@ -150,8 +150,7 @@ public:
 
     // w·φ_i(y) and w += step·φ_i(y) of a whole output.
     virtual double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const = 0;
-    virtual void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output,
-                              float step) const = 0;
+    virtual void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output, float step) const = 0;
     double cost(std::int64_t i, std::span<const std::int32_t> output) const {
         Difference d;
         difference(i, output, d);

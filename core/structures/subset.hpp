@@ -15,8 +15,7 @@ namespace dualstruct {
 
 class Subset : public Structure {
 public:
-    Subset(const Structure& whole, std::vector<std::int64_t> examples)
-        : whole_(whole), examples_(std::move(examples)) {
+    Subset(const Structure& whole, std::vector<std::int64_t> examples) : whole_(whole), examples_(std::move(examples)) {
         if (whole.weights().empty()) return;
         std::vector<double> weights;
         for (std::int64_t i : examples_) weights.push_back(whole.weight(i));
@@ -42,7 +41,9 @@ public:
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override {
         whole_.difference(original(i), output, d);
     }
-    bool is_valid(std::int64_t i, std::span<const Code> codes) const override { return whole_.is_valid(original(i), codes); }
+    bool is_valid(std::int64_t i, std::span<const Code> codes) const override {
+        return whole_.is_valid(original(i), codes);
+    }
 
     void output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const override {
         whole_.output_of(original(i), codes, output);

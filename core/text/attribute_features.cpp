@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/index.hpp"
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "text/rare.hpp"
 
 namespace dualstruct {

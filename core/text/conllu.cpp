@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/index.hpp"
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "text/lines.hpp"
 #include "text/unicode.hpp"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
-#include "base/index.hpp"
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "text/templates.hpp"
 
 namespace dualstruct {
@@ -89,8 +89,7 @@ private:
                 view.ids = column.ids.data();
                 view.types = column.types.size();
             } else {
-                view.marks = features_.gazetteers_[at(source.gazetteer)]->marks(
-                    column, table_.sentences);
+                view.marks = features_.gazetteers_[at(source.gazetteer)]->marks(column, table_.sentences);
                 view.ids = view.marks.data();
                 view.types = 3;
             }

@@ -1,7 +1,7 @@
 #include "text/gazetteer.hpp"
 
-#include "base/index.hpp"
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "text/attributes.hpp"
 #include "text/hash.hpp"
 

@@ -59,8 +59,7 @@ private:
         std::vector<std::int32_t>& marks = marks_[{table_number, term.column, term.gazetteer}];
         if (marks.empty()) {
             const TokenTable& table = *features_.tables_[table_number];
-            marks = features_.gazetteers_[at(term.gazetteer)]->marks(
-                table.columns[at(term.column)], table.sentences);
+            marks = features_.gazetteers_[at(term.gazetteer)]->marks(table.columns[at(term.column)], table.sentences);
         }
         return marks;
     }

@@ -43,12 +43,8 @@ struct TemplateFeatures::HashedIds {
 TemplateFeatures::TemplateFeatures(std::vector<Template> templates, std::shared_ptr<const Clusters> clusters,
                                    std::vector<std::shared_ptr<const Gazetteer>> gazetteers, int hash_bits,
                                    Boundaries boundaries, bool of_pairs)
-    : templates_(std::move(templates)),
-      clusters_(std::move(clusters)),
-      gazetteers_(std::move(gazetteers)),
-      hash_bits_(hash_bits),
-      boundaries_(std::move(boundaries)),
-      of_pairs_(of_pairs) {
+    : templates_(std::move(templates)), clusters_(std::move(clusters)), gazetteers_(std::move(gazetteers)),
+      hash_bits_(hash_bits), boundaries_(std::move(boundaries)), of_pairs_(of_pairs) {
     if (templates_.empty() || templates_.size() > 0xFFFF) throw InputError("between 1 and 65535 templates are wanted");
     if (hash_bits < 0 || hash_bits > 30) throw InputError("hash_bits has to be between 1 and 30");
     for (const Template& t : templates_) {
@@ -85,8 +81,7 @@ Rows TemplateFeatures::fit(std::shared_ptr<const TokenTable> table, std::int64_t
     }
     const std::size_t known = index_.size();
     const std::int64_t seen = table_ends_.empty() ? 0 : table_ends_.back();
-    Rows rows =
-        extract(*table, NewIds{index_, origins_, static_cast<std::uint64_t>(seen), stored_names_.size()});
+    Rows rows = extract(*table, NewIds{index_, origins_, static_cast<std::uint64_t>(seen), stored_names_.size()});
     if (min_count > 1) {
         const std::span ids(rows.ids.get(), at(rows.offsets.back()));
         const std::vector<std::uint8_t> keep = frequent(ids, index_.size(), known, min_count);

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "base/index.hpp"
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "text/lines.hpp"
 #include "text/unicode.hpp"
 
@@ -120,13 +120,14 @@ private:
     void add_token(std::string_view line) {
         auto& columns = table_->columns;
         if (tokens_ == 0) first_line_ = lines_.number();
-        const std::size_t found = for_each_cell(line, format_.separator, [&](std::size_t column, std::string_view cell) {
-            if (cell.empty()) fail(lines_.number(), "column " + std::to_string(column + 1) + " is empty");
-            if (column < columns.size()) add_cell(columns[column], cell);
-        });
+        const std::size_t found =
+            for_each_cell(line, format_.separator, [&](std::size_t column, std::string_view cell) {
+                if (cell.empty()) fail(lines_.number(), "column " + std::to_string(column + 1) + " is empty");
+                if (column < columns.size()) add_cell(columns[column], cell);
+            });
         if (found != columns.size()) {
-            const std::string others =
-                first_line_ == lines_.number() ? "the tokens before have " : "line " + std::to_string(first_line_) + " has ";
+            const std::string others = first_line_ == lines_.number() ? "the tokens before have "
+                                                                      : "line " + std::to_string(first_line_) + " has ";
             fail(lines_.number(), counted_columns(found) + ", but " + others + std::to_string(columns.size()) +
                                       (may_be_comment(line) ? "; comments stand before a sentence, not in it" : ""));
         }

@@ -59,8 +59,7 @@ void ActiveSet::remove(int c) {
         const int row = a - (a > c);
         for (int b = 0; b < count_; ++b) {
             if (b != c) {
-                gram_[at(row) * room_ + (b - (b > c))] =
-                    gram_[at(a) * room_ + b];
+                gram_[at(row) * room_ + (b - (b > c))] = gram_[at(a) * room_ + b];
             }
         }
     }

@@ -32,8 +32,8 @@ double TableFactor::maximise(std::span<const double> slots, std::span<const doub
             if (k >= 0) before += slots[at(k)];
         }
         for (int state = 0; state < row; ++state) {
-            const double here = before + extra[begin + at(state)] +
-                                (binary ? (state ? of_last[0] : 0.0) : of_last[state]);
+            const double here =
+                before + extra[begin + at(state)] + (binary ? (state ? of_last[0] : 0.0) : of_last[state]);
             if (here > best) {
                 best = here;
                 best_at = begin + at(state);
@@ -196,9 +196,7 @@ void Graph::finish() {
 
 bool Graph::allows(int f, std::span<const std::int32_t> assignment, std::span<const double> extra,
                    double& score) const {
-    const auto on = [&](int l) {
-        return (assignment[index(link(l).variable)] == link(l).state) != link(l).negated;
-    };
+    const auto on = [&](int l) { return (assignment[index(link(l).variable)] == link(l).state) != link(l).negated; };
     if (kind(f) == Kind::other) {
         thread_local std::vector<std::uint8_t> local;
         thread_local std::vector<std::int32_t> configuration;
@@ -218,16 +216,13 @@ bool Graph::allows(int f, std::span<const std::int32_t> assignment, std::span<co
 double score(const Graph& graph, const Scores& scores, std::span<const std::int32_t> assignment) {
     double total = 0;
     for (int v = 0; v < graph.variables(); ++v) {
-        total += scores.variables[at(graph.first_state(v) +
-                                                           assignment[at(v)])];
+        total += scores.variables[at(graph.first_state(v) + assignment[at(v)])];
     }
     for (int f = 0; f < graph.factors(); ++f) {
         const auto first = at(graph.first_score(f));
         if (graph.kind(f) == Kind::table) {
             total += scores.factors[first + at(graph.table_entry(f, assignment))];
-        } else if (!graph.allows(f, assignment,
-                                 scores.factors.subspan(first, at(graph.score_count(f))),
-                                 total)) {
+        } else if (!graph.allows(f, assignment, scores.factors.subspan(first, at(graph.score_count(f))), total)) {
             return minus_infinity;
         }
     }

@@ -8,8 +8,7 @@
 
 namespace dualstruct::graphs {
 
-namespace {
-}  // namespace
+namespace {}  // namespace
 
 Relaxation::Link Inference::link_of(const Graph& graph, const Literal& literal) const {
     const std::int32_t first = first_slot_[at(literal.variable)];

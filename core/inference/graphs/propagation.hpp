@@ -62,8 +62,7 @@ private:
     double log_sum_factor(int f);
     double least_score() const;
     std::span<const double> scores_of(int f) const {
-        return scores_.factors.subspan(at(graph_->first_score(f)),
-                                       at(graph_->score_count(f)));
+        return scores_.factors.subspan(at(graph_->first_score(f)), at(graph_->score_count(f)));
     }
 
     const Graph* graph_ = nullptr;

@@ -29,9 +29,7 @@ public:
     int modifier_of(int arc) const { return modifier_of_[at(arc)]; }
     int arc(int h, int m) const { return number_[cell(h, m)]; }  // −1: there is none
     // Where the arc stands in a matrix [words + 1, words + 1].
-    std::size_t cell(int h, int m) const {
-        return at(h) * at(words_ + 1) + at(m);
-    }
+    std::size_t cell(int h, int m) const { return at(h) * at(words_ + 1) + at(m); }
     std::size_t cells() const { return number_.size(); }
 
 private:

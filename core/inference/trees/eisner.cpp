@@ -101,7 +101,8 @@ bool Eisner::decode(const float* scores, int words, bool single_root, std::int32
             case Span::complete_right: {
                 const float best = charts.complete_right[cell(s, t)];
                 do ++q;
-                while (q <= t && charts.halves[cell(s, q)] + right[cell(s, q)] + charts.complete_right[cell(q, t)] != best);
+                while (q <= t &&
+                       charts.halves[cell(s, q)] + right[cell(s, q)] + charts.complete_right[cell(q, t)] != best);
                 if (q > t) return false;
                 heads[q] = s;
                 pending_.push_back({s, q, Span::halves});

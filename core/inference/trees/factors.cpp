@@ -153,8 +153,7 @@ double HeadAutomaton::maximise(std::span<const double> slots, std::span<const do
     int chosen = 0;
     for (int g = 0; g < choices(); ++g) {
         const double* grandparent = grandparent_of(g);
-        const double score = (in_ > 0 ? slots[at(g)] : 0) + chain(side(0), grandparent) +
-                             chain(side(1), grandparent);
+        const double score = (in_ > 0 ? slots[at(g)] : 0) + chain(side(0), grandparent) + chain(side(1), grandparent);
         if (score > top) {
             top = score;
             chosen = g;
@@ -193,8 +192,7 @@ double HeadAutomaton::extra_score(std::span<const std::int32_t> configuration, s
         total += steps[SecondOrderParts::step(chain.count, last, chain.count + 1)];
     }
     if (in_ == 0) return total;
-    const double* grandparent = extra.data() + first_grandparent() +
-                                at(configuration[0]) * at(left_ + right_);
+    const double* grandparent = extra.data() + first_grandparent() + at(configuration[0]) * at(left_ + right_);
     for (std::size_t k = 1; k < configuration.size(); ++k) {
         if (configuration[k]) total += grandparent[k - 1];
     }
@@ -242,8 +240,7 @@ double HeadAutomaton::marginals(std::span<const double> slots, std::span<const d
             const auto out = at(side.first + k - 1);
             arcs[at(k)] = slots[at(in_) + out];
             if (in_ > 0) {
-                arcs[at(k)] +=
-                    extra[first_grandparent() + at(g * (left_ + right_)) + out];
+                arcs[at(k)] += extra[first_grandparent() + at(g * (left_ + right_)) + out];
             }
         }
         arcs[at(end)] = 0;
@@ -251,8 +248,7 @@ double HeadAutomaton::marginals(std::span<const double> slots, std::span<const d
         for (int to = 1; to <= end; ++to) {
             double sum = minus_infinity;
             for (int from = 0; from < to; ++from) {
-                sum = log_add(sum, forward[at(from)] +
-                                       steps[SecondOrderParts::step(side.count, from, to)]);
+                sum = log_add(sum, forward[at(from)] + steps[SecondOrderParts::step(side.count, from, to)]);
             }
             forward[at(to)] = sum + arcs[at(to)];
         }
@@ -260,8 +256,7 @@ double HeadAutomaton::marginals(std::span<const double> slots, std::span<const d
     };
     double log_partition = minus_infinity;
     for (int g = 0; g < choices(); ++g) {
-        sums[at(g)] =
-            (in_ > 0 ? slots[at(g)] : 0) + chain(side(0), g) + chain(side(1), g);
+        sums[at(g)] = (in_ > 0 ? slots[at(g)] : 0) + chain(side(0), g) + chain(side(1), g);
         log_partition = log_add(log_partition, sums[at(g)]);
     }
     std::ranges::fill(on, 0.0);
@@ -278,10 +273,8 @@ double HeadAutomaton::marginals(std::span<const double> slots, std::span<const d
             for (int from = half.count; from >= 0; --from) {
                 double sum = minus_infinity;
                 for (int to = from + 1; to <= end; ++to) {
-                    const auto step = half.steps + at(
-                                                       SecondOrderParts::step(half.count, from, to));
-                    const double rest = extra[step] + arcs[at(to)] +
-                                        backward[at(to)];
+                    const auto step = half.steps + at(SecondOrderParts::step(half.count, from, to));
+                    const double rest = extra[step] + arcs[at(to)] + backward[at(to)];
                     sum = log_add(sum, rest);
                     const double p = chosen * std::exp(forward[at(from)] + rest - total);
                     extra_used[step] += p;

@@ -21,8 +21,8 @@ bool InsideOutside::marginals(const float* scores, int words, bool single_root, 
                               &outside_arc_left_, &outside_right_, &outside_left_}) {
         chart->resize(nodes, nodes);
     }
-    for (ScaledRows* chart : {&arc_left_, &complete_right_, &complete_left_, &outside_arc_left_, &outside_right_,
-                              &outside_left_}) {
+    for (ScaledRows* chart :
+         {&arc_left_, &complete_right_, &complete_left_, &outside_arc_left_, &outside_right_, &outside_left_}) {
         chart->clear(0, nodes);
     }
     outside_halves_.resize(1, nodes);
@@ -124,11 +124,9 @@ void InsideOutside::outside_row(int s, int nodes, Scaled total, float* marginals
         around_arc_right = around_arc_right + around_right;
         const Scaled around_arc_left = normalised(outside_arc_left_[s][q]) + around_left;
         outside_halves.set(q, around_arc_right * right[q] + around_arc_left * left[q]);
-        marginals[at(s) * nodes + q] =
-            static_cast<float>(ratio(arc_right * around_arc_right, total));
+        marginals[at(s) * nodes + q] = static_cast<float>(ratio(arc_right * around_arc_right, total));
         if (s > 0) {
-            marginals[at(q) * nodes + s] =
-                static_cast<float>(ratio(arc_left[q] * around_arc_left, total));
+            marginals[at(q) * nodes + s] = static_cast<float>(ratio(arc_left[q] * around_arc_left, total));
         }
     }
     if (s + 1 < nodes) kernels.add_multiple(outside_left_[s + 1], one, outside_halves, block_of(s + 1), end);

@@ -12,8 +12,7 @@ int block_of(int column) { return column / block * block; }
 
 }  // namespace
 
-bool MatrixTree::marginals(const float* scores, int words, bool single_root, float* marginals,
-                           double& log_partition) {
+bool MatrixTree::marginals(const float* scores, int words, bool single_root, float* marginals, double& log_partition) {
     nodes_ = words + 1;
     std::fill_n(marginals, at(nodes_) * nodes_, 0.0f);
     log_partition = 0;

@@ -14,8 +14,8 @@ namespace dualstruct::trees {
 inline bool minimum_risk(TreeDecoder& decoder, const float* marginals, int words, bool single_root,
                          std::vector<float>& scores, std::int32_t* heads) {
     scores.assign(marginals, marginals + (at(words) + 1) * (at(words) + 1));
-    std::replace_if(scores.begin(), scores.end(), [](float p) { return p <= 0; },
-                    -std::numeric_limits<float>::infinity());
+    std::replace_if(
+        scores.begin(), scores.end(), [](float p) { return p <= 0; }, -std::numeric_limits<float>::infinity());
     return decoder.decode(scores.data(), words, single_root, heads);
 }
 

@@ -20,7 +20,8 @@ SecondOrderEisner::Side SecondOrderEisner::side(int h, int right) const {
 SecondOrderEisner::Cell& SecondOrderEisner::under(const Place& place, int arc) {
     const auto& head = parts_->head(place.word);
     const int out = arc - head.first_arc;
-    const int where = place.word == 0 ? parts_->extras() + out : head.first_grandparent() + place.in * head.arcs() + out;
+    const int where =
+        place.word == 0 ? parts_->extras() + out : head.first_grandparent() + place.in * head.arcs() + out;
     return under_[at(where)];
 }
 
@@ -93,14 +94,13 @@ void SecondOrderEisner::fill(int h, int width, bool single_root) {
                 Cell& cell = under(place, arc);
                 better(cell, complete(!right, arc, right ? h + 1 : h - 1).score + step(chain, 0, m), 0);
                 for (int s = 1; s < m && !(h == 0 && single_root); ++s) {
-                    better(cell, under(place, chain.first + s - 1).score + between(chain, s, m).score +
-                                     step(chain, s, m), s);
+                    better(cell,
+                           under(place, chain.first + s - 1).score + between(chain, s, m).score + step(chain, s, m), s);
                 }
                 cell.score += arcs_[at(arc)];
                 if (h > 0) {
                     const auto& head = parts_->head(h);
-                    cell.score += extras_[at(head.first_grandparent() +
-                                                                   place.in * head.arcs() + arc - head.first_arc)];
+                    cell.score += extras_[at(head.first_grandparent() + place.in * head.arcs() + arc - head.first_arc)];
                 }
             }
             Cell& cell = complete(right, place.arc, end);
@@ -108,8 +108,10 @@ void SecondOrderEisner::fill(int h, int width, bool single_root) {
                 const int last = modifier(chain, m);
                 if (right ? last > end : last < end) break;
                 const int last_arc = chain.first + m - 1;
-                better(cell, under(place, last_arc).score + complete(right, last_arc, end).score +
-                                 step(chain, m, chain.count + 1), m);
+                better(cell,
+                       under(place, last_arc).score + complete(right, last_arc, end).score +
+                           step(chain, m, chain.count + 1),
+                       m);
             }
         });
     }

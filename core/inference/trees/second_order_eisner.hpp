@@ -44,11 +44,8 @@ private:
     double step(const Side& side, int from, int to) const {
         return extras_[at(side.first_step + SecondOrderParts::step(side.count, from, to))];
     }
-    Cell& complete(int right, int arc, int end) {
-        return complete_[(at(arc) * 2 + at(right)) * nodes_ +
-                         at(end)];
-    }
-    Cell& under(const Place& place, int arc);   // the arc with all words between its ends
+    Cell& complete(int right, int arc, int end) { return complete_[(at(arc) * 2 + at(right)) * nodes_ + at(end)]; }
+    Cell& under(const Place& place, int arc);  // the arc with all words between its ends
     Cell& between(const Side& side, int s, int m) {
         return between_[at(side.first_step + SecondOrderParts::step(side.count, s, m))];
     }
@@ -61,8 +58,8 @@ private:
     std::span<const double> arcs_, extras_;
     std::size_t nodes_ = 0;
     std::vector<Cell> complete_;  // [arcs + 1, side, nodes]: the modifier's words on that side, up to a word
-    std::vector<Cell> under_;     // as grandparents are numbered, those of the root at the end
-    std::vector<Cell> between_;   // as steps are numbered: the words from one sibling to the next
+    std::vector<Cell> under_;  // as grandparents are numbered, those of the root at the end
+    std::vector<Cell> between_;  // as steps are numbered: the words from one sibling to the next
     std::vector<Pending> pending_;
 };
 

@@ -22,8 +22,8 @@ class SecondOrderParts : public ArcList {
 public:
     struct Head {
         std::int32_t first_arc = 0, left = 0, right = 0;  // its arcs: so many to the left, then to the right
-        std::int32_t first_in = 0, in = 0;                // into the list of arcs that enter it
-        std::int32_t first_step = 0;                      // into the second-order scores
+        std::int32_t first_in = 0, in = 0;  // into the list of arcs that enter it
+        std::int32_t first_step = 0;  // into the second-order scores
         std::int32_t arcs() const { return left + right; }
         std::int32_t first_right_step() const { return first_step + steps(left); }
         std::int32_t first_grandparent() const { return first_right_step() + steps(right); }
@@ -42,8 +42,7 @@ public:
     const Head& head(int h) const { return heads_[at(h)]; }
     // The arcs that enter a word, from the first head to the last.
     std::span<const std::int32_t> entering(int m) const {
-        return std::span(entering_).subspan(at(head(m).first_in),
-                                            at(head(m).in));
+        return std::span(entering_).subspan(at(head(m).first_in), at(head(m).in));
     }
 
     // f(index of a second-order score) of every part that the tree has; all its arcs were kept.

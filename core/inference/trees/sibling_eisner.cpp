@@ -11,8 +11,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-bool SiblingEisner::decode(const SecondOrderParts& parts, std::span<const double> arcs,
-                           std::span<const double> extras, bool single_root, std::int32_t* heads) {
+bool SiblingEisner::decode(const SecondOrderParts& parts, std::span<const double> arcs, std::span<const double> extras,
+                           bool single_root, std::int32_t* heads) {
     parts_ = &parts;
     arcs_ = arcs;
     extras_ = extras;
@@ -79,16 +79,16 @@ void SiblingEisner::fill_span(int s, int t, bool single_root) {
     for (int k = 1; k <= left_end.right; ++k) {
         const int q = parts_->modifier_of(left_end.first_arc + left_end.left + k - 1);
         if (q > t) break;
-        const double end = extras_[at(
-            left_end.first_right_step() + SecondOrderParts::step(left_end.right, k, left_end.right + 1))];
+        const double end =
+            extras_[at(left_end.first_right_step() + SecondOrderParts::step(left_end.right, k, left_end.right + 1))];
         best(right, cell(arc_right, s, q).score + cell(complete_right, q, t).score + end, q);
     }
     Cell& left = cell(complete_left, s, t);
     for (int k = 1; k <= right_end.left; ++k) {
         const int q = parts_->modifier_of(right_end.first_arc + k - 1);
         if (q < s) break;
-        const double end = extras_[at(
-            right_end.first_step + SecondOrderParts::step(right_end.left, k, right_end.left + 1))];
+        const double end =
+            extras_[at(right_end.first_step + SecondOrderParts::step(right_end.left, k, right_end.left + 1))];
         best(left, cell(complete_left, s, q).score + cell(arc_left, q, t).score + end, q);
     }
 }

@@ -27,9 +27,7 @@ private:
         Kind kind;
     };
 
-    Cell& cell(Kind kind, int s, int t) {
-        return charts_[(at(s) * nodes_ + at(t)) * kinds + kind];
-    }
+    Cell& cell(Kind kind, int s, int t) { return charts_[(at(s) * nodes_ + at(t)) * kinds + kind]; }
     void fill_span(int s, int t, bool single_root);
     void follow(int last, std::int32_t* heads);
 

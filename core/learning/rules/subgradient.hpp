@@ -48,8 +48,7 @@ struct ExpectedGradientStep : SingleStep {
     Schedule schedule;
     double beta, gamma;
 
-    ExpectedGradientStep(Schedule schedule, double beta, double gamma)
-        : schedule(schedule), beta(beta), gamma(gamma) {}
+    ExpectedGradientStep(Schedule schedule, double beta, double gamma) : schedule(schedule), beta(beta), gamma(gamma) {}
 
     double meet(ExampleStep& example) {
         const double loss = example.log_loss(beta, gamma);

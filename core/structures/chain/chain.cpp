@@ -30,8 +30,7 @@ Chain::Chain(const ChainData& data) : data_(data), stride_(stride_for(data.label
     cost_ = allocate_floats(at(K) * stride_);
     for (int truth = 0; truth < K; ++truth) {
         for (int k = 0; k < K; ++k) {
-            cost_[at(truth) * stride_ + k] =
-                data_.cost[at(truth) * K + k];
+            cost_[at(truth) * stride_ + k] = data_.cost[at(truth) * K + k];
         }
     }
     forbidden_ = allocate_floats(at(K + 2) * stride_);
@@ -151,8 +150,7 @@ bool Chain::is_valid(std::int64_t i, std::span<const Code> codes) const {
 }
 
 void Chain::output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const {
-    const auto truth = data_.truth.subspan(at(data_.sentences[i]),
-                                           at(tokens(i)));
+    const auto truth = data_.truth.subspan(at(data_.sentences[i]), at(tokens(i)));
     output.assign(truth.begin(), truth.end());
     for (Code code : codes) output[at(token_of(code))] = label_of(code);
 }
@@ -225,9 +223,8 @@ double Chain::dot(const float* w, std::int64_t i, std::span<const Code> codes) c
         [&](std::int64_t token, int from, int to, int sign) {
             const std::int64_t row = to == end ? end + 1 : from, column = to == end ? from : to;
             total += sign * transition[row * stride_ + column];
-            for_pairs(token, from, to, [&](std::int64_t pair, float value) {
-                total += sign * value * w[pair * stride_ + to];
-            });
+            for_pairs(token, from, to,
+                      [&](std::int64_t pair, float value) { total += sign * value * w[pair * stride_ + to]; });
         });
     return total;
 }
@@ -291,9 +288,8 @@ double Chain::score(const float* w, std::int64_t i, std::span<const std::int32_t
         [&](std::int64_t token, int from, int to) {
             const bool end = to == data_.labels;
             total += transition[std::int64_t{end ? to + 1 : from} * stride_ + (end ? from : to)];
-            for_pairs(token, from, to, [&](std::int64_t pair, float value) {
-                total += double{value} * w[pair * stride_ + to];
-            });
+            for_pairs(token, from, to,
+                      [&](std::int64_t pair, float value) { total += double{value} * w[pair * stride_ + to]; });
         });
     return total;
 }
@@ -343,8 +339,8 @@ std::vector<ScoredOutput> Chain::k_best(const float* w, std::int64_t i, float co
             candidates.push_back({here + buffers.shifts[at(t)] + after, after, t, label, next});
         }
         const auto kept = std::min(candidates.size(), at(k));
-        std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(kept),
-                          candidates.end(), [](const Partial& a, const Partial& b) { return b < a; });
+        std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(kept), candidates.end(),
+                          [](const Partial& a, const Partial& b) { return b < a; });
         for (std::size_t c = 0; c < kept; ++c) open.push(candidates[c]);
     };
     extend(in.tokens - 1, in.transition + std::int64_t{in.labels + 1} * stride_, 0, -1);
@@ -373,8 +369,7 @@ std::vector<ScoredOutput> Chain::k_best(const float* w, std::int64_t i, float co
             emitted += data_.values.empty() ? double{weight} : double{weight} * data_.values[f];
         }
         if (cost_weight != 0) {
-            emitted += double{cost_weight} * token_weight(token) *
-                       cost_[at(in.truth[top.token]) * stride_ + top.label];
+            emitted += double{cost_weight} * token_weight(token) * cost_[at(in.truth[top.token]) * stride_ + top.label];
         }
         opened.push_back(top);
         extend(top.token - 1, chain_kernels().column_into(in, top.token, top.label), top.suffix + emitted,

@@ -106,8 +106,7 @@ public:
     void add_variance(float* target, std::int64_t i) const override;
     void mark_observed(float* marks, std::int64_t i) const override;
     double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const override;
-    void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output,
-                      float step) const override;
+    void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output, float step) const override;
 
     ChainExpectation expectation(const float* w, std::int64_t i, double beta, double gamma, bool pairs,
                                  Scratch& scratch) const;

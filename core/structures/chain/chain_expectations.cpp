@@ -233,8 +233,7 @@ double Chain::expected_difference_norm2(std::int64_t i, Scratch& scratch) const 
     const std::int32_t* truth = data_.truth.data() + first;
     const float* marginals = buffers.marginals.data();
     const auto features = at(data_.offsets[first + n] - data_.offsets[first]);
-    const auto pairs =
-        has_pairs() ? at(data_.pair_offsets[first + n] - data_.pair_offsets[first]) : 0;
+    const auto pairs = has_pairs() ? at(data_.pair_offsets[first + n] - data_.pair_offsets[first]) : 0;
     buffers.sum.reset(features * K + pairs * K * K);
     for (std::int64_t t = 0; t < n; ++t) {
         const float* p = marginals + t * stride_;

@@ -79,9 +79,7 @@ std::uint64_t Custom::layout() const { return mix(static_cast<std::uint64_t>(dim
 
 std::unique_ptr<Scratch> Custom::make_scratch() const { return std::make_unique<CustomScratch>(); }
 
-std::int64_t Custom::output_size(std::int64_t) const {
-    throw Unsupported("its outputs have no fixed size");
-}
+std::int64_t Custom::output_size(std::int64_t) const { throw Unsupported("its outputs have no fixed size"); }
 
 void Custom::decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const {
     code_->decode(w, i, cost_weight, scratch.output);

@@ -44,8 +44,7 @@ struct TrueFeatures {
     std::span<const Entry> operator[](std::int64_t i) const {
         if (offsets.size() == 1) return {};  // no truth
         const auto place = at(i);
-        return std::span(entries).subspan(at(offsets[place]),
-                                          at(offsets[place + 1] - offsets[place]));
+        return std::span(entries).subspan(at(offsets[place]), at(offsets[place + 1] - offsets[place]));
     }
 };
 

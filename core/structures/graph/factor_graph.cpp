@@ -236,8 +236,8 @@ void FactorGraph::walk(std::int64_t i, std::span<const Code> codes, Visit visit)
             bool first = true;  // a factor is visited at the first of its variables that changed
             for (int other = g.first_link(f); other < g.end_link(f); ++other) {
                 const std::int32_t v = g.link(other).variable;
-                const std::int32_t state = v == changed ? static_cast<std::int32_t>(codes[k + 1])
-                                                        : state_of(codes, v, truth[at(v)]);
+                const std::int32_t state =
+                    v == changed ? static_cast<std::int32_t>(codes[k + 1]) : state_of(codes, v, truth[at(v)]);
                 if (v < changed && state != truth[at(v)]) first = false;
                 true_entry = true_entry * g.states(v) + truth[at(v)];
                 entry = entry * g.states(v) + state;
@@ -302,9 +302,7 @@ void FactorGraph::axpy(float* w, std::int64_t i, std::span<const Code> codes, fl
 
 std::size_t FactorGraph::entries(std::int64_t i, std::span<const Code> codes) const {
     std::size_t total = 0;
-    walk(i, codes, [&](int f, const Soft&, int, int) {
-        for_features(i, f, [&](std::int64_t, float) { total += 2; });
-    });
+    walk(i, codes, [&](int f, const Soft&, int, int) { for_features(i, f, [&](std::int64_t, float) { total += 2; }); });
     return total;
 }
 
@@ -365,15 +363,16 @@ void FactorGraph::expected(std::int64_t i, Probability probability, Visit visit)
 void FactorGraph::add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const {
     const auto& marginals = static_cast<GraphScratch&>(scratch).marginals;
     const Graph& g = graph(i);
-    expected(i, [&](int entry) { return marginals.factors[at(entry)]; },
-             [&](int f, const Soft& kind, std::vector<float>& p) {
-                 for (float& value : p) value = -value;
-                 p[at(kind.configuration(g.table_entry(f, example(i).truth)))] += 1;
-                 for_features(i, f, [&](std::int64_t feature, float value) {
-                     float* row = target + kind.offset + feature * kind.configurations;
-                     for (std::size_t c = 0; c < p.size(); ++c) row[c] += step * value * p[c];
-                 });
-             });
+    expected(
+        i, [&](int entry) { return marginals.factors[at(entry)]; },
+        [&](int f, const Soft& kind, std::vector<float>& p) {
+            for (float& value : p) value = -value;
+            p[at(kind.configuration(g.table_entry(f, example(i).truth)))] += 1;
+            for_features(i, f, [&](std::int64_t feature, float value) {
+                float* row = target + kind.offset + feature * kind.configurations;
+                for (std::size_t c = 0; c < p.size(); ++c) row[c] += step * value * p[c];
+            });
+        });
 }
 
 double FactorGraph::expected_difference_norm2(std::int64_t i, Scratch& scratch) const {
@@ -444,13 +443,14 @@ double FactorGraph::expected_part_cost(std::int64_t i, std::span<const float> ma
 
 void FactorGraph::add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const {
     const auto states = at(graph(i).total_states());
-    expected(i, [&](int entry) { return marginals[states + at(entry)]; },
-             [&](int f, const Soft& kind, std::vector<float>& p) {
-                 for_features(i, f, [&](std::int64_t feature, float value) {
-                     float* row = w + kind.offset + feature * kind.configurations;
-                     for (std::size_t c = 0; c < p.size(); ++c) row[c] += step * value * p[c];
-                 });
-             });
+    expected(
+        i, [&](int entry) { return marginals[states + at(entry)]; },
+        [&](int f, const Soft& kind, std::vector<float>& p) {
+            for_features(i, f, [&](std::int64_t feature, float value) {
+                float* row = w + kind.offset + feature * kind.configurations;
+                for (std::size_t c = 0; c < p.size(); ++c) row[c] += step * value * p[c];
+            });
+        });
 }
 
 void FactorGraph::add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const {
@@ -472,9 +472,8 @@ void FactorGraph::add_variance(float* target, std::int64_t i) const {
 void FactorGraph::mark_observed(float* marks, std::int64_t i) const {
     for_soft_factors(i, [&](int f, const Soft& kind) {
         const int c = kind.configuration(graph(i).table_entry(f, example(i).truth));
-        for_features(i, f, [&](std::int64_t feature, float) {
-            marks[kind.offset + feature * kind.configurations + c] = 1;
-        });
+        for_features(i, f,
+                     [&](std::int64_t feature, float) { marks[kind.offset + feature * kind.configurations + c] = 1; });
     });
 }
 

@@ -89,8 +89,8 @@ void Multiclass::label_scores(const float* w, std::int64_t i, float cost_weight,
         scores.resize(at(data_.labels));
         for (int k = 0; k < data_.labels; ++k) {
             const float* weights = w + k * stride_;
-            scores[at(k)] = static_cast<float>(
-                sum_products(row(i), data_.features, [&](std::int64_t f) { return weights[f]; }));
+            scores[at(k)] =
+                static_cast<float>(sum_products(row(i), data_.features, [&](std::int64_t f) { return weights[f]; }));
         }
     } else {
         scores.assign(at(stride_), 0.0f);
@@ -110,8 +110,8 @@ void Multiclass::label_scores(const float* w, std::int64_t i, float cost_weight,
 void Multiclass::decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const {
     auto& scores = static_cast<MulticlassScratch&>(scratch).scores;
     label_scores(w, i, cost_weight, scores);
-    scratch.output.assign(1, static_cast<std::int32_t>(
-        std::max_element(scores.begin(), scores.end()) - scores.begin()));
+    scratch.output.assign(1,
+                          static_cast<std::int32_t>(std::max_element(scores.begin(), scores.end()) - scores.begin()));
 }
 
 bool Multiclass::is_output(std::int64_t, std::span<const std::int32_t> output) const {
@@ -281,9 +281,7 @@ void Multiclass::mark_observed(float* marks, std::int64_t i) const {
 
 double Multiclass::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {
     double total = 0;
-    for_features(i, [&](std::int64_t feature, float value) {
-        total += double{value} * w[weight(feature, output[0])];
-    });
+    for_features(i, [&](std::int64_t feature, float value) { total += double{value} * w[weight(feature, output[0])]; });
     return total;
 }
 

@@ -85,9 +85,7 @@ private:
     }
     // w += step·x ⊗ coefficients.
     void add_rows(float* w, std::int64_t i, std::span<const float> coefficients, float step) const;
-    float cost(std::int64_t i, int label) const {
-        return data_.cost[at(data_.truth[at(i)] * data_.labels + label)];
-    }
+    float cost(std::int64_t i, int label) const { return data_.cost[at(data_.truth[at(i)] * data_.labels + label)]; }
     double norm2(std::int64_t i) const { return norms2_[at(i)]; }
 
     MulticlassData data_;

@@ -36,8 +36,8 @@ const std::array<std::uint64_t, 512> ArcFeatures::salts = make_salts();
 ArcFeatures::ArcFeatures(std::shared_ptr<const TokenTable> table, const TreeColumns& columns,
                          std::span<const std::uint64_t> between_types, int labels, int line_bits, int label_bits)
     : table_(std::move(table)), columns_(columns), labels_(labels), stride_((labels + 15) / 16 * 16),
-      line_bits_(line_bits), between_bits_(std::min(line_bits, 14)), label_bits_(label_bits),
-      kernels_(&arc_kernels()), line_shift_(64 - line_bits), between_shift_(64 - between_bits_), label_shift_(64 - label_bits) {
+      line_bits_(line_bits), between_bits_(std::min(line_bits, 14)), label_bits_(label_bits), kernels_(&arc_kernels()),
+      line_shift_(64 - line_bits), between_shift_(64 - between_bits_), label_shift_(64 - label_bits) {
     if (table_->tokens() == 0) return;  // such a table may have no columns
     const TokenTable::Column& coarse = table_->columns[at(columns_.coarse)];
     std::vector<std::uint8_t> slot_of_type;
@@ -57,8 +57,9 @@ ArcFeatures::ArcFeatures(std::shared_ptr<const TokenTable> table, const TreeColu
 }
 
 std::uint64_t ArcFeatures::layout() const {
-    return combine(combine(combine(0x7EE5, static_cast<std::uint64_t>(labels_)),
-                           static_cast<std::uint64_t>(line_bits_)), static_cast<std::uint64_t>(label_bits_));
+    return combine(
+        combine(combine(0x7EE5, static_cast<std::uint64_t>(labels_)), static_cast<std::uint64_t>(line_bits_)),
+        static_cast<std::uint64_t>(label_bits_));
 }
 
 std::uint64_t ArcFeatures::attribute(int column, std::int64_t token) const {
@@ -143,11 +144,11 @@ void ArcFeatures::sum_words(const float* w, Sums& sums) const {
     for (std::size_t k = 0; k < size; ++k) {
         if (k + 1 < size) fetch(k + 1);
         const auto sum = [&](std::uint64_t salt, float* lines, float* labels) {
-            each_word_line(sums.nodes[k], salt, [&](std::int64_t line) { add(lines + k * line_width, line, line_width); });
+            each_word_line(sums.nodes[k], salt,
+                           [&](std::int64_t line) { add(lines + k * line_width, line, line_width); });
             for (int right = 0; right < 2; ++right) {
-                each_label_word(sums.nodes[k], salt, right, [&](std::int64_t row) {
-                    add(labels + (2 * k + at(right)) * S, row, S);
-                });
+                each_label_word(sums.nodes[k], salt, right,
+                                [&](std::int64_t row) { add(labels + (2 * k + at(right)) * S, row, S); });
             }
         };
         sum(head_salt, sums.head_lines.data(), head_labels);

@@ -37,8 +37,18 @@ class ArcFeatures {
 public:
     // Combinations of a word's attributes and of its neighbours' parts of speech.
     enum Combination {
-        word, lemma, fine, coarse, word_fine, lemma_fine, coarse_morphology, fine_next, before_fine,
-        before_fine_next, cluster, combinations
+        word,
+        lemma,
+        fine,
+        coarse,
+        word_fine,
+        lemma_fine,
+        coarse_morphology,
+        fine_next,
+        before_fine,
+        before_fine_next,
+        cluster,
+        combinations
     };
     // One node of a sentence as the features see it.
     struct Node {
@@ -63,9 +73,7 @@ public:
     Node node(std::int64_t i, int k) const;
     void nodes(std::int64_t i, std::vector<Node>& out) const;
     // The slot among the parts of speech between words that the k-th word has.
-    int between_slot(std::int64_t i, int k) const {
-        return between_[at(table_->sentences[at(i)] + k - 1)];
-    }
+    int between_slot(std::int64_t i, int k) const { return between_[at(table_->sentences[at(i)] + k - 1)]; }
 
     // f(index) of every weight that an arc's features have, each with the value 1.
     template <class F>
@@ -140,15 +148,15 @@ public:
                static_cast<std::int64_t>(product(head.key[a], modifier.key[b], salt) >> label_shift_) * stride_;
     }
     std::int64_t between_row(const Node& head, const Node& modifier, int right) const {
-        return between_base() + static_cast<std::int64_t>(product(head.key[fine], modifier.key[fine], 60 + right) >>
-                                                          between_shift_) * between_width;
+        return between_base() +
+               static_cast<std::int64_t>(product(head.key[fine], modifier.key[fine], 60 + right) >> between_shift_) *
+                   between_width;
     }
     // Lines of one word alone.
     template <class F>
     void each_word_line(const Node& node, std::uint64_t salt, F f) const {
         for (int c = 0; c < combinations; ++c) {
-            f(static_cast<std::int64_t>(product(node.key[at(c)], salt, c) >> line_shift_) *
-              line_width);
+            f(static_cast<std::int64_t>(product(node.key[at(c)], salt, c) >> line_shift_) * line_width);
         }
         for (std::uint64_t value : node.morphology) {
             f(static_cast<std::int64_t>(product(value, salt, combinations) >> line_shift_) * line_width);
@@ -183,15 +191,36 @@ public:
         bool by_distance;
     };
     static constexpr std::array<Pair, pair_templates> pair_table{{
-        {word_fine, word_fine}, {fine, word_fine}, {word, word_fine}, {word_fine, fine}, {word_fine, word},
-        {word, word}, {fine, fine}, {lemma, lemma}, {lemma, fine}, {fine, lemma}, {lemma_fine, lemma_fine},
-        {coarse_morphology, coarse_morphology}, {fine_next, before_fine}, {before_fine, before_fine},
-        {fine_next, fine_next}, {before_fine, fine_next}, {before_fine_next, fine}, {fine, before_fine_next},
-        {before_fine_next, before_fine_next}, {cluster, cluster}, {lemma, coarse_morphology},
+        {word_fine, word_fine},
+        {fine, word_fine},
+        {word, word_fine},
+        {word_fine, fine},
+        {word_fine, word},
+        {word, word},
+        {fine, fine},
+        {lemma, lemma},
+        {lemma, fine},
+        {fine, lemma},
+        {lemma_fine, lemma_fine},
+        {coarse_morphology, coarse_morphology},
+        {fine_next, before_fine},
+        {before_fine, before_fine},
+        {fine_next, fine_next},
+        {before_fine, fine_next},
+        {before_fine_next, fine},
+        {fine, before_fine_next},
+        {before_fine_next, before_fine_next},
+        {cluster, cluster},
+        {lemma, coarse_morphology},
     }};
     static constexpr std::array<LabelPair, label_templates> label_table{{
-        {fine, fine, false}, {fine, fine, true}, {lemma, fine, false}, {fine, lemma, false}, {lemma, lemma, false},
-        {coarse_morphology, coarse_morphology, false}, {fine, before_fine_next, false},
+        {fine, fine, false},
+        {fine, fine, true},
+        {lemma, fine, false},
+        {fine, lemma, false},
+        {lemma, lemma, false},
+        {coarse_morphology, coarse_morphology, false},
+        {fine, before_fine_next, false},
     }};
 
 private:

@@ -53,8 +53,7 @@ std::string ArcNames::combination(int k, ArcFeatures::Combination c, const char*
         case ArcFeatures::coarse_morphology: return joined(of(coarse), of(morphology));
         case ArcFeatures::fine_next: return joined(of(fine), tag(k + 1, next));
         case ArcFeatures::before_fine: return joined(tag(k - 1, before), of(fine));
-        case ArcFeatures::before_fine_next:
-            return joined(joined(tag(k - 1, before), of(fine)), tag(k + 1, next));
+        case ArcFeatures::before_fine_next: return joined(joined(tag(k - 1, before), of(fine)), tag(k + 1, next));
         default: return of(cluster);
     }
 }
@@ -92,7 +91,8 @@ std::vector<NamedFeature> ArcNames::arc(int h, int m) const {
         const std::string value = slot == ArcFeatures::between_width - 1 ? columns_[coarse] + "[between]=<other>"
                                                                          : attribute(coarse, k, "between");
         found.push_back({joined(joined(combination(h, ArcFeatures::fine, "head"), value),
-                                combination(m, ArcFeatures::fine, "child")), {row + slot}});
+                                combination(m, ArcFeatures::fine, "child")),
+                         {row + slot}});
     }
     return found;
 }

@@ -173,8 +173,7 @@ void SecondOrderTree::decode(const float* w, std::int64_t i, float cost_weight, 
     const int n = words(i), nodes = n + 1;
     first_->score_arcs(w, i, cost_weight, scratch.sums, scratch.arcs, scratch.labels, scratch.kept.data());
     for (int a = 0; a < scratch.parts.arcs(); ++a) {
-        scratch.arc_scores[at(a)] =
-            scratch.arcs[at(scratch.parts.head_of(a)) * nodes + scratch.parts.modifier_of(a)];
+        scratch.arc_scores[at(a)] = scratch.arcs[at(scratch.parts.head_of(a)) * nodes + scratch.parts.modifier_of(a)];
     }
     score_parts(w, base);
     graphs::RelaxationOptions relaxation = trees::SecondOrderDecoder::relaxation();
@@ -303,7 +302,8 @@ std::vector<SecondOrderTree::NamedPart> SecondOrderTree::named_parts(std::int64_
             return [&, slots](std::int64_t line, Combination x, Combination y, Combination z) {
                 std::string name;
                 if (x != SecondOrderFeatures::none) name = names.combination(a, x, first_role);
-                if (y != SecondOrderFeatures::none) name = ArcNames::joined(name, names.combination(second, y, second_role));
+                if (y != SecondOrderFeatures::none)
+                    name = ArcNames::joined(name, names.combination(second, y, second_role));
                 NamedFeature feature{ArcNames::joined(name, names.combination(third, z, "child")), {}};
                 for (int slot : slots) feature.weights.push_back(base() + line + slot);
                 features.push_back(std::move(feature));
@@ -330,8 +330,7 @@ void SecondOrderTree::axpy(float* w, std::int64_t i, std::span<const Code> codes
     for_each_in(i, codes, [&](std::int64_t index, float sign) { w[index] += sign * step; });
 }
 
-void SecondOrderTree::accumulate(std::int64_t i, std::span<const Code> codes, float coefficient,
-                                 SparseSum& sum) const {
+void SecondOrderTree::accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const {
     first_->accumulate(i, codes, coefficient, sum);
     for_each_in(i, codes, [&](std::int64_t index, float sign) {
         sum.add(static_cast<std::uint64_t>(index), sign * coefficient);
@@ -369,20 +368,21 @@ trees::SecondOrderMarginals SecondOrderTree::marginals(const float* w, std::int6
         return nothing;
     }
     const int L = first_->features().labels();
-    first_->features().score_arcs(w, i, scratch.sums, [&](int h, int m, float score, const float* labels) {
-        const float largest = *std::max_element(labels, labels + L);
-        double sum = 0;
-        for (int k = 0; k < L; ++k) sum += std::exp(labels[k] - largest);
-        scratch.arc_scores[at(scratch.parts.arc(h, m))] =
-            double{score} + largest + std::log(sum);
-    }, scratch.kept.data());
+    first_->features().score_arcs(
+        w, i, scratch.sums,
+        [&](int h, int m, float score, const float* labels) {
+            const float largest = *std::max_element(labels, labels + L);
+            double sum = 0;
+            for (int k = 0; k < L; ++k) sum += std::exp(labels[k] - largest);
+            scratch.arc_scores[at(scratch.parts.arc(h, m))] = double{score} + largest + std::log(sum);
+        },
+        scratch.kept.data());
     score_parts(w, base);
     const trees::SecondOrderOptions how{first_->options().projective, first_->options().single_root};
     auto result = trees::second_order_marginals(scratch.parts, scratch.arc_scores, scratch.extra_scores, how, options);
     if (!result.found) throw Infeasible(i, 0);
     for (int a = 0; a < scratch.parts.arcs(); ++a) {
-        arcs[at(scratch.parts.head_of(a)) * nodes +
-             at(scratch.parts.modifier_of(a))] =
+        arcs[at(scratch.parts.head_of(a)) * nodes + at(scratch.parts.modifier_of(a))] =
             static_cast<float>(result.arcs[at(a)]);
     }
     return result;

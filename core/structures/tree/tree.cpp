@@ -65,23 +65,26 @@ void Tree::decode(const float* w, std::int64_t i, float cost_weight, Scratch& ba
 void Tree::score_arcs(const float* w, std::int64_t i, float cost_weight, ArcFeatures::Sums& sums, std::span<float> arcs,
                       std::span<std::uint8_t> labels, const std::uint8_t* kept) const {
     const int nodes = words(i) + 1, L = features_.labels();
-    features_.score_arcs(w, i, sums, [&](int h, int m, float score, float* of_labels) {
-        if (cost_weight != 0) {
-            const Arc truth = true_arc(i, m);
-            if (h != truth.head) {
-                score += cost_weight;
-            } else {
-                const float miss = cost_weight * options_.label_cost;
-                for (int k = 0; k < L; ++k) of_labels[k] += miss;
-                of_labels[truth.label] -= miss;
+    features_.score_arcs(
+        w, i, sums,
+        [&](int h, int m, float score, float* of_labels) {
+            if (cost_weight != 0) {
+                const Arc truth = true_arc(i, m);
+                if (h != truth.head) {
+                    score += cost_weight;
+                } else {
+                    const float miss = cost_weight * options_.label_cost;
+                    for (int k = 0; k < L; ++k) of_labels[k] += miss;
+                    of_labels[truth.label] -= miss;
+                }
             }
-        }
-        std::fill(of_labels + L, of_labels + features_.stride(), minus_infinity);
-        const int best = features_.kernels().largest(of_labels, features_.stride());
-        const auto place = at(h) * nodes + m;
-        arcs[place] = score + of_labels[best];
-        labels[place] = static_cast<std::uint8_t>(best);
-    }, kept);
+            std::fill(of_labels + L, of_labels + features_.stride(), minus_infinity);
+            const int best = features_.kernels().largest(of_labels, features_.stride());
+            const auto place = at(h) * nodes + m;
+            arcs[place] = score + of_labels[best];
+            labels[place] = static_cast<std::uint8_t>(best);
+        },
+        kept);
 }
 
 bool Tree::is_output(std::int64_t i, std::span<const std::int32_t> output) const {
@@ -158,8 +161,7 @@ void Tree::for_each_of(std::int64_t i, std::span<const std::int32_t> output, F f
     const int n = words(i);
     for (int m = 1; m <= n; ++m) {
         const int h = output[at(m - 1)];
-        features_.for_each(i, h, m, output[at(n + m - 1)], features_.node(i, h),
-                           features_.node(i, m), f);
+        features_.for_each(i, h, m, output[at(n + m - 1)], features_.node(i, h), features_.node(i, m), f);
     }
 }
 
@@ -242,8 +244,7 @@ double Tree::part_marginals(std::int64_t i, std::span<const float> scores, std::
         const float p = scratch.arc_marginals[place];
         if (p <= 0) return;
         for (int k = 0; k < L; ++k) {
-            marginals[place * L + at(k)] =
-                p * std::exp(scores[place * L + at(k)] - scratch.arcs[place]);
+            marginals[place * L + at(k)] = p * std::exp(scores[place * L + at(k)] - scratch.arcs[place]);
         }
     });
     return log_partition;
@@ -351,8 +352,7 @@ TreeExpectation Tree::expectation(const float* w, std::int64_t i, double beta, d
     return result;
 }
 
-std::vector<ScoredOutput> Tree::k_best(const float* w, std::int64_t i, float cost_weight, int k,
-                                       Scratch& base) const {
+std::vector<ScoredOutput> Tree::k_best(const float* w, std::int64_t i, float cost_weight, int k, Scratch& base) const {
     TreeScratch& scratch = own(base);
     const int n = words(i);
     if (n == 0) return {ScoredOutput{0, {}}};
