@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find core src experiments -type f -not -name '*.pyc')
+CORE := $(shell find core -name '*.cpp' -o -name '*.hpp')
 # One build of the core serves every target; what it was compiled with stays in .venv.
 PIP := -m pip install --quiet --disable-pip-version-check
 BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTRUCT_WERROR=$(or $(WERROR),OFF)
@@ -50,12 +51,14 @@ mutants: .venv/installed-test
 lint: .venv/installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CORE)
 	$(BIN)/python tests/rooms.py
 	$(BIN)/python core/python/stubs.py --check
 	$(BIN)/mypy src experiments
 	$(BIN)/lint-imports
 
 format: .venv/installed-lint
+	$(BIN)/clang-format -i $(CORE)
 	$(BIN)/python core/python/stubs.py
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .

@@ -166,7 +166,7 @@ def test_the_primal_of_all_ranks_is_that_of_one_machine(loss):
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**31), share=st.floats(0, 1), loss=st.sampled_from(LOSSES))
-def test_duals_go_along_a_line_and_dropped_cuts_come_back(seed, share, loss):
+def test_duals_are_interpolated_along_a_line_and_dropped_cuts_come_back(seed, share, loss):
     rng = np.random.default_rng(seed)
     problem = Problem(CASES["chain"](rng).structure, loss, 2.0)
     solver = DCD() if loss == "squared_hinge" else SDM()
@@ -189,7 +189,7 @@ def test_duals_go_along_a_line_and_dropped_cuts_come_back(seed, share, loss):
     falls = [(a, a - after.get(key, 0.0)) for key, a in before.items()]
     assert largest == min([a / fall for a, fall in falls if fall > 0], default=np.inf)
     step = share * min(largest, 3.0)
-    iterate.duals.go_along(*saved[:2], step)
+    iterate.duals.interpolate(*saved[:2], step)
     expected = {
         key: before.get(key, 0.0) + step * (after.get(key, 0.0) - before.get(key, 0.0))
         for key in before | after

@@ -12,9 +12,9 @@ from command_line import numeric_options, run_command
 OPTIONS = numeric_options()
 HUGE = "99999999999"
 #: Nobody means these.
-NONSENSE = ("9" * 5000, "-" + "9" * 5000, "nan", "inf", "-inf", "1e400", "", " ", "x")
+NONSENSE = ("9" * 5000, "nan", "-inf", "1e400", "")
 #: Some options take these.
-SILLY = ("-1", "-" + HUGE, "0", HUGE, "1e30")
+SILLY = ("-1", "0", HUGE)
 #: What goes with an option, so that it is looked at; {} is the folder of the files.
 TREES = [
     "train",

@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/pool.hpp"
 
 namespace dualstruct {
@@ -29,13 +30,13 @@ void for_each_range(std::int64_t n, int threads, Work work) {
         work(std::int64_t{0}, n, 0);
         return;
     }
-    std::vector<std::exception_ptr> failures(static_cast<std::size_t>(ranges));
+    std::vector<std::exception_ptr> failures(at(ranges));
     std::atomic<int> next{1};
     const auto guarded = [&](int range) {
         try {
             work(n * range / ranges, n * (range + 1) / ranges, range);
         } catch (...) {
-            failures[static_cast<std::size_t>(range)] = std::current_exception();
+            failures[at(range)] = std::current_exception();
         }
     };
     const std::function<void(int)> help = [&](int) {
@@ -82,14 +83,14 @@ template <class Work>
 void for_each_phase(std::int64_t phases, int threads, Work work) {
     const int members = std::clamp(threads, 1, most_threads());
     MeetingPoint phase_end(members);
-    std::vector<std::exception_ptr> failures(static_cast<std::size_t>(members));
+    std::vector<std::exception_ptr> failures(at(members));
     std::atomic<bool> failed{false};
     const std::function<void(int)> take_part = [&](int member) {
         for (std::int64_t phase = 0; phase < phases; ++phase) {
             try {
                 if (!failed) work(phase, member, members);
             } catch (...) {
-                failures[static_cast<std::size_t>(member)] = std::current_exception();
+                failures[at(member)] = std::current_exception();
                 failed = true;
             }
             phase_end.arrive_and_wait();

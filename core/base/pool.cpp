@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/errors.hpp"
+#include "base/index.hpp"
 
 #ifndef _WIN32
 #include <pthread.h>
@@ -138,7 +139,7 @@ private:
     }
 
     void start(int wanted) {
-        asleep_.reserve(static_cast<std::size_t>(started_) + 1);  // so that giving back never allocates
+        asleep_.reserve(at(started_) + 1);  // so that giving back never allocates
         auto made = std::make_unique<PoolThread>();
         try {
             [[maybe_unused]] const SignalsBlocked blocked;  // which the thread inherits

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace dualstruct {
 
 inline std::uint64_t mix(std::uint64_t z) {
@@ -38,7 +40,7 @@ private:
 };
 
 inline std::vector<std::int32_t> shuffled_order(std::int64_t n, std::uint64_t seed) {
-    std::vector<std::int32_t> order(static_cast<std::size_t>(n));
+    std::vector<std::int32_t> order(at(n));
     std::iota(order.begin(), order.end(), 0);
     Random(seed).shuffle(order.begin(), order.end());
     return order;

@@ -36,8 +36,7 @@ Bytes opened(std::string_view data, std::string name, std::int64_t max_labels) {
 }  // namespace
 
 ModelFile::ModelFile(std::string_view bytes, std::string name, std::int64_t max_labels)
-    : bytes_(opened(bytes, std::move(name), max_labels)),
-      features_begin_(header(7) + chunk_header),
+    : bytes_(opened(bytes, std::move(name), max_labels)), features_begin_(header(7) + chunk_header),
       features_(chunk(header(7), "FEAT", "features")),
       labels_(bytes_, header(8), static_cast<std::uint32_t>(header(5)), "label"),
       attributes_(bytes_, header(9), static_cast<std::uint32_t>(header(6)), "attribute"),
@@ -118,7 +117,8 @@ std::vector<double> ModelFile::emissions(const PreciseRows& rows) const {
     return result;
 }
 
-void ModelFile::check_references(const References& references, std::uint32_t kind, std::vector<std::uint8_t>& seen) const {
+void ModelFile::check_references(const References& references, std::uint32_t kind,
+                                 std::vector<std::uint8_t>& seen) const {
     for (std::uint32_t source = 0; source < references.count; ++source) {
         for_each_feature(references, source, kind, [&](const Feature&, std::uint64_t number) {
             if (seen[number]++ != 0) bytes_.damaged("the " + references.what + " contradict the features");

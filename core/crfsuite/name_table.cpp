@@ -187,8 +187,8 @@ std::string write_names(const std::vector<std::string_view>& names, const std::s
     }
     const std::uint64_t back = records_begin + records.size() + buckets.size();
     std::string written = "CQDB";
-    for (const std::uint32_t word : {fits(back + places.size()), 0U, byte_order, fits(names.size()),
-                                     names.empty() ? 0U : fits(back)}) {
+    for (const std::uint32_t word :
+         {fits(back + places.size()), 0U, byte_order, fits(names.size()), names.empty() ? 0U : fits(back)}) {
         put(written, word);
     }
     return written + directory + records + buckets + places;

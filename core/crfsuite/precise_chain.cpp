@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/index.hpp"
+
 namespace dualstruct {
 
 namespace {
@@ -12,7 +14,7 @@ namespace {
 constexpr double lowest = -std::numeric_limits<double>::infinity();
 
 std::size_t count_tokens(std::span<const double> emissions, std::span<const double> transitions, int labels) {
-    const auto K = static_cast<std::size_t>(labels);
+    const auto K = at(labels);
     if (emissions.size() % K != 0) throw std::invalid_argument("emissions have one row of labels a token");
     if (transitions.size() != K * K) throw std::invalid_argument("transitions are wanted for each pair of labels");
     return emissions.size() / K;
@@ -171,7 +173,7 @@ PreciseSums sum_of_products(std::span<const double> emissions, std::span<const d
 
 std::span<const std::int32_t> PreciseDecoder::decode(std::span<const double> emissions,
                                                      std::span<const double> transitions, int labels) {
-    const auto K = static_cast<std::size_t>(labels);
+    const auto K = at(labels);
     const std::size_t T = count_tokens(emissions, transitions, labels);
     path_.resize(T);
     if (T == 0 || K == 1) {
@@ -189,7 +191,7 @@ std::span<const std::int32_t> PreciseDecoder::decode(std::span<const double> emi
     for (std::size_t t = T - 1; t > 0; --t) {
         // The argmax that the maxima did not keep, by the same sums: the first of equal labels wins.
         const double* const before = &best_[(t - 1) * K];
-        const double* const into = &transitions[static_cast<std::size_t>(path_[t])];
+        const double* const into = &transitions[at(path_[t])];
         double most = lowest;
         std::size_t from = 0;
         for (std::size_t j = 0; j < K; ++j) {
@@ -204,7 +206,7 @@ std::span<const std::int32_t> PreciseDecoder::decode(std::span<const double> emi
 
 PreciseSums precise_sum(std::span<const double> emissions, std::span<const double> transitions, int labels,
                         bool pairs) {
-    const auto K = static_cast<std::size_t>(labels);
+    const auto K = at(labels);
     const std::size_t T = count_tokens(emissions, transitions, labels);
     if (T == 0) return {0.0, {}, std::vector<double>(pairs ? K * K : 0)};
     double widest = 0;
@@ -216,15 +218,15 @@ PreciseSums precise_sum(std::span<const double> emissions, std::span<const doubl
 
 double precise_score(std::span<const double> emissions, std::span<const double> transitions, int labels,
                      std::span<const std::int32_t> output) {
-    const auto K = static_cast<std::size_t>(labels);
+    const auto K = at(labels);
     if (output.size() != count_tokens(emissions, transitions, labels)) {
         throw std::invalid_argument("one label a token is wanted");
     }
     double total = 0;
     for (std::size_t t = 0; t < output.size(); ++t) {
         if (output[t] < 0 || output[t] >= labels) throw std::invalid_argument("a label that the model does not have");
-        const auto k = static_cast<std::size_t>(output[t]);
-        if (t > 0) total += transitions[static_cast<std::size_t>(output[t - 1]) * K + k];
+        const auto k = at(output[t]);
+        if (t > 0) total += transitions[at(output[t - 1]) * K + k];
         total += emissions[t * K + k];
     }
     return total;
@@ -232,13 +234,10 @@ double precise_score(std::span<const double> emissions, std::span<const double> 
 
 PreciseChain::PreciseChain(int labels, std::span<const std::int64_t> offsets, std::span<const std::int32_t> targets,
                            std::span<const double> weights, std::span<const double> transitions)
-    : labels_(labels),
-      offsets_(offsets.begin(), offsets.end()),
-      targets_(targets.begin(), targets.end()),
-      weights_(weights.begin(), weights.end()),
-      transitions_(transitions.begin(), transitions.end()) {
+    : labels_(labels), offsets_(offsets.begin(), offsets.end()), targets_(targets.begin(), targets.end()),
+      weights_(weights.begin(), weights.end()), transitions_(transitions.begin(), transitions.end()) {
     if (labels < 1) throw std::invalid_argument("a chain needs a label");
-    const auto K = static_cast<std::size_t>(labels);
+    const auto K = at(labels);
     if (transitions.size() != K * K) throw std::invalid_argument("transitions are wanted for each pair of labels");
     if (targets.size() != weights.size()) throw std::invalid_argument("as many targets as weights are wanted");
     if (offsets.empty() || offsets.front() != 0 || !std::ranges::is_sorted(offsets) ||
@@ -263,7 +262,7 @@ void check_rows(const PreciseRows& rows, std::int64_t attributes) {
 
 std::vector<double> PreciseChain::emissions(const PreciseRows& rows) const {
     check_rows(rows, attributes());
-    const auto K = static_cast<std::size_t>(labels_);
+    const auto K = at(labels_);
     const std::size_t T = rows.offsets.size() - 1;
     std::vector<double> result(T * K);
     for (std::size_t t = 0; t < T; ++t) {

@@ -40,8 +40,7 @@ private:
     std::vector<std::int32_t> path_;
 };
 
-PreciseSums precise_sum(std::span<const double> emissions, std::span<const double> transitions, int labels,
-                        bool pairs);
+PreciseSums precise_sum(std::span<const double> emissions, std::span<const double> transitions, int labels, bool pairs);
 double precise_score(std::span<const double> emissions, std::span<const double> transitions, int labels,
                      std::span<const std::int32_t> output);
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "base/index.hpp"
+
 namespace dualstruct {
 
 namespace {
@@ -20,7 +22,7 @@ bool all_below(std::span<const std::int32_t> numbers, std::int64_t bound, std::i
 }  // namespace
 
 PreciseLearner::PreciseLearner(const PreciseData& data) : data_(data) {
-    const auto K = static_cast<std::size_t>(std::max(data.labels, 0));
+    const auto K = at(std::max(data.labels, 0));
     const auto attributes = static_cast<std::int64_t>(data.feature_offsets.size()) - 1;
     if (K == 0 || !rises(data.sentences, data.truth.size()) || data.offsets.size() != data.truth.size() + 1 ||
         !rises(data.offsets, data.attributes.size()) ||
@@ -33,7 +35,7 @@ PreciseLearner::PreciseLearner(const PreciseData& data) : data_(data) {
     }
     // Each pair of labels has a feature of its own, so that its weight can be kept in step.
     const auto first = static_cast<std::int64_t>(data.feature_labels.size());
-    transition_of_.assign(static_cast<std::size_t>(data.features - first), -1);
+    transition_of_.assign(at(data.features - first), -1);
     for (std::size_t pair = 0; pair < K * K; ++pair) {
         const std::int32_t f = data.transition_features[pair];
         if (f < 0) continue;
@@ -42,13 +44,13 @@ PreciseLearner::PreciseLearner(const PreciseData& data) : data_(data) {
         }
         transition_of_[f - first] = static_cast<std::int64_t>(pair);
     }
-    delta_.resize(static_cast<std::size_t>(data.features));
-    is_noted_.resize(static_cast<std::size_t>(data.features));
+    delta_.resize(at(data.features));
+    is_noted_.resize(at(data.features));
     restart();
 }
 
 void PreciseLearner::restart() {
-    w_.assign(static_cast<std::size_t>(data_.features), 0.0);
+    w_.assign(at(data_.features), 0.0);
     late_ = w_;
     transitions_.assign(data_.transition_features.size(), 0.0);
     variance_.clear();
@@ -63,11 +65,11 @@ std::vector<double> PreciseLearner::average() const {
 
 // Emissions of sentence i under scale·w.
 void PreciseLearner::score_tokens(std::int64_t i, double scale) {
-    const auto K = static_cast<std::size_t>(data_.labels);
+    const auto K = at(data_.labels);
     const std::int64_t first = data_.sentences[i], T = data_.sentences[i + 1] - first;
-    emissions_.assign(static_cast<std::size_t>(T) * K, 0.0);
+    emissions_.assign(at(T) * K, 0.0);
     for (std::int64_t t = 0; t < T; ++t) {
-        double* const row = emissions_.data() + static_cast<std::size_t>(t) * K;
+        double* const row = emissions_.data() + at(t) * K;
         for (std::int64_t at = data_.offsets[first + t]; at < data_.offsets[first + t + 1]; ++at) {
             const std::int64_t a = data_.attributes[at];
             const double value = scale * (data_.values.empty() ? 1.0 : data_.values[at]);
@@ -128,7 +130,7 @@ void PreciseLearner::forget_difference() {
 // Decodes sentence i; δ, m and what the truth falls short of, unless the truth was found.
 bool PreciseLearner::find_difference(std::int64_t i) {
     const std::int64_t first = data_.sentences[i], T = data_.sentences[i + 1] - first;
-    const auto truth = data_.truth.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(T));
+    const auto truth = data_.truth.subspan(at(first), at(T));
     score_tokens(i);
     best_ = decoder_.decode(emissions_, transitions_, data_.labels);
     wrong_ = 0;
@@ -165,8 +167,8 @@ double PreciseLearner::perceptron(std::span<const std::int32_t> order, const Int
     });
 }
 
-double PreciseLearner::passive_aggressive(std::span<const std::int32_t> order, int kind, double c,
-                                          bool error_sensitive, const Interrupt& interrupt) {
+double PreciseLearner::passive_aggressive(std::span<const std::int32_t> order, int kind, double c, bool error_sensitive,
+                                          const Interrupt& interrupt) {
     return meet_all(order, interrupt, [&](std::int64_t i) {
         if (!find_difference(i)) return 0.0;
         const double loss = shortfall_ + (error_sensitive ? std::sqrt(static_cast<double>(wrong_)) : 1.0);
@@ -203,19 +205,19 @@ double PreciseLearner::gradient(std::span<const std::int32_t> order, double lamb
                                 const Interrupt& interrupt) {
     // w = scale·v, so that shrinking touches one number.
     double scale = 1, t = first;
-    const auto K = static_cast<std::size_t>(data_.labels);
+    const auto K = at(data_.labels);
     const double loss = meet_all(order, interrupt, [&](std::int64_t i) {
         const double rate = 1 / (lambda * (t0 + t++));
         scale *= 1 - rate * lambda;
         const std::int64_t begin = data_.sentences[i], T = data_.sentences[i + 1] - begin;
-        const auto truth = data_.truth.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(T));
+        const auto truth = data_.truth.subspan(at(begin), at(T));
         score_tokens(i, scale);
         score_transitions(scale);
         const PreciseSums sums = precise_sum(emissions_, transitions_, data_.labels, true);
         const double step = rate / scale;
         walk(i, truth, [&](std::int64_t f, double value) { w_[f] += step * value; });
         for (std::int64_t token = 0; token < T; ++token) {
-            const double* const marginals = sums.marginals.data() + static_cast<std::size_t>(token) * K;
+            const double* const marginals = sums.marginals.data() + at(token) * K;
             for (std::int64_t at = data_.offsets[begin + token]; at < data_.offsets[begin + token + 1]; ++at) {
                 const std::int64_t a = data_.attributes[at];
                 const double value = step * (data_.values.empty() ? 1.0 : data_.values[at]);
@@ -240,8 +242,7 @@ double PreciseLearner::log_loss(std::span<const std::int32_t> order, const Inter
         const std::int64_t begin = data_.sentences[i], T = data_.sentences[i + 1] - begin;
         score_tokens(i);
         return precise_sum(emissions_, transitions_, data_.labels, false).log_partition -
-               precise_score(emissions_, transitions_, data_.labels,
-                             data_.truth.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(T)));
+               precise_score(emissions_, transitions_, data_.labels, data_.truth.subspan(at(begin), at(T)));
     });
 }
 

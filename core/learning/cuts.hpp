@@ -11,28 +11,28 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "structures/structure.hpp"
 
 namespace dualstruct {
 
-// The head of a cut; its words follow it in the block.
+// The head of a cut; its codes follow it in the block. Blocks are bytes, in which heads and codes live as the objects
+// that they are; whole blocks are copied and compared as bytes.
 struct Cut {
     double alpha;         // dual variable
     float cost;           // Δ_i(y)
     float norm2;          // ‖δ_i(y)‖²
-    std::uint32_t count;  // words
+    std::uint32_t count;  // codes
     std::uint32_t unused;  // pads the head to 8 bytes
 
-    std::span<const Word> words() const {
-        return {reinterpret_cast<const Word*>(this + 1), count};
-    }
-    // Words of the block that the head and its payload take, an even number.
-    std::size_t extent() const { return sizeof(Cut) / sizeof(Word) + (std::size_t{count} + 1) / 2 * 2; }
+    std::span<const Code> codes() const { return {reinterpret_cast<const Code*>(this + 1), count}; }
+    // What the head and its codes take, in units of a code: an even number.
+    std::size_t extent() const { return sizeof(Cut) / sizeof(Code) + (std::size_t{count} + 1) / 2 * 2; }
 };
 
 class CutStore {
 public:
-    explicit CutStore(std::int64_t examples) : blocks_(static_cast<std::size_t>(examples)) {}
+    explicit CutStore(std::int64_t examples) : blocks_(at(examples)) {}
 
     std::int64_t size() const { return cuts_; }
     std::int64_t examples() const { return static_cast<std::int64_t>(blocks_.size()); }
@@ -40,10 +40,10 @@ public:
 
     template <class Visit>
     void for_each(std::int64_t i, Visit visit) {
-        Word* at = begin(i);
-        for (Word* end = at + block(i).used; at < end;) {
-            Cut& cut = *reinterpret_cast<Cut*>(at);
-            at += cut.extent();
+        std::byte* next = begin(i);
+        for (const std::byte* end = this->end(i); next < end;) {
+            Cut& cut = *reinterpret_cast<Cut*>(next);
+            next += cut.extent() * sizeof(Code);
             visit(cut);
         }
     }
@@ -52,43 +52,42 @@ public:
         const_cast<CutStore*>(this)->for_each(i, [&](const Cut& cut) { visit(cut); });
     }
 
-    Cut* find(std::int64_t i, std::span<const Word> words);
+    Cut* find(std::int64_t i, std::span<const Code> codes);
     Cut& add(std::int64_t i, const Difference& difference, double norm2);
     void remove_zeros(std::int64_t i);
 
     void prefetch_block(std::int64_t i) const { __builtin_prefetch(&block(i)); }
     void prefetch_cuts(std::int64_t i) const {
-        const auto* at = reinterpret_cast<const char*>(begin(i));
-        for (const auto* end = at + block(i).used * sizeof(Word); at < end; at += 64) __builtin_prefetch(at);
+        for (const std::byte* line = begin(i); line < end(i); line += 64) __builtin_prefetch(line);
     }
 
-    // All cuts in order of examples, and how many words each example's take: for checkpoints.
-    std::vector<Word> save(std::vector<std::int64_t>& words_of_example) const;
+    // All cuts in order of examples, and how many codes each example's take: for checkpoints.
+    std::vector<Code> save(std::vector<std::int64_t>& codes_of_example) const;
     // Takes what save gave, if every cut is one that the structure could have made. Costs and norms are computed anew:
     // certificates rest on them, whoever wrote them down.
-    void load(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
-              const Structure& structure);
+    void load(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, const Structure& structure);
 
     // What save gave, as the start of a line through the duals of this moment: every α goes to
     // before + step·(α − before). Cuts that were dropped since come back where their α does.
-    void go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step,
-                  const Structure& structure);
+    void interpolate(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, double step,
+                     const Structure& structure);
     // The largest step at which all α are still at least 0; infinite if none falls.
-    double largest_step(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+    double largest_step(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
                         const Structure& structure) const;
 
 private:
     struct Block {
-        std::unique_ptr<Word[]> words;  // memory from new is aligned to 16 bytes, extents are even: so are heads, to 8
-        std::uint32_t used = 0, capacity = 0;
+        std::unique_ptr<std::byte[]> bytes;  // from new, aligned to 16; extents are even: so heads are aligned to 8
+        std::uint32_t used = 0, capacity = 0;  // in units of a code
         void resize(std::size_t size);
     };
-    bool is_as_saved(std::int64_t i, std::span<const Word> words) const;
-    Cut& append(std::int64_t i, const Cut& head, std::span<const Word> words);
-    const Block& block(std::int64_t i) const { return blocks_[static_cast<std::size_t>(i)]; }
-    Block& block(std::int64_t i) { return blocks_[static_cast<std::size_t>(i)]; }
-    Word* begin(std::int64_t i) { return block(i).words.get(); }
-    const Word* begin(std::int64_t i) const { return block(i).words.get(); }
+    bool is_as_saved(std::int64_t i, std::span<const Code> codes) const;
+    Cut& append(std::int64_t i, const Cut& head, std::span<const Code> codes);
+    const Block& block(std::int64_t i) const { return blocks_[at(i)]; }
+    Block& block(std::int64_t i) { return blocks_[at(i)]; }
+    std::byte* begin(std::int64_t i) { return block(i).bytes.get(); }
+    const std::byte* begin(std::int64_t i) const { return block(i).bytes.get(); }
+    const std::byte* end(std::int64_t i) const { return begin(i) + block(i).used * sizeof(Code); }
 
     std::vector<Block> blocks_;
     std::atomic<std::int64_t> cuts_ = 0;

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "base/index.hpp"
 #include "base/parallel.hpp"
 
 namespace dualstruct {
 
 DualState::DualState(const Structure& structure, Weights& w, const Weights* center)
-    : structure(structure), w(w), cuts(structure.size()),
-      sum_alpha(static_cast<std::size_t>(structure.size())), center_(center) {
+    : structure(structure), w(w), cuts(structure.size()), sum_alpha(at(structure.size())), center_(center) {
     if (center) start(w, 1);
 }
 
@@ -24,7 +24,7 @@ std::vector<HeldOutput> DualState::take(std::span<const std::int64_t> examples) 
     for (std::int64_t i : examples) {
         cuts.for_each(i, [&](Cut& cut) {
             held.push_back({i, cut.alpha, {}});
-            structure.output_of(i, cut.words(), held.back().output);
+            structure.output_of(i, cut.codes(), held.back().output);
             cut.alpha = 0;
         });
         cuts.remove_zeros(i);
@@ -38,15 +38,15 @@ void DualState::put(std::span<const HeldOutput> held) {
     for (const HeldOutput& each : held) {
         structure.difference(each.i, each.output, found);
         if (found.is_truth) continue;  // its α is the truth's share now
-        const double norm2 = structure.inner(each.i, found.words, found.words, *scratch);
+        const double norm2 = structure.inner(each.i, found.codes, found.codes, *scratch);
         cuts.add(each.i, found, norm2).alpha = each.alpha;
     }
 }
 
-void DualState::load(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+void DualState::load(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
                      std::span<const double> sums) {
     if (sums.size() != sum_alpha.size()) throw std::invalid_argument("the saved cuts are damaged");
-    cuts.load(words, words_of_example, structure);
+    cuts.load(codes, codes_of_example, structure);
     add_up();
     const double rounding = sums.empty() ? 0 : 1e-12 * *std::ranges::max_element(sum_alpha);
     for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -57,8 +57,8 @@ void DualState::load(std::span<const Word> words, std::span<const std::int64_t> 
     std::ranges::copy(sums, sum_alpha.begin());
 }
 
-void DualState::go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step) {
-    cuts.go_along(words, words_of_example, step, structure);
+void DualState::interpolate(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, double step) {
+    cuts.interpolate(codes, codes_of_example, step, structure);
     add_up();
 }
 
@@ -68,11 +68,10 @@ void DualState::write(Weights& out, int threads) const {
     for (std::int64_t i = 0; i < n; ++i) {
         if (i + 2 < n) cuts.prefetch_cuts(i + 2);
         if (i + 1 < n) {
-            cuts.for_each(i + 1, [&](const Cut& cut) { structure.prefetch_cut(out.data(), i + 1, cut.words()); });
+            cuts.for_each(i + 1, [&](const Cut& cut) { structure.prefetch_cut(out.data(), i + 1, cut.codes()); });
         }
-        cuts.for_each(i, [&](const Cut& cut) {
-            structure.axpy(out.data(), i, cut.words(), static_cast<float>(cut.alpha));
-        });
+        cuts.for_each(
+            i, [&](const Cut& cut) { structure.axpy(out.data(), i, cut.codes(), static_cast<float>(cut.alpha)); });
     }
 }
 
@@ -88,14 +87,13 @@ void DualState::add_up() {
     for (std::int64_t i = 0; i < cuts.examples(); ++i) {
         double total = 0;
         cuts.for_each(i, [&](const Cut& cut) { total += cut.alpha; });
-        sum_alpha[static_cast<std::size_t>(i)] = total;
+        sum_alpha[at(i)] = total;
     }
 }
 
 void DualState::start(Weights& out, int threads) const {
-    for_each_range(out.dimension(), threads, [&](std::int64_t begin, std::int64_t end, int) {
-        out.start_from(center_, begin, end);
-    });
+    for_each_range(out.dimension(), threads,
+                   [&](std::int64_t begin, std::int64_t end, int) { out.start_from(center_, begin, end); });
     structure.derive(out.data());
 }
 

@@ -49,12 +49,12 @@ public:
     void put(std::span<const HeldOutput> held);
 
     // Takes what cuts.save gave, and the sums of α with the rounding that they had gathered.
-    void load(std::span<const Word> words, std::span<const std::int64_t> words_of_example,
+    void load(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
               std::span<const double> sums);
 
     // Every α to before + step·(α − before), where `before` is what cuts.save gave. w is the caller's
     // business: only it knows whether other machines move theirs.
-    void go_along(std::span<const Word> words, std::span<const std::int64_t> words_of_example, double step);
+    void interpolate(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, double step);
 
     // out = center + Σ_iy α_iy δ_i(y). The sum is one thread's: it takes less time than to divide it.
     void write(Weights& out, int threads) const;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "learning/dual_state.hpp"
 
 namespace dualstruct {
@@ -20,15 +21,15 @@ struct PassScratch {
     Random random;
     std::vector<Cut*> order;
     std::vector<double> violations;
-    std::vector<WeightedWords> terms;
+    std::vector<WeightedCodes> terms;
 };
 
 // One example as a rule sees it.
 class Example {
 public:
     Example(DualState& state, std::int64_t i, PassScratch& scratch)
-        : sum_alpha(state.sum_alpha[static_cast<std::size_t>(i)]), weight(state.structure.weight(i)), scratch(scratch),
-          state_(state), i_(i) {}
+        : sum_alpha(state.sum_alpha[at(i)]), weight(state.structure.weight(i)), scratch(scratch), state_(state), i_(i) {
+    }
 
     double& sum_alpha;
     const double weight;       // what C is multiplied by here
@@ -54,25 +55,23 @@ public:
     }
 
     // H_i(y; w) = Δ_i(y) − w·δ_i(y).
-    double violation(const Cut& cut) const {
-        return cut.cost - state_.structure.dot(state_.w.data(), i_, cut.words());
-    }
+    double violation(const Cut& cut) const { return cut.cost - state_.structure.dot(state_.w.data(), i_, cut.codes()); }
 
     // α ← alpha, w ← w + (change of α)·δ.
     void set_alpha(Cut& cut, double alpha) {
         const float step = static_cast<float>(alpha - cut.alpha);
         if (step == 0) return;
-        state_.structure.axpy(state_.w.data(), i_, cut.words(), step);
-        if (state_.average) state_.average->add(state_.structure, i_, cut.words(), step);
+        state_.structure.axpy(state_.w.data(), i_, cut.codes(), step);
+        if (state_.average) state_.average->add(state_.structure, i_, cut.codes(), step);
         sum_alpha += alpha - cut.alpha;
         cut.alpha = alpha;
     }
 
     // ‖δ − δ'‖² of two cuts, ‖Σ c_p δ_p‖² of several.
     double distance2(const Cut& a, const Cut& b) const {
-        return state_.structure.distance2(i_, a.words(), b.words(), *scratch.structure);
+        return state_.structure.distance2(i_, a.codes(), b.codes(), *scratch.structure);
     }
-    double combination_norm2(std::span<const WeightedWords> terms) const {
+    double combination_norm2(std::span<const WeightedCodes> terms) const {
         return state_.structure.combination_norm2(i_, terms, *scratch.structure);
     }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.hpp"
 #include "base/random.hpp"
 
 namespace dualstruct {
@@ -16,13 +17,11 @@ static double inner(std::span<const float> a, std::span<const float> b) {
 ExponentiatedGradient::ExponentiatedGradient(const Structure& structure, Weights& w, const Weights* center, double C,
                                              double inverse_beta, double gamma, double first_step, double first_score)
     : structure_(structure), w_(w), center_(center), C_(C), inverse_beta_(inverse_beta), gamma_(gamma),
-      offsets_(static_cast<std::size_t>(structure.size()) + 1),
-      steps(static_cast<std::size_t>(structure.size()), first_step),
-      value_(static_cast<std::size_t>(structure.size())) {
+      offsets_(at(structure.size()) + 1), steps(at(structure.size()), first_step), value_(at(structure.size())) {
     for (std::int64_t i = 0; i < structure.size(); ++i) {
-        offsets_[static_cast<std::size_t>(i) + 1] = offsets_[static_cast<std::size_t>(i)] + structure.parts(i);
+        offsets_[at(i) + 1] = offsets_[at(i)] + structure.parts(i);
     }
-    theta.resize(static_cast<std::size_t>(offsets_.back()));
+    theta.resize(at(offsets_.back()));
     std::fill_n(w_.data(), w_.dimension(), 0.0f);
     for (std::int64_t i = 0; i < structure.size(); ++i) structure.part_scores(w_.data(), i, -first_score, scores(i));
     rebuild();
@@ -33,7 +32,7 @@ void ExponentiatedGradient::write(Weights& out) {
     const auto scratch = structure_.make_scratch();
     std::vector<float> marginals;
     for (std::int64_t i = 0; i < structure_.size(); ++i) {
-        value_[static_cast<std::size_t>(i)] = measure(i, scores(i), marginals, *scratch).value;
+        value_[at(i)] = measure(i, scores(i), marginals, *scratch).value;
         structure_.add_part_difference(out.data(), i, marginals, static_cast<float>(C_of(i)));
     }
     structure_.derive(out.data());
@@ -69,7 +68,7 @@ void ExponentiatedGradient::update(std::int64_t i, Scratch& scratch) {
     const std::span<float> old = scores(i);
     const std::size_t parts = old.size();
     const double C = C_of(i);
-    double& step = steps[static_cast<std::size_t>(i)];
+    double& step = steps[at(i)];
     const Measure before = measure(i, old, marginals_, scratch);
     gains_.resize(parts);
     structure_.part_scores(w_.data(), i, gamma_, gains_);
@@ -101,7 +100,7 @@ void ExponentiatedGradient::update(std::int64_t i, Scratch& scratch) {
             const bool overshot = slope > noise && slope < 2 * growth * curvature;
             step = eta * (overshot ? std::max(slope / (2 * curvature), 0.5) : growth);
             std::copy(trial_.begin(), trial_.end(), old.begin());
-            value_[static_cast<std::size_t>(i)] = after.value;
+            value_[at(i)] = after.value;
             return;
         }
         structure_.add_parts(w_.data(), i, change_, -static_cast<float>(C));

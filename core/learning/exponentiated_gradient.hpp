@@ -26,6 +26,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "learning/passes.hpp"
 #include "learning/weights.hpp"
 #include "structures/structure.hpp"
@@ -34,8 +35,8 @@ namespace dualstruct {
 
 class ExponentiatedGradient {
 public:
-    ExponentiatedGradient(const Structure& structure, Weights& w, const Weights* center, double C,
-                          double inverse_beta, double gamma, double first_step, double first_score);
+    ExponentiatedGradient(const Structure& structure, Weights& w, const Weights* center, double C, double inverse_beta,
+                          double gamma, double first_step, double first_score);
     ExponentiatedGradient(const ExponentiatedGradient&) = delete;
 
     // w = c + C Σ_i E_i δ_i and the examples' terms of D, from θ.
@@ -75,12 +76,13 @@ private:
     double C_of(std::int64_t i) const { return C_ * structure_.weight(i); }
 
     std::span<float> scores(std::int64_t i) {
-        const auto first = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(i)]);
-        const auto end = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(i) + 1]);
+        const auto first = at(offsets_[at(i)]);
+        const auto end = at(offsets_[at(i) + 1]);
         return {theta.data() + first, end - first};
     }
 
-    Measure measure(std::int64_t i, std::span<const float> scores, std::vector<float>& marginals, Scratch& scratch) const;
+    Measure measure(std::int64_t i, std::span<const float> scores, std::vector<float>& marginals,
+                    Scratch& scratch) const;
 
     void update(std::int64_t i, Scratch& scratch);
 

@@ -3,27 +3,28 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.hpp"
 #include "base/parallel.hpp"
 
 namespace dualstruct {
 
-double SoftmaxMarginGradient::operator()(const Structure& structure, const float* w, std::int64_t i, float* target, Scratch& scratch,
-                  Difference&) const {
+double SoftmaxMarginGradient::operator()(const Structure& structure, const float* w, std::int64_t i, float* target,
+                                         Scratch& scratch, Difference&) const {
     const double loss = structure.log_loss(w, i, beta, gamma, scratch);
     const double weight = structure.weight(i);
     structure.add_expected_difference(target, i, static_cast<float>(weight), scratch);
     return weight * loss;
 }
 
-double HingeGradient::operator()(const Structure& structure, const float* w, std::int64_t i, float* target, Scratch& scratch,
-                  Difference& found) const {
+double HingeGradient::operator()(const Structure& structure, const float* w, std::int64_t i, float* target,
+                                 Scratch& scratch, Difference& found) const {
     structure.decode(w, i, 1, scratch);
     structure.difference(i, scratch.output, found);
     if (found.is_truth) return 0;
-    const double violation = found.cost - structure.dot(w, i, found.words);
+    const double violation = found.cost - structure.dot(w, i, found.codes);
     if (violation <= 0) return 0;
     const double weight = structure.weight(i);
-    structure.axpy(target, i, found.words, static_cast<float>(weight * (squared ? 2 * violation : 1)));
+    structure.axpy(target, i, found.codes, static_cast<float>(weight * (squared ? 2 * violation : 1)));
     return weight * (squared ? violation * violation : violation);
 }
 
@@ -35,22 +36,21 @@ GradientPass::GradientPass(const Structure& structure, int threads)
 template <class Gradient>
 double GradientPass::run(const Weights& w, Weights& descent, const Gradient& gradient, const Interrupt& interrupt) {
     float* total = descent.data();
-    for_each_range(descent.dimension(), threads_, [&](std::int64_t begin, std::int64_t end, int) {
-        std::fill(total + begin, total + end, 0.0f);
-    });
-    std::vector<double> losses(static_cast<std::size_t>(RangeSums::ranges(threads_)));
+    for_each_range(descent.dimension(), threads_,
+                   [&](std::int64_t begin, std::int64_t end, int) { std::fill(total + begin, total + end, 0.0f); });
+    std::vector<double> losses(at(RangeSums::ranges(threads_)));
     sums_.add_up(structure_.size(), threads_, total,
                  [&](std::int64_t begin, std::int64_t end, int range, int thread, float* target) {
-        Difference difference;
-        double loss = 0;
-        for (std::int64_t i = begin; i < end; ++i) {
-            // Only the calling thread may ask: signals are its business.
-            if (thread == 0 && interrupt()) return;
-            if (i + 1 < end) structure_.prefetch_decode(w.data(), i + 1);
-            loss += gradient(structure_, w.data(), i, target, *scratch_[static_cast<std::size_t>(thread)], difference);
-        }
-        losses[static_cast<std::size_t>(range)] = loss;
-    });
+                     Difference difference;
+                     double loss = 0;
+                     for (std::int64_t i = begin; i < end; ++i) {
+                         // Only the calling thread may ask: signals are its business.
+                         if (thread == 0 && interrupt()) return;
+                         if (i + 1 < end) structure_.prefetch_decode(w.data(), i + 1);
+                         loss += gradient(structure_, w.data(), i, target, *scratch_[at(thread)], difference);
+                     }
+                     losses[at(range)] = loss;
+                 });
     for_each_range(descent.dimension(), threads_, [&](std::int64_t begin, std::int64_t end, int) {
         sums_.collect(total, begin, end, [](std::int64_t, std::int64_t) {});
     });

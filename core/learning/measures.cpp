@@ -6,14 +6,13 @@ namespace dualstruct {
 
 std::vector<double> largest_violations(const Structure& structure, const Weights& w, double cost_weight, int threads,
                                        const Interrupt& interrupt) {
-    return for_all(structure, threads, interrupt,
-                   [&](std::int64_t i, Scratch& scratch, Difference& found, bool more) {
-                       if (more) structure.prefetch_decode(w.data(), i + 1);
-                       structure.decode(w.data(), i, static_cast<float>(cost_weight), scratch);
-                       structure.difference(i, scratch.output, found);
-                       if (found.is_truth) return 0.0;
-                       return std::max(cost_weight * found.cost - structure.dot(w.data(), i, found.words), 0.0);
-                   });
+    return for_all(structure, threads, interrupt, [&](std::int64_t i, Scratch& scratch, Difference& found, bool more) {
+        if (more) structure.prefetch_decode(w.data(), i + 1);
+        structure.decode(w.data(), i, static_cast<float>(cost_weight), scratch);
+        structure.difference(i, scratch.output, found);
+        if (found.is_truth) return 0.0;
+        return std::max(cost_weight * found.cost - structure.dot(w.data(), i, found.codes), 0.0);
+    });
 }
 
 std::vector<double> log_losses(const Structure& structure, const Weights& w, double beta, double gamma, int threads,
@@ -34,8 +33,8 @@ std::vector<std::int64_t> linearise_concave(const Structure& structure, const We
         structure.decode(w.data(), i, static_cast<float>(cost_weight), *scratch);
         structure.difference(i, scratch->output, found);
         if (found.is_truth) continue;
-        if (cost_weight * found.cost - structure.dot(w.data(), i, found.words) > 0) {
-            structure.axpy(center.data(), i, found.words, static_cast<float>(-C * structure.weight(i)));
+        if (cost_weight * found.cost - structure.dot(w.data(), i, found.codes) > 0) {
+            structure.axpy(center.data(), i, found.codes, static_cast<float>(-C * structure.weight(i)));
             active.push_back(i);
         }
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/parallel.hpp"
 #include "learning/passes.hpp"
 #include "learning/weights.hpp"
@@ -14,14 +15,14 @@ namespace dualstruct {
 // measure(i, scratch, difference) of every example, on several threads.
 template <class Measure>
 std::vector<double> for_all(const Structure& structure, int threads, const Interrupt& interrupt, Measure measure) {
-    std::vector<double> result(static_cast<std::size_t>(structure.size()));
+    std::vector<double> result(at(structure.size()));
     for_each_range(structure.size(), threads, [&](std::int64_t begin, std::int64_t end, int thread) {
         const auto scratch = structure.make_scratch();
         Difference difference;
         for (std::int64_t i = begin; i < end; ++i) {
             // Only the calling thread may ask: signals are its business.
             if (thread == 0 && interrupt()) return;
-            result[static_cast<std::size_t>(i)] = measure(i, *scratch, difference, i + 1 < end);
+            result[at(i)] = measure(i, *scratch, difference, i + 1 < end);
         }
     });
     return result;

@@ -37,23 +37,21 @@ public:
     double scale() const { return scale_; }
 
     double squared_norm() const { return scale_ * scale_ * v.squared_norm(); }
-    double dot(std::int64_t i, std::span<const Word> words) const {
-        return scale_ * structure.dot(v.data(), i, words);
-    }
+    double dot(std::int64_t i, std::span<const Code> codes) const { return scale_ * structure.dot(v.data(), i, codes); }
 
     // w ← w + step·δ.
-    void add(std::int64_t i, std::span<const Word> words, double step) {
+    void add(std::int64_t i, std::span<const Code> codes, double step) {
         moved_ = true;
-        structure.axpy(v.data(), i, words, static_cast<float>(step / scale_));
-        if (average_) average_->add(structure, i, words, step, scale_);
+        structure.axpy(v.data(), i, codes, static_cast<float>(step / scale_));
+        if (average_) average_->add(structure, i, codes, step, scale_);
     }
     // w ← w + step·(φ_i(y_i) − E φ_i(y)), where scratch knows the expectation.
     void add_expected(std::int64_t i, double step, Scratch& scratch) {
         moved_ = true;
         structure.add_expected_difference(v.data(), i, static_cast<float>(step / scale_), scratch);
         if (average_) {
-            const double late = average_->scales() * step / scale_;
-            structure.add_expected_difference(average_->late().data(), i, static_cast<float>(late), scratch);
+            const double deferred = average_->scales() * step / scale_;
+            structure.add_expected_difference(average_->deferred().data(), i, static_cast<float>(deferred), scratch);
         }
     }
     // w ← factor·w, for 0 ≤ factor ≤ 1.
@@ -102,9 +100,9 @@ private:
 };
 
 // One example as a step sees it.
-class Meeting {
+class ExampleStep {
 public:
-    Meeting(ScaledWeights& w, Scratch& scratch, Difference& found, PassReport& report)
+    ExampleStep(ScaledWeights& w, Scratch& scratch, Difference& found, PassReport& report)
         : w(w), scratch(scratch), found(found), report_(report) {}
 
     ScaledWeights& w;
@@ -122,17 +120,14 @@ public:
         w.structure.difference(i, scratch.output, found);
         return found.is_truth ? 0 : violation(found, cost_weight);
     }
-    double violation(const Difference& d, double cost_weight) const {
-        return cost_weight * d.cost - w.dot(i, d.words);
-    }
-    double norm2(const Difference& d) { return w.structure.inner(i, d.words, d.words, scratch); }
+    double violation(const Difference& d, double cost_weight) const { return cost_weight * d.cost - w.dot(i, d.codes); }
+    double norm2(const Difference& d) { return w.structure.inner(i, d.codes, d.codes, scratch); }
 
     // The k best outputs of the same objective, without the truth.
     std::vector<Difference> find_best(double cost_weight, int k) {
         ++report_.inferences;
         std::vector<Difference> best;
-        const auto outputs =
-            w.structure.k_best(w.v.data(), i, static_cast<float>(cost_weight / w.scale()), k, scratch);
+        const auto outputs = w.structure.k_best(w.v.data(), i, static_cast<float>(cost_weight / w.scale()), k, scratch);
         for (const auto& output : outputs) {
             w.structure.difference(i, output.output, found);
             if (!found.is_truth) best.push_back(found);
@@ -143,8 +138,7 @@ public:
     // (1/β) log Σ_y exp β(γΔ_i(y) − w·δ_i(y)); the expectation stays in scratch.
     double log_loss(double beta, double gamma) {
         ++report_.inferences;
-        return w.scale() *
-               w.structure.log_loss(w.v.data(), i, beta * w.scale(), gamma / w.scale(), scratch);
+        return w.scale() * w.structure.log_loss(w.v.data(), i, beta * w.scale(), gamma / w.scale(), scratch);
     }
 
 private:
@@ -157,7 +151,7 @@ struct SingleStep {
 };
 
 // A Step has
-//   meet(meeting)    what the example costs at w; may move w
+//   meet(example)    what the example costs at w; may move w
 //   finish(w, last)  whether this example completes a step; may move w (mini-batches)
 // `examples` are those to meet, all if empty; they come in an order that follows from the seed.
 template <class Step>

@@ -28,17 +28,17 @@ PassReport OnlinePass<Step>::run(const Structure& structure, Weights& weights, A
     const auto scratch = structure.make_scratch();
     Difference found;
     ScaledWeights w(structure, weights, average);
-    Meeting meeting(w, *scratch, found, report);
+    ExampleStep example(w, *scratch, found, report);
     for (std::int64_t q = 0; q < n; ++q) {
         if (interrupt()) break;
         if (q + 2 < n) structure.prefetch_example(order[q + 2]);
         if (q + 1 < n) structure.prefetch_decode(weights.data(), order[q + 1]);
-        meeting.i = order[q];
-        const double loss = step.meet(meeting);
+        example.i = order[q];
+        const double loss = step.meet(example);
         if (!(std::abs(loss) < diverged_loss)) {
             throw DivergedError("the steps diverge: the loss of an example is beyond all bounds; give a smaller C");
         }
-        report.loss += meeting.weight() * loss;
+        report.loss += example.weight() * loss;
         if (step.finish(w, q + 1 == n)) w.end_step();
         report.moves += w.take_moved();
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "base/parallel.hpp"
 
 namespace dualstruct {
@@ -32,10 +33,10 @@ template <class Measure>
 std::vector<double> sum_in_order(std::int64_t n, std::size_t count, int threads, Measure measure) {
     constexpr std::int64_t stretch = 32 * packing_block;
     const std::int64_t stretches = (n + stretch - 1) / stretch;
-    std::vector<double> sums(count * static_cast<std::size_t>(stretches));
+    std::vector<double> sums(count * at(stretches));
     for_each_range(stretches, threads, [&](std::int64_t first, std::int64_t last, int) {
         for (std::int64_t s = first; s < last; ++s) {
-            measure(s * stretch, std::min((s + 1) * stretch, n), sums.data() + static_cast<std::size_t>(s) * count);
+            measure(s * stretch, std::min((s + 1) * stretch, n), sums.data() + at(s) * count);
         }
     });
     for (std::size_t k = count; k < sums.size(); ++k) sums[k % count] += sums[k];

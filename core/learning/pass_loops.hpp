@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/parallel.hpp"
 #include "learning/example.hpp"
 #include "learning/measures.hpp"
@@ -31,7 +32,7 @@ inline void prefetch_cuts(const DualState& state, std::span<const std::int32_t> 
     }
     if (q + 1 < n) {
         state.cuts.for_each(order[q + 1], [&](const Cut& cut) {
-            state.structure.prefetch_cut(state.w.data(), order[q + 1], cut.words());
+            state.structure.prefetch_cut(state.w.data(), order[q + 1], cut.codes());
         });
     }
 }
@@ -56,8 +57,7 @@ PassReport Passes<Rule>::revisit(DualState& state, const Rule& rule, std::uint64
 
 // Whether a cut held beats what was decoded at this w: then the decoder did not find the maximum.
 inline bool is_beaten(DualState& state, std::int64_t i, const Difference& found, PassScratch& scratch) {
-    const double violation =
-        found.is_truth ? 0 : found.cost - state.structure.dot(state.w.data(), i, found.words);
+    const double violation = found.is_truth ? 0 : found.cost - state.structure.dot(state.w.data(), i, found.codes);
     return Example(state, i, scratch).better_than(violation) != nullptr;
 }
 
@@ -74,10 +74,10 @@ void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Differ
     if (example.weight == 0) return;  // its duals stay 0
     double violation = 0;
     if (!found.is_truth) {
-        violation = found.cost - structure.dot(state.w.data(), i, found.words);
-        example.found = state.cuts.find(i, found.words);
+        violation = found.cost - structure.dot(state.w.data(), i, found.codes);
+        example.found = state.cuts.find(i, found.codes);
         if (!example.found && rule.admits(example, violation, delta)) {
-            const double norm2 = structure.inner(i, found.words, found.words, *scratch.structure);
+            const double norm2 = structure.inner(i, found.codes, found.codes, *scratch.structure);
             example.found = &state.cuts.add(i, found, norm2);
             ++report.added;
         }
@@ -122,21 +122,22 @@ template <class Rule>
 PassReport Gathering<Rule>::gather(DualState& state, const Rule& rule, double delta, std::uint64_t seed, int threads,
                                    const Interrupt& interrupt) {
     const Structure& structure = state.structure;
-    std::vector<Difference> found(static_cast<std::size_t>(structure.size()));
+    std::vector<Difference> found(at(structure.size()));
     bool interrupted = false;
-    for_all(structure, threads, [&] { return interrupted = interrupt(); },
-            [&](std::int64_t i, Scratch& scratch, Difference&, bool more) {
-                if (!state.part.has(i)) return 0.0;
-                if (more) structure.prefetch_decode(state.w.data(), i + 1);
-                structure.decode(state.w.data(), i, 1, scratch);
-                structure.difference(i, scratch.output, found[static_cast<std::size_t>(i)]);
-                return 0.0;
-            });
+    for_all(
+        structure, threads, [&] { return interrupted = interrupt(); },
+        [&](std::int64_t i, Scratch& scratch, Difference&, bool more) {
+            if (!state.part.has(i)) return 0.0;
+            if (more) structure.prefetch_decode(state.w.data(), i + 1);
+            structure.decode(state.w.data(), i, 1, scratch);
+            structure.difference(i, scratch.output, found[at(i)]);
+            return 0.0;
+        });
     PassReport report;
     if (interrupted) return report;
     PassScratch scratch(structure, seed);
     for (std::int64_t i = state.part.first; i < structure.size(); i += state.part.step) {
-        learn_from(state, rule, i, found[static_cast<std::size_t>(i)], delta, scratch, report);
+        learn_from(state, rule, i, found[at(i)], delta, scratch, report);
         if (state.average) state.average->end_step();
     }
     return report;
@@ -152,7 +153,7 @@ PassReport Passes<Rule>::visit(DualState& state, const Rule& rule, double delta,
     const std::size_t n = order.size();
     PassReport report;
     PassScratch learner(structure, seed);
-    std::vector<std::unique_ptr<PassScratch>> scratches(static_cast<std::size_t>(threads));
+    std::vector<std::unique_ptr<PassScratch>> scratches(at(threads));
     std::vector<Difference> found(batch);
     std::vector<char> beaten(batch);
     const bool exact = structure.exact_decoder();
@@ -179,11 +180,11 @@ PassReport Passes<Rule>::visit(DualState& state, const Rule& rule, double delta,
     };
     const auto phases = static_cast<std::int64_t>(2 * ((n + batch - 1) / batch));
     for_each_phase(phases, threads, [&](std::int64_t phase, int member, int members) {
-        const std::size_t begin = static_cast<std::size_t>(phase / 2) * batch, end = std::min(begin + batch, n);
-        auto& scratch = scratches[static_cast<std::size_t>(member)];
+        const std::size_t begin = at(phase / 2) * batch, end = std::min(begin + batch, n);
+        auto& scratch = scratches[at(member)];
         if (!scratch) scratch = std::make_unique<PassScratch>(structure, seed);
         if (phase % 2 == 0) {
-            if (!stopped) decode(end, static_cast<std::size_t>(members), *scratch);
+            if (!stopped) decode(end, at(members), *scratch);
         } else if (member == 0) {
             learn(begin, end);
         }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/index.hpp"
 #include "base/parallel.hpp"
 #include "learning/measures.hpp"
 #include "learning/rules/smo.hpp"
@@ -24,25 +25,23 @@ struct PlaneStore::Block {
     }
     int size() const { return static_cast<int>(store.planes_.size()); }
     double alpha(int p) const {
-        if (p >= 0) return store.planes_[static_cast<std::size_t>(p)].alpha;
+        if (p >= 0) return store.planes_[at(p)].alpha;
         return C - sum > 1e-12 * C ? C - sum : 0;
     }
-    double violation(int p) const { return F_[static_cast<std::size_t>(p)]; }
+    double violation(int p) const { return F_[at(p)]; }
     double distance2(int p, int q) const { return gram(p, p) + gram(q, q) - 2 * gram(p, q); }
-    double gram(int p, int q) const {
-        return p < 0 || q < 0 ? 0 : store.gram_[static_cast<std::size_t>(p)][static_cast<std::size_t>(q)];
-    }
+    double gram(int p, int q) const { return p < 0 || q < 0 ? 0 : store.gram_[at(p)][at(q)]; }
     void move(int p, int q, double d) {
         if (q >= 0) {
-            double& alpha = store.planes_[static_cast<std::size_t>(q)].alpha;
+            double& alpha = store.planes_[at(q)].alpha;
             alpha = d == alpha ? 0 : alpha - d;
             sum -= d;
         }
         if (p >= 0) {
-            store.planes_[static_cast<std::size_t>(p)].alpha += d;
+            store.planes_[at(p)].alpha += d;
             sum += d;
         }
-        for (int k = 0; k < size(); ++k) F_[static_cast<std::size_t>(k)] -= d * (gram(k, p) - gram(k, q));
+        for (int k = 0; k < size(); ++k) F_[at(k)] -= d * (gram(k, p) - gram(k, q));
     }
     PlaneStore& store;
     double C, sum = 0;
@@ -50,7 +49,8 @@ struct PlaneStore::Block {
 };
 
 template <class Visit>
-void PlaneStore::by_chunks(const std::vector<std::size_t>& some, std::int64_t first, std::int64_t last, Visit visit) const {
+void PlaneStore::by_chunks(const std::vector<std::size_t>& some, std::int64_t first, std::int64_t last,
+                           Visit visit) const {
     std::vector<std::size_t> at(planes_.size());
     for (std::size_t p : some) at[p] = planes_[p].find(first);
     for (std::int64_t k = first; k < last; k += chunk) {
@@ -64,8 +64,7 @@ void PlaneStore::by_chunks(const std::vector<std::size_t>& some, std::int64_t fi
 }
 
 PlaneStore::PlaneStore(const Structure& structure, Weights& w, const Weights* center)
-    : structure_(structure), w_(w), center_(center), found_(static_cast<std::size_t>(structure.size())),
-      dense_(structure), sums_(structure) {
+    : structure_(structure), w_(w), center_(center), found_(at(structure.size())), dense_(structure), sums_(structure) {
     rebuild(1);
 }
 
@@ -73,23 +72,23 @@ double PlaneStore::add(bool squared, int threads, const Interrupt& interrupt) {
     Plane plane;
     std::vector<double> violations =
         for_all(structure_, threads, interrupt, [&](std::int64_t i, Scratch& scratch, Difference&, bool more) {
-            Difference& difference = found_[static_cast<std::size_t>(i)];
+            Difference& difference = found_[at(i)];
             if (more) structure_.prefetch_decode(w_.data(), i + 1);
             structure_.decode(w_.data(), i, 1, scratch);
             structure_.difference(i, scratch.output, difference);
-            return difference.is_truth ? 0 : difference.cost - structure_.dot(w_.data(), i, difference.words);
+            return difference.is_truth ? 0 : difference.cost - structure_.dot(w_.data(), i, difference.codes);
         });
     double risk = 0;
     for (std::int64_t i = 0; i < structure_.size(); ++i) {
-        const Difference& difference = found_[static_cast<std::size_t>(i)];
-        const double H = violations[static_cast<std::size_t>(i)], weight = structure_.weight(i);
+        const Difference& difference = found_[at(i)];
+        const double H = violations[at(i)], weight = structure_.weight(i);
         if (difference.is_truth || H <= 0 || weight == 0) continue;
         risk += weight * (squared ? H * H : H);
         plane.offset += weight * (squared ? 2 * H * difference.cost - H * H : difference.cost);
         plane.examples.push_back(i);
         plane.coefficients.push_back(static_cast<float>(weight * (squared ? 2 * H : 1)));
-        plane.words.insert(plane.words.end(), difference.words.begin(), difference.words.end());
-        plane.ends.push_back(plane.words.size());
+        plane.codes.insert(plane.codes.end(), difference.codes.begin(), difference.codes.end());
+        plane.ends.push_back(plane.codes.size());
     }
     if (plane.examples.empty()) return risk;
     lay_out(plane, threads);
@@ -162,7 +161,7 @@ void PlaneStore::load(std::vector<Plane>&& planes, bool squared, int threads) {
 }
 
 std::size_t PlaneStore::Plane::find(std::int64_t place) const {
-    return static_cast<std::size_t>(std::ranges::lower_bound(places, place) - places.begin());
+    return at(std::ranges::lower_bound(places, place) - places.begin());
 }
 
 void PlaneStore::Plane::take(std::span<const float> g, std::int64_t first) {
@@ -206,8 +205,8 @@ PlaneStore::Height PlaneStore::height(const Plane& plane, bool squared, Scratch&
     for (std::int64_t k = 0; k < static_cast<std::int64_t>(plane.examples.size()); ++k) {
         const std::int64_t i = plane.example(k);
         check(i > previous && i < structure_.size());
-        check(structure_.remake(i, plane.words_of(k), scratch, made));
-        const double c = plane.coefficients[static_cast<std::size_t>(k)], weight = structure_.weight(i);
+        check(structure_.remake(i, plane.codes_of(k), scratch, made));
+        const double c = plane.coefficients[at(k)], weight = structure_.weight(i);
         check(weight > 0 && (squared ? c >= 0 && std::isfinite(c) : c == static_cast<float>(weight)));
         const double H = c / (2 * weight);
         found.offset += weight * (squared ? 2 * H * made.cost - H * H : made.cost);
@@ -222,16 +221,15 @@ void PlaneStore::lay_out(Plane& plane, int threads) {
     const auto count = static_cast<std::int64_t>(plane.examples.size());
     sums_.add_up(count, threads, dense_.data(), [&](std::int64_t first, std::int64_t last, int, int, float* g) {
         for (std::int64_t k = first; k < last; ++k) {
-            if (k + 1 < last) structure_.prefetch_cut(g, plane.example(k + 1), plane.words_of(k + 1));
-            structure_.axpy(g, plane.example(k), plane.words_of(k), plane.coefficients[static_cast<std::size_t>(k)]);
+            if (k + 1 < last) structure_.prefetch_cut(g, plane.example(k + 1), plane.codes_of(k + 1));
+            structure_.axpy(g, plane.example(k), plane.codes_of(k), plane.coefficients[at(k)]);
         }
     });
-    std::vector<Plane> pieces(static_cast<std::size_t>(threads));
+    std::vector<Plane> pieces(at(threads));
     for_each_range(dense_.dimension(), threads, [&](std::int64_t begin, std::int64_t end, int thread) {
-        Plane& piece = pieces[static_cast<std::size_t>(thread)];
-        sums_.collect(dense_.data(), begin, end, [&](std::int64_t k, std::int64_t stop) {
-            piece.take({dense_.data() + k, static_cast<std::size_t>(stop - k)}, k);
-        });
+        Plane& piece = pieces[at(thread)];
+        sums_.collect(dense_.data(), begin, end,
+                      [&](std::int64_t k, std::int64_t stop) { piece.take({dense_.data() + k, at(stop - k)}, k); });
     });
     for (const Plane& piece : pieces) {
         plane.places.insert(plane.places.end(), piece.places.begin(), piece.places.end());
@@ -242,7 +240,7 @@ void PlaneStore::lay_out(Plane& plane, int threads) {
 void PlaneStore::clear(const Plane& plane, int threads) {
     const auto count = static_cast<std::int64_t>(plane.places.size());
     for_each_range(count, threads, [&](std::int64_t begin, std::int64_t end, int) {
-        for (std::int64_t k = begin; k < end; ++k) dense_.data()[plane.places[static_cast<std::size_t>(k)]] = 0;
+        for (std::int64_t k = begin; k < end; ++k) dense_.data()[plane.places[at(k)]] = 0;
     });
 }
 
@@ -252,7 +250,7 @@ std::vector<double> PlaneStore::products(std::size_t count, int threads) const {
         for (std::int64_t part = first; part < last; ++part) {
             // Later planes are smaller: every thread takes some of all ages.
             std::vector<std::size_t> some;
-            for (auto p = static_cast<std::size_t>(part); p < count; p += static_cast<std::size_t>(threads)) {
+            for (auto p = at(part); p < count; p += at(threads)) {
                 some.push_back(p);
             }
             by_chunks(some, 0, dense_.dimension(), [&](std::size_t p, std::size_t begin, std::size_t end) {
@@ -282,7 +280,7 @@ std::int64_t PlaneStore::boundary(std::int64_t part, int threads) const {
     if (part == threads || planes_.empty() || planes_.back().places.empty()) return w_.dimension();
     const auto& places = planes_.back().places;
     const std::int64_t line = 16;  // no two threads write to one cache line
-    return places[places.size() * static_cast<std::size_t>(part) / static_cast<std::size_t>(threads)] / line * line;
+    return places[places.size() * at(part) / at(threads)] / line * line;
 }
 
 void PlaneStore::remove(std::size_t p) {

@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "learning/passes.hpp"
 #include "learning/range_sums.hpp"
 #include "learning/weights.hpp"
@@ -48,17 +49,17 @@ public:
     struct Plane {
         std::vector<std::int64_t> examples;
         std::vector<float> coefficients;
-        std::vector<Word> words;  // of all examples, one after the other
+        std::vector<Code> codes;  // of all examples, one after the other
         std::vector<std::size_t> ends;
         double offset = 0, alpha = 0;
         int idle = 0;
         std::vector<std::uint32_t> places;  // where g is not 0, in order
         std::vector<float> values;          // g there
 
-        std::int64_t example(std::int64_t k) const { return examples[static_cast<std::size_t>(k)]; }
-        std::span<const Word> words_of(std::int64_t k) const {
-            const std::size_t begin = k ? ends[static_cast<std::size_t>(k) - 1] : 0;
-            return {words.data() + begin, ends[static_cast<std::size_t>(k)] - begin};
+        std::int64_t example(std::int64_t k) const { return examples[at(k)]; }
+        std::span<const Code> codes_of(std::int64_t k) const {
+            const std::size_t begin = k ? ends[at(k) - 1] : 0;
+            return {codes.data() + begin, ends[at(k)] - begin};
         }
         std::size_t find(std::int64_t place) const;
         // Takes the entries that are not 0 of the piece of g from `first` on.

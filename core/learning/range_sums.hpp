@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/parallel.hpp"
 #include "learning/weights.hpp"
 
@@ -27,7 +28,7 @@ public:
         try {
             for_each_range(count, threads, [&](std::int64_t first, std::int64_t last, int thread) {
                 for (std::int64_t range = first; range < last; ++range) {
-                    float* target = range ? others_[static_cast<std::size_t>(range) - 1].data() : total;
+                    float* target = range ? others_[at(range) - 1].data() : total;
                     add(n * range / count, n * (range + 1) / count, static_cast<int>(range), thread, target);
                 }
             });

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
 #include "structures/structure.hpp"
@@ -17,7 +18,7 @@ class Weights {
 public:
     explicit Weights(const Structure& structure)
         : dimension_(structure.dimension()), layout_(structure.layout()),
-          data_(allocate_floats(static_cast<std::size_t>(structure.storage()))) {
+          data_(allocate_floats(at(structure.storage()))) {
         structure.derive(data_.get());
     }
     bool fits(const Structure& structure) const { return layout_ == structure.layout(); }
@@ -46,12 +47,13 @@ private:
     template <class Entry>
     double sum_squares(int threads, Entry entry) const {
         constexpr std::int64_t block = 1 << 18;
-        std::vector<double> sums(static_cast<std::size_t>((dimension_ + block - 1) / block));
-        for_each_range(static_cast<std::int64_t>(sums.size()), threads, [&](std::int64_t first, std::int64_t last, int) {
-            for (std::int64_t b = first; b < last; ++b) {
-                sums[static_cast<std::size_t>(b)] = sum_squares(b * block, std::min((b + 1) * block, dimension_), entry);
-            }
-        });
+        std::vector<double> sums(at((dimension_ + block - 1) / block));
+        for_each_range(static_cast<std::int64_t>(sums.size()), threads,
+                       [&](std::int64_t first, std::int64_t last, int) {
+                           for (std::int64_t b = first; b < last; ++b) {
+                               sums[at(b)] = sum_squares(b * block, std::min((b + 1) * block, dimension_), entry);
+                           }
+                       });
         return std::accumulate(sums.begin(), sums.end(), 0.0);
     }
     template <class Entry>
@@ -80,11 +82,11 @@ private:
 // average weighs step t by t: then s_t stands for t times the scale.
 class Average {
 public:
-    explicit Average(const Structure& structure, bool linear = false) : late_(structure), linear_(linear) {}
+    explicit Average(const Structure& structure, bool linear = false) : deferred_(structure), linear_(linear) {}
 
     // w changes by step·δ (v by step/scale·δ).
-    void add(const Structure& structure, std::int64_t i, std::span<const Word> words, double step, double scale = 1) {
-        structure.axpy(late_.data(), i, words, static_cast<float>(scales_ * step / scale));
+    void add(const Structure& structure, std::int64_t i, std::span<const Code> codes, double step, double scale = 1) {
+        structure.axpy(deferred_.data(), i, codes, static_cast<float>(scales_ * step / scale));
     }
     // Ends a step with w = scale·v.
     void end_step(double scale = 1) {
@@ -100,17 +102,17 @@ public:
     // v is about to be multiplied by `factor` and the scale divided by it. The sum of S_r−1 d_r
     // stays as it is: its first factor falls as its second one rises.
     void rescale(double factor) { scales_ /= factor; }
-    // Adds up what was put off: S v − late becomes the new −late, and S starts again at 0. Where the
+    // Adds up what was put off: S v − deferred becomes the new −deferred, and S starts again at 0. Where the
     // scale has fallen far, the two terms are much larger than their difference; settling before
     // that keeps the difference exact.
     void settle(const Weights& v) {
         for (std::int64_t k = 0; k < v.dimension(); ++k) {
-            late_.data()[k] = static_cast<float>(late_.data()[k] - scales_ * v.data()[k]);
+            deferred_.data()[k] = static_cast<float>(deferred_.data()[k] - scales_ * v.data()[k]);
         }
         scales_ = 0;
     }
     // The sum of S_r−1 d_r, for changes that are not those of a cut.
-    Weights& late() { return late_; }
+    Weights& deferred() { return deferred_; }
     bool linear() const { return linear_; }
     double scales() const { return scales_; }
     std::int64_t steps() const { return steps_; }
@@ -124,19 +126,18 @@ public:
         steps_ = steps;
     }
 
-    // out = (S v − late) / (sum of the steps' weights), or v·scale before the first step.
+    // out = (S v − deferred) / (sum of the steps' weights), or v·scale before the first step.
     void write(const Structure& structure, const Weights& v, double scale, Weights& out) const {
         const double total = weight();
         for (std::int64_t k = 0; k < v.dimension(); ++k) {
-            out.data()[k] = static_cast<float>(
-                steps_ ? (scales_ * v.data()[k] - late_.data()[k]) / total
-                       : scale * v.data()[k]);
+            out.data()[k] = static_cast<float>(steps_ ? (scales_ * v.data()[k] - deferred_.data()[k]) / total
+                                                      : scale * v.data()[k]);
         }
         structure.derive(out.data());
     }
 
 private:
-    Weights late_;
+    Weights deferred_;
     bool linear_;
     double scales_ = 0;
     std::int64_t steps_ = 0;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/index.hpp"
 #include "base/parallel.hpp"
 #include "learning/passes.hpp"
 #include "python/bindings.hpp"
@@ -58,7 +59,7 @@ ChainData chain_data(ChainArrays given, std::int64_t dimension, int labels, std:
 std::vector<float> marginals_all(const Chain& chain, const Weights& w, double beta, double gamma, int threads,
                                  const Interrupt& interrupt) {
     const std::int64_t n = chain.size(), K = chain.labels();
-    std::vector<float> marginals(static_cast<std::size_t>(n ? chain.first_token(n) * K : 0));
+    std::vector<float> marginals(at(n ? chain.first_token(n) * K : 0));
     for_each_range(n, threads, [&](std::int64_t begin, std::int64_t end, int thread) {
         const auto scratch = chain.make_scratch();
         for (std::int64_t i = begin; i < end; ++i) {
@@ -77,59 +78,69 @@ const std::int64_t chain_max_tokens = Chain::max_tokens;
 
 void bind_chains(nb::module_& m) {
     nb::class_<Chain, Structure>(m, "Chain")
-        .def("__init__", [](Chain* self, Input<std::int64_t> sentences, Input<std::int64_t> offsets,
-                            Input<std::int32_t> features, std::optional<Input<float>> values,
-                            std::optional<Input<std::int32_t>> truth, std::int64_t dimension, int labels,
-                            Input<float, nb::ndim<2>> cost, std::optional<Input<float>> token_weights,
-                            std::optional<Input<std::uint8_t, nb::ndim<2>>> transitions,
-                            std::optional<Input<std::int64_t>> allowed_offsets,
-                            std::optional<Input<std::int32_t>> allowed,
-                            std::optional<Input<std::int64_t>> pair_offsets,
-                            std::optional<Input<std::int32_t>> pair_features,
-                            std::optional<Input<float>> pair_values, std::int64_t pair_dimension) {
-            new (self) Chain(chain_data({sentences, offsets, features, values, truth, cost, token_weights,
-                                         transitions, allowed_offsets, allowed, pair_offsets, pair_features,
-                                         pair_values}, dimension, labels, pair_dimension));
-        }, "sentences"_a, "offsets"_a, "features"_a, "values"_a.none(), "truth"_a.none(), "dimension"_a, "labels"_a,
-           "cost"_a, "token_weights"_a.none(), "transitions"_a.none(), "allowed_offsets"_a.none(), "allowed"_a.none(),
-           "pair_offsets"_a.none() = nb::none(), "pair_features"_a.none() = nb::none(),
-           "pair_values"_a.none() = nb::none(), "pair_dimension"_a = 0)
+        .def(
+            "__init__",
+            [](Chain* self, Input<std::int64_t> sentences, Input<std::int64_t> offsets, Input<std::int32_t> features,
+               std::optional<Input<float>> values, std::optional<Input<std::int32_t>> truth, std::int64_t dimension,
+               int labels, Input<float, nb::ndim<2>> cost, std::optional<Input<float>> token_weights,
+               std::optional<Input<std::uint8_t, nb::ndim<2>>> transitions,
+               std::optional<Input<std::int64_t>> allowed_offsets, std::optional<Input<std::int32_t>> allowed,
+               std::optional<Input<std::int64_t>> pair_offsets, std::optional<Input<std::int32_t>> pair_features,
+               std::optional<Input<float>> pair_values, std::int64_t pair_dimension) {
+                new (self)
+                    Chain(chain_data({sentences, offsets, features, values, truth, cost, token_weights, transitions,
+                                      allowed_offsets, allowed, pair_offsets, pair_features, pair_values},
+                                     dimension, labels, pair_dimension));
+            },
+            "sentences"_a, "offsets"_a, "features"_a, "values"_a.none(), "truth"_a.none(), "dimension"_a, "labels"_a,
+            "cost"_a, "token_weights"_a.none(), "transitions"_a.none(), "allowed_offsets"_a.none(), "allowed"_a.none(),
+            "pair_offsets"_a.none() = nb::none(), "pair_features"_a.none() = nb::none(),
+            "pair_values"_a.none() = nb::none(), "pair_dimension"_a = 0)
         .def_prop_ro("stride", &Chain::stride)
-        .def("set_truth", [](Chain& c, Input<std::int32_t> truth) {
-            if (static_cast<std::int64_t>(truth.size()) != c.first_token(c.size())) {
-                throw std::invalid_argument("a label for every token");
-            }
-            for (std::int32_t label : view(truth)) {
-                if (label < 0 || label >= c.labels()) throw std::invalid_argument("no such label");
-            }
-            c.set_truth({truth.data(), truth.data() + truth.size()});
-        }, "truth"_a)
+        .def(
+            "set_truth",
+            [](Chain& c, Input<std::int32_t> truth) {
+                if (static_cast<std::int64_t>(truth.size()) != c.first_token(c.size())) {
+                    throw std::invalid_argument("a label for every token");
+                }
+                for (std::int32_t label : view(truth)) {
+                    if (label < 0 || label >= c.labels()) throw std::invalid_argument("no such label");
+                }
+                c.set_truth({truth.data(), truth.data() + truth.size()});
+            },
+            "truth"_a)
         .def_ro_static("max_labels", &chain_max_labels)
         .def_ro_static("max_tokens", &chain_max_tokens)
-        .def("marginals_all", [](const Chain& c, const Weights& w, double beta, double gamma, int threads) {
-            check_cost(c, gamma);
-            std::vector<float> marginals;
-            {
-                GilReleased no_gil;
-                marginals = marginals_all(c, checked(w, c), beta, gamma, threads, SignalCheck());
-            }
-            raise_if_signalled();
-            return shaped(nb::cast(to_numpy(std::move(marginals))), nb::make_tuple(-1, c.labels()));
-        }, "w"_a, "beta"_a, "gamma"_a, "threads"_a)
-        .def("expectation", [](const Chain& c, const Weights& w, std::int64_t i, double beta, double gamma) {
-            check_cost(c, gamma);
-            example(c, i);
-            ChainExpectation e;
-            {
-                GilReleased no_gil;
-                const auto scratch = c.make_scratch();
-                e = c.expectation(checked(w, c).data(), i, beta, gamma, true, *scratch);
-            }
-            const int K = c.labels();
-            return nb::make_tuple(e.log_partition, e.expected_cost,
-                                  shaped(nb::cast(to_numpy(std::move(e.labels))), nb::make_tuple(-1, K)),
-                                  shaped(nb::cast(to_numpy(std::move(e.pairs))), nb::make_tuple(-1, K, K)));
-        }, "w"_a, "i"_a, "beta"_a, "gamma"_a);
+        .def(
+            "marginals_all",
+            [](const Chain& c, const Weights& w, double beta, double gamma, int threads) {
+                check_cost(c, gamma);
+                std::vector<float> marginals;
+                {
+                    GilReleased no_gil;
+                    marginals = marginals_all(c, checked(w, c), beta, gamma, threads, SignalCheck());
+                }
+                raise_if_signalled();
+                return shaped(nb::cast(to_numpy(std::move(marginals))), nb::make_tuple(-1, c.labels()));
+            },
+            "w"_a, "beta"_a, "gamma"_a, "threads"_a)
+        .def(
+            "expectation",
+            [](const Chain& c, const Weights& w, std::int64_t i, double beta, double gamma) {
+                check_cost(c, gamma);
+                example(c, i);
+                ChainExpectation e;
+                {
+                    GilReleased no_gil;
+                    const auto scratch = c.make_scratch();
+                    e = c.expectation(checked(w, c).data(), i, beta, gamma, true, *scratch);
+                }
+                const int K = c.labels();
+                return nb::make_tuple(e.log_partition, e.expected_cost,
+                                      shaped(nb::cast(to_numpy(std::move(e.labels))), nb::make_tuple(-1, K)),
+                                      shaped(nb::cast(to_numpy(std::move(e.pairs))), nb::make_tuple(-1, K, K)));
+            },
+            "w"_a, "i"_a, "beta"_a, "gamma"_a);
 }
 
 }  // namespace dualstruct

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "crfsuite/model_file.hpp"
 #include "python/attribute_rows.hpp"
 #include "python/bindings.hpp"
@@ -42,7 +43,7 @@ nb::bytes written(const nb::list& names, const std::string& what) {
         PyObject* const bytes = PyUnicode_AsEncodedString(name.ptr(), "utf-8", escapes);
         if (bytes == nullptr) throw nb::python_error();
         encoded.push_back(nb::steal(bytes));
-        views.emplace_back(PyBytes_AS_STRING(bytes), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes)));
+        views.emplace_back(PyBytes_AS_STRING(bytes), at(PyBytes_GET_SIZE(bytes)));
     }
     const std::string table = crfsuite::write_names(views, what);
     return nb::bytes(table.data(), table.size());
@@ -61,33 +62,49 @@ auto numbering(const ModelFile& file) {
 
 void bind_crfsuite(nb::module_& m) {
     nb::class_<ModelFile>(m, "CRFsuiteFile", "A model file of CRFsuite, read where it lies.")
-        .def("__init__", [](ModelFile* self, const nb::bytes& data, const std::string& name, std::int64_t max_labels) {
-            new (self) ModelFile({data.c_str(), data.size()}, name, max_labels);
-        }, "data"_a, "name"_a, "max_labels"_a, nb::keep_alive<1, 2>())
+        .def(
+            "__init__",
+            [](ModelFile* self, const nb::bytes& data, const std::string& name, std::int64_t max_labels) {
+                new (self) ModelFile({data.c_str(), data.size()}, name, max_labels);
+            },
+            "data"_a, "name"_a, "max_labels"_a, nb::keep_alive<1, 2>())
         .def("check", &ModelFile::check, "Raise InputError unless all parts of the file agree.")
         .def_prop_ro("labels", [](const ModelFile& f) { return names_of(f.labels()); })
         .def_prop_ro("attributes", [](const ModelFile& f) { return names_of(f.attributes()); })
         .def("state_features", [](const ModelFile& f) { return arrays_of(f.state_features()); })
         .def("transition_features", [](const ModelFile& f) { return arrays_of(f.transition_features()); })
-        .def("transform", [](const ModelFile& f, const Items& items) {
-            return attributes_to_numpy(number_items(items, numbering(f)));
-        }, "items"_a)
-        .def("transform", [](const ModelFile& f, nb::handle sentences) {
-            return attributes_to_numpy(read_attributes(sentences.ptr(), numbering(f)));
-        }, "sentences"_a)
-        .def("emissions", [](const ModelFile& f, const Input<std::int64_t>& offsets, const Input<std::int32_t>& attributes,
-                             const std::optional<Input<double>>& values) {
-            std::vector<double> found;
-            {
-                GilReleased no_gil;
-                found = f.emissions({view(offsets), view(attributes), view(values)});
-            }
-            return shaped(nb::cast(to_numpy(std::move(found))), nb::make_tuple(offsets.size() - 1, f.labels().size()));
-        }, "offsets"_a, "attributes"_a, "values"_a.none())
-        .def_prop_ro("chain", [](const ModelFile& f) {
-            const std::int64_t no_attributes = 0;
-            return PreciseChain(static_cast<int>(f.labels().size()), {&no_attributes, 1}, {}, {}, f.transitions());
-        }, "Its transitions as something that decodes.");
+        .def(
+            "transform",
+            [](const ModelFile& f, const Items& items) {
+                return attributes_to_numpy(number_items(items, numbering(f)));
+            },
+            "items"_a)
+        .def(
+            "transform",
+            [](const ModelFile& f, nb::handle sentences) {
+                return attributes_to_numpy(read_attributes(sentences.ptr(), numbering(f)));
+            },
+            "sentences"_a)
+        .def(
+            "emissions",
+            [](const ModelFile& f, const Input<std::int64_t>& offsets, const Input<std::int32_t>& attributes,
+               const std::optional<Input<double>>& values) {
+                std::vector<double> found;
+                {
+                    GilReleased no_gil;
+                    found = f.emissions({view(offsets), view(attributes), view(values)});
+                }
+                return shaped(nb::cast(to_numpy(std::move(found))),
+                              nb::make_tuple(offsets.size() - 1, f.labels().size()));
+            },
+            "offsets"_a, "attributes"_a, "values"_a.none())
+        .def_prop_ro(
+            "chain",
+            [](const ModelFile& f) {
+                const std::int64_t no_attributes = 0;
+                return PreciseChain(static_cast<int>(f.labels().size()), {&no_attributes, 1}, {}, {}, f.transitions());
+            },
+            "Its transitions as something that decodes.");
     m.def("write_crfsuite_names", &written, "names"_a, "what"_a);
 }
 

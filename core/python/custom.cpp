@@ -11,6 +11,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/index.hpp"
 #include "python/bindings.hpp"
 #include "structures/custom/custom.hpp"
 #include "text/hash.hpp"
@@ -29,8 +30,7 @@ constexpr std::size_t most_known = 100;
 // Writes the argmax to `output` and returns its length; more than `capacity` asks for a larger
 // buffer, a negative number is a failure.
 using CompiledDecoder = std::int64_t (*)(const float* w, std::int64_t dimension, std::int64_t example,
-                                         float cost_weight, void* data, std::int32_t* output,
-                                         std::int64_t capacity);
+                                         float cost_weight, void* data, std::int32_t* output, std::int64_t capacity);
 
 std::uint32_t hashed_index(std::string_view name, int bits) {
     return static_cast<std::uint32_t>(hash_bytes(name) >> (64 - bits));
@@ -61,13 +61,14 @@ public:
         if (Y_.is_none()) return truth;
         SparseVector row;
         for (std::int64_t i = 0; i < static_cast<std::int64_t>(known_.size()); ++i) {
-            Known& known = known_[static_cast<std::size_t>(i)];
+            Known& known = known_[at(i)];
             const bool fine = attempt(i, [&](const char*& method) {
                 method = "features";
                 read_features(i, method, features_(X_[i], Y_[i]), row);
                 method = "cost";
                 const float cost = read_cost(i, cost_(Y_[i], Y_[i]));
-                if (cost != 0) wrong(i, method, "is " + shown(nb::float_(cost)) + " for the truth itself; it must be 0");
+                if (cost != 0)
+                    wrong(i, method, "is " + shown(nb::float_(cost)) + " for the truth itself; it must be 0");
                 known.outputs.push_back({0});
                 if (nb::object key = key_of(Y_[i]); !key.is_none()) remember(known, key, 0);
             });
@@ -110,7 +111,7 @@ public:
         double log_partition = 0;
         const nb::object method_ = calls_.attr("expectation");
         if (method_.is_none()) throw Unsupported("it has no method expectation");
-        const bool fine = !known_[static_cast<std::size_t>(i)].skipped && attempt(i, [&](const char*& method) {
+        const bool fine = !known_[at(i)].skipped && attempt(i, [&](const char*& method) {
             method = "expectation";
             const nb::object pair = method_(view(w), X_[i], beta, gamma, truth(i));
             if (!nb::isinstance<nb::tuple>(pair) || nb::len(pair) != 2) {
@@ -156,7 +157,7 @@ protected:
     };
 
     bool skips(std::int64_t i, CustomOutput& output) const {
-        if (!known_[static_cast<std::size_t>(i)].skipped) return false;
+        if (!known_[at(i)].skipped) return false;
         output.assign(1, 0);
         return true;
     }
@@ -182,7 +183,7 @@ protected:
 
     // Features and cost of an output, from memory where it is known.
     void describe(std::int64_t i, nb::handle y, const char*& method, CustomOutput& output) {
-        Known& known = known_[static_cast<std::size_t>(i)];
+        Known& known = known_[at(i)];
         if (y.is_none()) wrong(i, method, "returned None");
         const nb::object key = key_of(y);
         if (!key.is_none() && known.places.is_valid()) {
@@ -245,8 +246,7 @@ private:
         if (w != viewed_) {
             view_ = calls_.attr("view")(reinterpret_cast<std::uintptr_t>(w));
             if (view_.is_none()) {
-                view_ = nb::cast(nb::ndarray<const float, nb::numpy, nb::ndim<1>>(
-                                     w, {static_cast<std::size_t>(dimension_)}, nb::handle()),
+                view_ = nb::cast(nb::ndarray<const float, nb::numpy, nb::ndim<1>>(w, {at(dimension_)}, nb::handle()),
                                  nb::rv_policy::reference);
             }
             viewed_ = w;
@@ -297,16 +297,17 @@ private:
     }
 
     [[noreturn]] void out_of_range(std::int64_t i, const char* method, std::int64_t index) const {
-        wrong(i, method, "has the feature " + std::to_string(index) + ", which is not in 0 … " +
-                             std::to_string(dimension_ - 1));
+        wrong(i, method,
+              "has the feature " + std::to_string(index) + ", which is not in 0 … " + std::to_string(dimension_ - 1));
     }
 
     // The weight of a feature; −1 for a name that training never met.
     std::int64_t index_of(std::int64_t i, const char* method, nb::handle key) {
         const bool named = PyUnicode_Check(key.ptr());
         if (named != (!names_.is_none() || hash_bits_ > 0)) {
-            wrong(i, method, "has the feature " + shown(key) + (named ? ", and others have numbers" :
-                             ", and others have names") + "; use one or the other");
+            wrong(i, method,
+                  "has the feature " + shown(key) + (named ? ", and others have numbers" : ", and others have names") +
+                      "; use one or the other");
         }
         if (!named) {
             const nb::object number = nb::steal(PyNumber_Index(key.ptr()));
@@ -320,15 +321,16 @@ private:
             Py_ssize_t size;
             const char* text = PyUnicode_AsUTF8AndSize(key.ptr(), &size);
             if (!text) throw nb::python_error();
-            return hashed_index({text, static_cast<std::size_t>(size)}, hash_bits_);
+            return hashed_index({text, at(size)}, hash_bits_);
         }
         if (PyObject* place = PyDict_GetItemWithError(names_.ptr(), key.ptr())) return PyLong_AsLongLong(place);
         if (PyErr_Occurred()) throw nb::python_error();
         if (!nb::cast<bool>(calls_.attr("learns_names"))) return -1;
         const Py_ssize_t next = PyDict_Size(names_.ptr());
         if (next >= dimension_) {
-            wrong(i, method, "brings more than " + std::to_string(dimension_) +
-                                 " feature names; set max_features higher, or hash_bits");
+            wrong(i, method,
+                  "brings more than " + std::to_string(dimension_) +
+                      " feature names; set max_features higher, or hash_bits");
         }
         const nb::object number = nb::steal(PyLong_FromSsize_t(next));
         if (PyDict_SetItem(names_.ptr(), key.ptr(), number.ptr()) != 0) throw nb::python_error();
@@ -350,13 +352,13 @@ public:
     CompiledCode(nb::object calls, std::int64_t dimension, std::int64_t size, std::uintptr_t function,
                  std::uintptr_t data)
         : PythonCode(std::move(calls), dimension), function_(reinterpret_cast<CompiledDecoder>(function)),
-          data_(reinterpret_cast<void*>(data)), dimension_(dimension), met_(static_cast<std::size_t>(size)) {}
+          data_(reinterpret_cast<void*>(data)), dimension_(dimension), met_(at(size)) {}
 
     void decode(const float* w, std::int64_t i, float cost_weight, CustomOutput& output) override {
         if (skips(i, output)) return;
         std::vector<std::int32_t> found;
         const std::int64_t length = find(w, i, cost_weight, found);
-        auto& met = met_[static_cast<std::size_t>(i)];
+        auto& met = met_[at(i)];
         const std::string key(reinterpret_cast<const char*>(found.data()), found.size() * sizeof(std::int32_t));
         if (length >= 0) {
             const std::lock_guard lock(mutex_);
@@ -389,11 +391,11 @@ public:
         };
         std::int64_t length = call();
         if (length > static_cast<std::int64_t>(found.size())) {
-            found.resize(static_cast<std::size_t>(length));
+            found.resize(at(length));
             length = call();
             if (length > static_cast<std::int64_t>(found.size())) length = -1;
         }
-        found.resize(static_cast<std::size_t>(std::max<std::int64_t>(length, 0)));
+        found.resize(at(std::max<std::int64_t>(length, 0)));
         return length;
     }
 
@@ -431,34 +433,42 @@ PyType_Slot collector_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traver
 void bind_custom(nb::module_& m) {
     m.def("hashed_index", &hashed_index, "name"_a, "bits"_a);
     nb::class_<Custom, Structure>(m, "Custom", nb::type_slots(collector_slots))
-        .def("__init__", [](Custom* self, nb::object calls, std::int64_t dimension, std::uintptr_t function,
-                            std::uintptr_t data) {
-            const auto size = static_cast<std::int64_t>(nb::len(nb::object(calls.attr("X"))));
-            const bool has_truth = !calls.attr("Y").is_none();
-            std::unique_ptr<PythonCode> code;
-            if (function) {
-                code = std::make_unique<CompiledCode>(calls, dimension, size, function, data);
-            } else {
-                code = std::make_unique<PythonCode>(calls, dimension);
-            }
-            auto truth = code->learn_truth();
-            new (self) Custom(std::move(code), std::move(truth), size, dimension, has_truth);
-        }, "calls"_a, "dimension"_a, "function"_a = 0, "data"_a = 0)
-        .def("encode", [](const Custom& custom, std::int64_t i, nb::object y) {
-            return to_numpy(code_of(custom).encode(checked_example(custom, i), y));
-        }, "i"_a, "y"_a)
+        .def(
+            "__init__",
+            [](Custom* self, nb::object calls, std::int64_t dimension, std::uintptr_t function, std::uintptr_t data) {
+                const auto size = static_cast<std::int64_t>(nb::len(nb::object(calls.attr("X"))));
+                const bool has_truth = !calls.attr("Y").is_none();
+                std::unique_ptr<PythonCode> code;
+                if (function) {
+                    code = std::make_unique<CompiledCode>(calls, dimension, size, function, data);
+                } else {
+                    code = std::make_unique<PythonCode>(calls, dimension);
+                }
+                auto truth = code->learn_truth();
+                new (self) Custom(std::move(code), std::move(truth), size, dimension, has_truth);
+            },
+            "calls"_a, "dimension"_a, "function"_a = 0, "data"_a = 0)
+        .def(
+            "encode",
+            [](const Custom& custom, std::int64_t i, nb::object y) {
+                return to_numpy(code_of(custom).encode(checked_example(custom, i), y));
+            },
+            "i"_a, "y"_a)
         // What the compiled decoder finds, or how it failed.
-        .def("run_compiled", [](const Custom& custom, const Weights& w, std::int64_t i, float cost_weight) {
-            checked(w, custom);
-            auto& code = dynamic_cast<CompiledCode&>(custom.code());
-            std::vector<std::int32_t> found;
-            std::int64_t length;
-            {
-                GilReleased no_gil;
-                length = code.find(w.data(), checked_example(custom, i), cost_weight, found);
-            }
-            return nb::make_tuple(length, to_numpy(std::move(found)));
-        }, "w"_a, "i"_a, "cost_weight"_a)
+        .def(
+            "run_compiled",
+            [](const Custom& custom, const Weights& w, std::int64_t i, float cost_weight) {
+                checked(w, custom);
+                auto& code = dynamic_cast<CompiledCode&>(custom.code());
+                std::vector<std::int32_t> found;
+                std::int64_t length;
+                {
+                    GilReleased no_gil;
+                    length = code.find(w.data(), checked_example(custom, i), cost_weight, found);
+                }
+                return nb::make_tuple(length, to_numpy(std::move(found)));
+            },
+            "w"_a, "i"_a, "cost_weight"_a)
         // [offsets], [indices], [values] of the true outputs' features.
         .def("true_features", [](const Custom& custom) {
             const TrueFeatures& truth = custom.truth();

@@ -23,20 +23,33 @@ namespace {
 // A rule's class for Python and the passes that take it: one row a rule.
 template <class Rule>
 nb::class_<Rule> bind_rule(nb::module_& m, nb::class_<DualState>& state, const char* name) {
-    state.def("visit", [](DualState& s, const Rule& rule, double delta, std::uint64_t seed, int threads) {
-        return run([&](const Interrupt& interrupt) { return Passes<Rule>::visit(s, rule, delta, seed, threads, interrupt); });
-    }, "rule"_a, "delta"_a, "seed"_a, "threads"_a);
-    state.def("revisit", [](DualState& s, const Rule& rule, std::uint64_t seed) {
-        return run([&](const Interrupt& interrupt) { return Passes<Rule>::revisit(s, rule, seed, interrupt); });
-    }, "rule"_a, "seed"_a);
+    state.def(
+        "visit",
+        [](DualState& s, const Rule& rule, double delta, std::uint64_t seed, int threads) {
+            return run([&](const Interrupt& interrupt) {
+                return Passes<Rule>::visit(s, rule, delta, seed, threads, interrupt);
+            });
+        },
+        "rule"_a, "delta"_a, "seed"_a, "threads"_a);
+    state.def(
+        "revisit",
+        [](DualState& s, const Rule& rule, std::uint64_t seed) {
+            return run([&](const Interrupt& interrupt) { return Passes<Rule>::revisit(s, rule, seed, interrupt); });
+        },
+        "rule"_a, "seed"_a);
     return nb::class_<Rule>(m, name);
 }
 
 template <class Rule>
 nb::class_<Rule> bind_gathering(nb::module_& m, nb::class_<DualState>& state, const char* name) {
-    state.def("gather", [](DualState& s, const Rule& rule, double delta, std::uint64_t seed, int threads) {
-        return run([&](const Interrupt& interrupt) { return Gathering<Rule>::gather(s, rule, delta, seed, threads, interrupt); });
-    }, "rule"_a, "delta"_a, "seed"_a, "threads"_a);
+    state.def(
+        "gather",
+        [](DualState& s, const Rule& rule, double delta, std::uint64_t seed, int threads) {
+            return run([&](const Interrupt& interrupt) {
+                return Gathering<Rule>::gather(s, rule, delta, seed, threads, interrupt);
+            });
+        },
+        "rule"_a, "delta"_a, "seed"_a, "threads"_a);
     return nb::class_<Rule>(m, name);
 }
 
@@ -59,69 +72,101 @@ void set_smo(Rule* self, double C, double tolerance, double decoded_tolerance, i
 void bind_duals(nb::module_& m) {
     nb::class_<std::vector<HeldOutput>>(m, "HeldOutputs");
     nb::class_<DualState> state(m, "DualState");
-    state.def("__init__", [](DualState* self, const Structure& structure, Weights& w, const Weights* center) {
-            if (center) checked(*center, structure);
-            new (self) DualState(with_truth(structure), checked(w, structure), center);
-        }, "structure"_a, "w"_a, "center"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-           nb::keep_alive<1, 4>())
+    state
+        .def(
+            "__init__",
+            [](DualState* self, const Structure& structure, Weights& w, const Weights* center) {
+                if (center) checked(*center, structure);
+                new (self) DualState(with_truth(structure), checked(w, structure), center);
+            },
+            "structure"_a, "w"_a, "center"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+            nb::keep_alive<1, 4>())
         .def_prop_ro("cuts", [](const DualState& s) { return s.cuts.size(); })
-        .def("go_through", [](DualState& s, std::int64_t first, std::int64_t step) {
-            if (first < 0 || first >= step) throw std::invalid_argument("no such part of the examples");
-            s.part = {first, step};
-        }, "first"_a, "step"_a)
-        .def("average_into", [](DualState& s, Average* average) {
-            if (average) checked(average->late(), s.structure);
-            s.average = average;
-        }, "average"_a.none(), nb::keep_alive<1, 2>())
+        .def(
+            "go_through",
+            [](DualState& s, std::int64_t first, std::int64_t step) {
+                if (first < 0 || first >= step) throw std::invalid_argument("no such part of the examples");
+                s.part = {first, step};
+            },
+            "first"_a, "step"_a)
+        .def(
+            "average_into",
+            [](DualState& s, Average* average) {
+                if (average) checked(average->deferred(), s.structure);
+                s.average = average;
+            },
+            "average"_a.none(), nb::keep_alive<1, 2>())
         .def("rebuild", &DualState::rebuild, "threads"_a = 1, nb::call_guard<GilReleased>())
-        .def("write", [](const DualState& s, Weights& out, int threads) {
-            checked(out, s.structure);
-            GilReleased no_gil;
-            s.write(out, threads);
-        }, "out"_a, "threads"_a = 1)
+        .def(
+            "write",
+            [](const DualState& s, Weights& out, int threads) {
+                checked(out, s.structure);
+                GilReleased no_gil;
+                s.write(out, threads);
+            },
+            "out"_a, "threads"_a = 1)
         .def("sum_alpha_cost", &DualState::sum_alpha_cost, nb::call_guard<GilReleased>())
         .def("sum_alpha", [](const DualState& s) { return to_numpy(std::vector<double>(s.sum_alpha)); })
-        .def("cuts_of", [](const DualState& s, std::int64_t i) {
-            if (i < 0 || i >= s.cuts.examples()) throw nb::index_error("no such example");
-            nb::list cuts;
-            s.cuts.for_each(i, [&](const Cut& cut) {
-                cuts.append(nb::make_tuple(cut.alpha, cut.cost, cut.norm2,
-                                           to_numpy(std::vector<Word>(cut.words().begin(), cut.words().end()))));
-            });
-            return cuts;
-        }, "i"_a)
-        .def("save", [](const DualState& s) {
-            std::vector<std::int64_t> words_of_example;
-            auto words = s.cuts.save(words_of_example);
-            return nb::make_tuple(to_numpy(std::move(words)), to_numpy(std::move(words_of_example)),
-                                  to_numpy(std::vector<double>(s.sum_alpha)));
-        })
-        .def("load", [](DualState& s, Input<Word> words, Input<std::int64_t> words_of_example, Input<double> sums) {
-            s.load(view(words), view(words_of_example), view(sums));
-        }, "words"_a, "words_of_example"_a, "sum_alpha"_a)
-        .def("take", [](DualState& s, Input<std::int64_t> examples) {
-            for (std::int64_t i : view(examples)) {
+        .def(
+            "cuts_of",
+            [](const DualState& s, std::int64_t i) {
                 if (i < 0 || i >= s.cuts.examples()) throw nb::index_error("no such example");
-            }
-            GilReleased no_gil;
-            return new std::vector<HeldOutput>(s.take(view(examples)));
-        }, "examples"_a, nb::rv_policy::take_ownership)
-        .def("put", [](DualState& s, const std::vector<HeldOutput>& held) {
-            for (const HeldOutput& one : held) {
-                if (one.i >= s.cuts.examples() || !s.structure.is_output(one.i, one.output)) {
-                    throw std::invalid_argument("these outputs were taken from other data");
+                nb::list cuts;
+                s.cuts.for_each(i, [&](const Cut& cut) {
+                    cuts.append(nb::make_tuple(cut.alpha, cut.cost, cut.norm2,
+                                               to_numpy(std::vector<Code>(cut.codes().begin(), cut.codes().end()))));
+                });
+                return cuts;
+            },
+            "i"_a)
+        .def("save",
+             [](const DualState& s) {
+                 std::vector<std::int64_t> codes_of_example;
+                 auto codes = s.cuts.save(codes_of_example);
+                 return nb::make_tuple(to_numpy(std::move(codes)), to_numpy(std::move(codes_of_example)),
+                                       to_numpy(std::vector<double>(s.sum_alpha)));
+             })
+        .def(
+            "load",
+            [](DualState& s, Input<Code> codes, Input<std::int64_t> codes_of_example, Input<double> sums) {
+                s.load(view(codes), view(codes_of_example), view(sums));
+            },
+            "codes"_a, "codes_of_example"_a, "sum_alpha"_a)
+        .def(
+            "take",
+            [](DualState& s, Input<std::int64_t> examples) {
+                for (std::int64_t i : view(examples)) {
+                    if (i < 0 || i >= s.cuts.examples()) throw nb::index_error("no such example");
                 }
-            }
-            s.put(held);
-        }, "held"_a, nb::call_guard<GilReleased>())
-        .def("go_along", [](DualState& s, Input<Word> words, Input<std::int64_t> words_of_example, double step) {
-            GilReleased no_gil;
-            s.go_along(view(words), view(words_of_example), step);
-        }, "words"_a, "words_of_example"_a, "step"_a)
-        .def("largest_step", [](const DualState& s, Input<Word> words, Input<std::int64_t> words_of_example) {
-            GilReleased no_gil;
-            return s.cuts.largest_step(view(words), view(words_of_example), s.structure);
-        }, "words"_a, "words_of_example"_a);
+                GilReleased no_gil;
+                return new std::vector<HeldOutput>(s.take(view(examples)));
+            },
+            "examples"_a, nb::rv_policy::take_ownership)
+        .def(
+            "put",
+            [](DualState& s, const std::vector<HeldOutput>& held) {
+                for (const HeldOutput& one : held) {
+                    if (one.i >= s.cuts.examples() || !s.structure.is_output(one.i, one.output)) {
+                        throw std::invalid_argument("these outputs were taken from other data");
+                    }
+                }
+                s.put(held);
+            },
+            "held"_a, nb::call_guard<GilReleased>())
+        .def(
+            "interpolate",
+            [](DualState& s, Input<Code> codes, Input<std::int64_t> codes_of_example, double step) {
+                GilReleased no_gil;
+                s.interpolate(view(codes), view(codes_of_example), step);
+            },
+            "codes"_a, "codes_of_example"_a, "step"_a)
+        .def(
+            "largest_step",
+            [](const DualState& s, Input<Code> codes, Input<std::int64_t> codes_of_example) {
+                GilReleased no_gil;
+                return s.cuts.largest_step(view(codes), view(codes_of_example), s.structure);
+            },
+            "codes"_a, "codes_of_example"_a);
     bind_rule<DCDRule>(m, state, "DCDRule").def("__init__", &set_C<DCDRule>, "C"_a);
     bind_gathering<GatherRule>(m, state, "GatherRule").def("__init__", &set_C<GatherRule>, "C"_a);
     bind_rule<SMORule>(m, state, "SMORule")

@@ -18,17 +18,20 @@ namespace {
 
 template <class Gradient>
 void bind_gradient(nb::class_<GradientPass>& pass) {
-    pass.def("run", [](GradientPass& p, const Weights& w, Weights& descent, const Gradient& gradient) {
-        double loss;
-        checked(w, p.structure());
-        checked(descent, p.structure());
-        {
-            GilReleased no_gil;
-            loss = p.run(w, descent, gradient, SignalCheck());
-        }
-        raise_if_signalled();
-        return loss;
-    }, "w"_a, "descent"_a, "gradient"_a);
+    pass.def(
+        "run",
+        [](GradientPass& p, const Weights& w, Weights& descent, const Gradient& gradient) {
+            double loss;
+            checked(w, p.structure());
+            checked(descent, p.structure());
+            {
+                GilReleased no_gil;
+                loss = p.run(w, descent, gradient, SignalCheck());
+            }
+            raise_if_signalled();
+            return loss;
+        },
+        "w"_a, "descent"_a, "gradient"_a);
 }
 
 }  // namespace
@@ -37,46 +40,63 @@ void bind_gradients(nb::module_& m) {
     nb::class_<SoftmaxMarginGradient>(m, "SoftmaxMarginGradient").def(nb::init<double, double>(), "beta"_a, "gamma"_a);
     nb::class_<HingeGradient>(m, "HingeGradient").def(nb::init<bool>(), "squared"_a);
     nb::class_<GradientPass> gradient(m, "GradientPass");
-    gradient.def("__init__", [](GradientPass* self, const Structure& structure, int threads) {
-        new (self) GradientPass(with_truth(structure), threads);
-    }, "structure"_a, "threads"_a, nb::keep_alive<1, 2>());
+    gradient.def(
+        "__init__",
+        [](GradientPass* self, const Structure& structure, int threads) {
+            new (self) GradientPass(with_truth(structure), threads);
+        },
+        "structure"_a, "threads"_a, nb::keep_alive<1, 2>());
     bind_gradient<SoftmaxMarginGradient>(gradient);
     bind_gradient<HingeGradient>(gradient);
 
     using EG = ExponentiatedGradient;
     nb::class_<EG>(m, "ExponentiatedGradient")
-        .def("__init__", [](EG* self, const Structure& structure, Weights& w, const Weights* center, double C,
-                            double inverse_beta, double gamma, double first_step, double first_score) {
-            if (center) checked(*center, structure);
-            new (self) EG(with_truth(structure), checked(w, structure), center, C, inverse_beta, gamma, first_step,
-                          first_score);
-        }, "structure"_a, "w"_a, "center"_a.none(), "C"_a, "inverse_beta"_a, "gamma"_a, "first_step"_a,
-           "first_score"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
-        .def("run", [](EG& eg, std::uint64_t seed) {
-            return run([&](const Interrupt& interrupt) { return eg.pass(seed, interrupt); });
-        }, "seed"_a)
+        .def(
+            "__init__",
+            [](EG* self, const Structure& structure, Weights& w, const Weights* center, double C, double inverse_beta,
+               double gamma, double first_step, double first_score) {
+                if (center) checked(*center, structure);
+                new (self) EG(with_truth(structure), checked(w, structure), center, C, inverse_beta, gamma, first_step,
+                              first_score);
+            },
+            "structure"_a, "w"_a, "center"_a.none(), "C"_a, "inverse_beta"_a, "gamma"_a, "first_step"_a,
+            "first_score"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+        .def(
+            "run",
+            [](EG& eg, std::uint64_t seed) {
+                return run([&](const Interrupt& interrupt) { return eg.pass(seed, interrupt); });
+            },
+            "seed"_a)
         .def("rebuild", &EG::rebuild, nb::call_guard<GilReleased>())
-        .def("dual", [](const EG& eg) { return eg.dual(); }, nb::call_guard<GilReleased>())
-        .def("write", [](EG& eg, Weights& out) {
-            checked(out, eg.structure());
-            GilReleased no_gil;
-            eg.write(out);
-            return eg.dual(out);
-        }, "out"_a)
-        .def("save", [](const EG& eg) {
-            return nb::make_tuple(to_numpy(std::vector<float>(eg.theta)), to_numpy(std::vector<double>(eg.steps)));
-        })
-        .def("load", [](EG& eg, Input<float> theta, Input<double> steps) {
-            const auto is_step = [](double step) { return step > 0 && std::isfinite(step); };
-            if (theta.size() != eg.theta.size() || steps.size() != eg.steps.size() ||
-                !std::ranges::all_of(view(theta), [](float score) { return !std::isnan(score); }) ||
-                !std::ranges::all_of(view(steps), is_step)) {
-                throw std::invalid_argument("the saved scores are damaged");
-            }
-            std::copy_n(theta.data(), theta.size(), eg.theta.begin());
-            std::copy_n(steps.data(), steps.size(), eg.steps.begin());
-            eg.rebuild();
-        }, "theta"_a, "steps"_a);
+        .def(
+            "dual", [](const EG& eg) { return eg.dual(); }, nb::call_guard<GilReleased>())
+        .def(
+            "write",
+            [](EG& eg, Weights& out) {
+                checked(out, eg.structure());
+                GilReleased no_gil;
+                eg.write(out);
+                return eg.dual(out);
+            },
+            "out"_a)
+        .def("save",
+             [](const EG& eg) {
+                 return nb::make_tuple(to_numpy(std::vector<float>(eg.theta)), to_numpy(std::vector<double>(eg.steps)));
+             })
+        .def(
+            "load",
+            [](EG& eg, Input<float> theta, Input<double> steps) {
+                const auto is_step = [](double step) { return step > 0 && std::isfinite(step); };
+                if (theta.size() != eg.theta.size() || steps.size() != eg.steps.size() ||
+                    !std::ranges::all_of(view(theta), [](float score) { return !std::isnan(score); }) ||
+                    !std::ranges::all_of(view(steps), is_step)) {
+                    throw std::invalid_argument("the saved scores are damaged");
+                }
+                std::copy_n(theta.data(), theta.size(), eg.theta.begin());
+                std::copy_n(steps.data(), steps.size(), eg.steps.begin());
+                eg.rebuild();
+            },
+            "theta"_a, "steps"_a);
 }
 
 }  // namespace dualstruct

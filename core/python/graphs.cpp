@@ -1,5 +1,6 @@
 // Factor graphs for Python, and factors that are written in Python.
 
+#include "base/index.hpp"
 #include "python/bindings.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -170,79 +171,98 @@ using BlockRow = std::tuple<Input<float>, std::optional<Input<std::int32_t>>, st
 
 void bind_graph_structure(nb::module_& m) {
     nb::class_<FactorGraph, Structure>(m, "FactorGraph")
-        .def("__init__", [](FactorGraph* self, Input<std::int64_t, nb::shape<-1, 2>> kinds, bool branch,
-                            int max_iterations, int max_nodes, double damping, int sum_iterations) {
-            std::vector<FactorKind> list;
-            for (std::size_t k = 0; k < kinds.shape(0); ++k) {
-                list.push_back({kinds.data()[2 * k], kinds.data()[2 * k + 1], 0});
-            }
-            graphs::RelaxationOptions map;
-            map.branch = branch;
-            map.max_iterations = max_iterations;
-            map.max_nodes = max_nodes;
-            graphs::PropagationOptions sum;
-            sum.damping = damping;
-            sum.max_iterations = sum_iterations;
-            new (self) FactorGraph(std::move(list), map, sum);
-        }, "kinds"_a, "branch"_a, "max_iterations"_a, "max_nodes"_a, "damping"_a, "sum_iterations"_a)
-        .def("add_tie", [](FactorGraph& s, Input<std::int32_t> tie) {
-            return s.add_tie({tie.data(), tie.data() + tie.size()});
-        }, "tie"_a)
-        .def("add_shape", [](FactorGraph& s, std::shared_ptr<const Graph> graph,
-                             Input<std::int32_t, nb::shape<-1, 5>> blocks, Input<double> fixed) {
-            std::vector<FactorBlock> list;
-            for (std::size_t b = 0; b < blocks.shape(0); ++b) {
-                const std::int32_t* row = blocks.data() + 5 * b;
-                list.push_back({row[0], row[1], row[2], row[3], row[4]});
-            }
-            if (static_cast<int>(fixed.size()) != graph->total_scores()) {
-                throw std::invalid_argument("scores of another graph");
-            }
-            return s.add_shape(std::move(graph), std::move(list), {fixed.data(), fixed.data() + fixed.size()});
-        }, "graph"_a, "blocks"_a, "fixed"_a)
-        .def("add_example", [](FactorGraph& s, int shape, const std::vector<BlockRow>& rows,
-                               std::optional<Input<std::int32_t>> truth, std::optional<Input<float>> costs) {
-            std::vector<BlockFeatures> features;
-            for (const auto& [values, ids, offsets, row_step] : rows) {
-                auto owner = std::make_shared<const BlockArrays>(BlockArrays{values, ids, offsets});
-                features.push_back({values.data(), ids ? ids->data() : nullptr, offsets ? offsets->data() : nullptr,
-                                    row_step, std::move(owner)});
-            }
-            const auto of_truth = view(truth);
-            const auto of_costs = view(costs);
-            s.add_example(shape, std::move(features), {of_truth.begin(), of_truth.end()},
-                          {of_costs.begin(), of_costs.end()});
-        }, "shape"_a, "rows"_a, "truth"_a.none(), "costs"_a.none())
+        .def(
+            "__init__",
+            [](FactorGraph* self, Input<std::int64_t, nb::shape<-1, 2>> kinds, bool branch, int max_iterations,
+               int max_nodes, double damping, int sum_iterations) {
+                std::vector<FactorKind> list;
+                for (std::size_t k = 0; k < kinds.shape(0); ++k) {
+                    list.push_back({kinds.data()[2 * k], kinds.data()[2 * k + 1], 0});
+                }
+                graphs::RelaxationOptions map;
+                map.branch = branch;
+                map.max_iterations = max_iterations;
+                map.max_nodes = max_nodes;
+                graphs::PropagationOptions sum;
+                sum.damping = damping;
+                sum.max_iterations = sum_iterations;
+                new (self) FactorGraph(std::move(list), map, sum);
+            },
+            "kinds"_a, "branch"_a, "max_iterations"_a, "max_nodes"_a, "damping"_a, "sum_iterations"_a)
+        .def(
+            "add_tie",
+            [](FactorGraph& s, Input<std::int32_t> tie) { return s.add_tie({tie.data(), tie.data() + tie.size()}); },
+            "tie"_a)
+        .def(
+            "add_shape",
+            [](FactorGraph& s, std::shared_ptr<const Graph> graph, Input<std::int32_t, nb::shape<-1, 5>> blocks,
+               Input<double> fixed) {
+                std::vector<FactorBlock> list;
+                for (std::size_t b = 0; b < blocks.shape(0); ++b) {
+                    const std::int32_t* row = blocks.data() + 5 * b;
+                    list.push_back({row[0], row[1], row[2], row[3], row[4]});
+                }
+                if (static_cast<int>(fixed.size()) != graph->total_scores()) {
+                    throw std::invalid_argument("scores of another graph");
+                }
+                return s.add_shape(std::move(graph), std::move(list), {fixed.data(), fixed.data() + fixed.size()});
+            },
+            "graph"_a, "blocks"_a, "fixed"_a)
+        .def(
+            "add_example",
+            [](FactorGraph& s, int shape, const std::vector<BlockRow>& rows, std::optional<Input<std::int32_t>> truth,
+               std::optional<Input<float>> costs) {
+                std::vector<BlockFeatures> features;
+                for (const auto& [values, ids, offsets, row_step] : rows) {
+                    auto owner = std::make_shared<const BlockArrays>(BlockArrays{values, ids, offsets});
+                    features.push_back({values.data(), ids ? ids->data() : nullptr, offsets ? offsets->data() : nullptr,
+                                        row_step, std::move(owner)});
+                }
+                const auto of_truth = view(truth);
+                const auto of_costs = view(costs);
+                s.add_example(shape, std::move(features), {of_truth.begin(), of_truth.end()},
+                              {of_costs.begin(), of_costs.end()});
+            },
+            "shape"_a, "rows"_a, "truth"_a.none(), "costs"_a.none())
         .def_prop_ro("decoded", &FactorGraph::decoded)
         .def_prop_ro("inexact", &FactorGraph::inexact)
         .def_prop_ro("unsettled", &FactorGraph::unsettled)
-        .def("violated", [](const FactorGraph& s, std::int64_t i, Input<std::int32_t> output) {
-            return s.violated(i, output_of(s, i, output));
-        }, "i"_a, "output"_a)
-        .def("best", [](const FactorGraph& s, const Weights& w, std::int64_t i, float cost_weight) {
-            check_cost(s, cost_weight);
-            example(s, i);
-            graphs::Best best;
-            {
-                GilReleased no_gil;
-                const auto scratch = s.make_scratch();
-                best = s.best(checked(w, s).data(), i, cost_weight, *scratch);
-            }
-            return nb::make_tuple(to_numpy(std::move(best.assignment)), best.score, best.bound, best.exact,
-                                  best.iterations, best.nodes);
-        }, "w"_a, "i"_a, "cost_weight"_a)
-        .def("marginals", [](const FactorGraph& s, const Weights& w, std::int64_t i, double beta, double gamma) {
-            check_cost(s, gamma);
-            example(s, i);
-            graphs::Marginals found;
-            {
-                GilReleased no_gil;
-                const auto scratch = s.make_scratch();
-                found = s.marginals(checked(w, s).data(), i, beta, gamma, *scratch);
-            }
-            return nb::make_tuple(to_numpy(std::move(found.variables)), to_numpy(std::move(found.factors)),
-                                  found.log_partition / beta, found.exact, found.converged, found.iterations);
-        }, "w"_a, "i"_a, "beta"_a, "gamma"_a);
+        .def(
+            "violated",
+            [](const FactorGraph& s, std::int64_t i, Input<std::int32_t> output) {
+                return s.violated(i, output_of(s, i, output));
+            },
+            "i"_a, "output"_a)
+        .def(
+            "best",
+            [](const FactorGraph& s, const Weights& w, std::int64_t i, float cost_weight) {
+                check_cost(s, cost_weight);
+                example(s, i);
+                graphs::Best best;
+                {
+                    GilReleased no_gil;
+                    const auto scratch = s.make_scratch();
+                    best = s.best(checked(w, s).data(), i, cost_weight, *scratch);
+                }
+                return nb::make_tuple(to_numpy(std::move(best.assignment)), best.score, best.bound, best.exact,
+                                      best.iterations, best.nodes);
+            },
+            "w"_a, "i"_a, "cost_weight"_a)
+        .def(
+            "marginals",
+            [](const FactorGraph& s, const Weights& w, std::int64_t i, double beta, double gamma) {
+                check_cost(s, gamma);
+                example(s, i);
+                graphs::Marginals found;
+                {
+                    GilReleased no_gil;
+                    const auto scratch = s.make_scratch();
+                    found = s.marginals(checked(w, s).data(), i, beta, gamma, *scratch);
+                }
+                return nb::make_tuple(to_numpy(std::move(found.variables)), to_numpy(std::move(found.factors)),
+                                      found.log_partition / beta, found.exact, found.converged, found.iterations);
+            },
+            "w"_a, "i"_a, "beta"_a, "gamma"_a);
 }
 
 struct MulticlassArrays {
@@ -254,35 +274,40 @@ struct MulticlassArrays {
 
 void bind_multiclass(nb::module_& m) {
     nb::class_<Multiclass, Structure>(m, "Multiclass")
-        .def("__init__", [](Multiclass* self, std::int64_t examples, std::int64_t features, int labels,
-                            Input<float> values, std::optional<Input<std::int64_t>> offsets,
-                            std::optional<Input<std::int32_t>> ids, std::optional<Input<std::int32_t>> truth,
-                            Input<float, nb::ndim<2>> cost) {
-            const auto arrays = std::make_shared<const MulticlassArrays>(
-                MulticlassArrays{values, offsets, ids, truth, cost});
-            new (self) Multiclass({.examples = examples,
-                                   .features = features,
-                                   .labels = labels,
-                                   .values = view(arrays->values),
-                                   .offsets = view(arrays->offsets),
-                                   .ids = view(arrays->ids),
-                                   .truth = view(arrays->truth),
-                                   .cost = view(arrays->cost),
-                                   .owner = arrays});
-        }, "examples"_a, "features"_a, "labels"_a, "values"_a, "offsets"_a.none(), "ids"_a.none(), "truth"_a.none(),
-           "cost"_a)
+        .def(
+            "__init__",
+            [](Multiclass* self, std::int64_t examples, std::int64_t features, int labels, Input<float> values,
+               std::optional<Input<std::int64_t>> offsets, std::optional<Input<std::int32_t>> ids,
+               std::optional<Input<std::int32_t>> truth, Input<float, nb::ndim<2>> cost) {
+                const auto arrays =
+                    std::make_shared<const MulticlassArrays>(MulticlassArrays{values, offsets, ids, truth, cost});
+                new (self) Multiclass({.examples = examples,
+                                       .features = features,
+                                       .labels = labels,
+                                       .values = view(arrays->values),
+                                       .offsets = view(arrays->offsets),
+                                       .ids = view(arrays->ids),
+                                       .truth = view(arrays->truth),
+                                       .cost = view(arrays->cost),
+                                       .owner = arrays});
+            },
+            "examples"_a, "features"_a, "labels"_a, "values"_a, "offsets"_a.none(), "ids"_a.none(), "truth"_a.none(),
+            "cost"_a)
         .def_prop_ro("stride", &Multiclass::stride)
-        .def("scores", [](const Multiclass& s, const Weights& w) {
-            std::vector<float> all, row;
-            {
-                GilReleased no_gil;
-                for (std::int64_t i = 0; i < s.size(); ++i) {
-                    s.label_scores(checked(w, s).data(), i, 0, row);
-                    all.insert(all.end(), row.begin(), row.end());
+        .def(
+            "scores",
+            [](const Multiclass& s, const Weights& w) {
+                std::vector<float> all, row;
+                {
+                    GilReleased no_gil;
+                    for (std::int64_t i = 0; i < s.size(); ++i) {
+                        s.label_scores(checked(w, s).data(), i, 0, row);
+                        all.insert(all.end(), row.begin(), row.end());
+                    }
                 }
-            }
-            return shaped(nb::cast(to_numpy(std::move(all))), nb::make_tuple(s.size(), s.labels()));
-        }, "w"_a);
+                return shaped(nb::cast(to_numpy(std::move(all))), nb::make_tuple(s.size(), s.labels()));
+            },
+            "w"_a);
 }
 
 }  // namespace
@@ -295,105 +320,130 @@ void bind_graphs(nb::module_& m) {
         .def_prop_ro("total_states", &Graph::total_states)
         .def_prop_ro("total_scores", &Graph::total_scores)
         .def_prop_ro("is_forest", &Graph::is_forest)
-        .def("add_variables", [](Graph& g, Input<std::int32_t> states) {
-            for (std::int32_t count : view(states)) {
-                if (count < 1) throw std::invalid_argument("a variable needs a state");
-                g.add_variable(count);
-            }
-        }, "states"_a)
-        .def("add_tables", [](Graph& g, Input<std::int32_t, nb::ndim<2>> variables) {
-            const std::size_t order = variables.shape(1);
-            for (std::int32_t v : view(variables)) {
-                if (v < 0 || v >= g.variables()) throw std::invalid_argument("no such variable");
-            }
-            for (std::size_t f = 0; f < variables.shape(0); ++f) g.add_table({variables.data() + f * order, order});
-        }, "variables"_a)
-        .def("add_count", [](Graph& g, LiteralRows literals, int least, int most) {
-            g.add_count(literals_of(g, literals), least, most);
-        }, "literals"_a, "least"_a, "most"_a)
-        .def("add_or_out", [](Graph& g, LiteralRows literals) { g.add_or_out(literals_of(g, literals)); },
-             "literals"_a)
-        .def("add_python_factor", [](Graph& g, nb::object factor, LiteralRows literals) {
-            const int slots = static_cast<int>(literals.shape(0));
-            g.add_factor(std::make_shared<PythonFactor>(std::move(factor), slots), literals_of(g, literals), 0);
-        }, "factor"_a, "literals"_a)
-        .def("add_tree", [](Graph& g, int words, Input<std::int32_t, nb::shape<-1, 2>> arcs, LiteralRows literals,
-                            bool projective, bool single_root) {
-            const auto list = std::make_shared<trees::ArcList>();
-            list->clear(words);
-            for (std::size_t k = 0; k < arcs.shape(0); ++k) {
-                const std::int32_t head = arcs.data()[2 * k], modifier = arcs.data()[2 * k + 1];
-                if (head < 0 || head > words || modifier < 1 || modifier > words || head == modifier) {
-                    throw std::invalid_argument("an arc between words that are not there");
+        .def(
+            "add_variables",
+            [](Graph& g, Input<std::int32_t> states) {
+                for (std::int32_t count : view(states)) {
+                    if (count < 1) throw std::invalid_argument("a variable needs a state");
+                    g.add_variable(count);
                 }
-                list->add(head, modifier);
-            }
-            if (static_cast<std::size_t>(list->arcs()) != literals.shape(0)) throw std::invalid_argument("a literal for every arc");
-            g.add_factor(std::make_shared<trees::TreeFactor>(list, projective, single_root),
-                         literals_of(g, literals), 0);
-        }, "words"_a, "arcs"_a, "literals"_a, "projective"_a, "single_root"_a)
+            },
+            "states"_a)
+        .def(
+            "add_tables",
+            [](Graph& g, Input<std::int32_t, nb::ndim<2>> variables) {
+                const std::size_t order = variables.shape(1);
+                for (std::int32_t v : view(variables)) {
+                    if (v < 0 || v >= g.variables()) throw std::invalid_argument("no such variable");
+                }
+                for (std::size_t f = 0; f < variables.shape(0); ++f) g.add_table({variables.data() + f * order, order});
+            },
+            "variables"_a)
+        .def(
+            "add_count",
+            [](Graph& g, LiteralRows literals, int least, int most) {
+                g.add_count(literals_of(g, literals), least, most);
+            },
+            "literals"_a, "least"_a, "most"_a)
+        .def(
+            "add_or_out", [](Graph& g, LiteralRows literals) { g.add_or_out(literals_of(g, literals)); }, "literals"_a)
+        .def(
+            "add_python_factor",
+            [](Graph& g, nb::object factor, LiteralRows literals) {
+                const int slots = static_cast<int>(literals.shape(0));
+                g.add_factor(std::make_shared<PythonFactor>(std::move(factor), slots), literals_of(g, literals), 0);
+            },
+            "factor"_a, "literals"_a)
+        .def(
+            "add_tree",
+            [](Graph& g, int words, Input<std::int32_t, nb::shape<-1, 2>> arcs, LiteralRows literals, bool projective,
+               bool single_root) {
+                const auto list = std::make_shared<trees::ArcList>();
+                list->clear(words);
+                for (std::size_t k = 0; k < arcs.shape(0); ++k) {
+                    const std::int32_t head = arcs.data()[2 * k], modifier = arcs.data()[2 * k + 1];
+                    if (head < 0 || head > words || modifier < 1 || modifier > words || head == modifier) {
+                        throw std::invalid_argument("an arc between words that are not there");
+                    }
+                    list->add(head, modifier);
+                }
+                if (at(list->arcs()) != literals.shape(0)) throw std::invalid_argument("a literal for every arc");
+                g.add_factor(std::make_shared<trees::TreeFactor>(list, projective, single_root),
+                             literals_of(g, literals), 0);
+            },
+            "words"_a, "arcs"_a, "literals"_a, "projective"_a, "single_root"_a)
         .def("finish", &Graph::finish)
-        .def("score", [](const Graph& g, Input<double> variables, Input<double> factors,
-                         Input<std::int32_t> assignment) {
-            if (static_cast<int>(assignment.size()) != g.variables()) {
-                throw std::invalid_argument("a state for every variable");
-            }
-            for (int v = 0; v < g.variables(); ++v) {
-                const std::int32_t state = assignment.data()[v];
-                if (state < 0 || state >= g.states(v)) throw std::invalid_argument("no such state");
-            }
-            return graphs::score(g, scores_of(g, variables, factors), view(assignment));
-        }, "variables"_a, "factors"_a, "assignment"_a)
-        .def("best", [](const Graph& g, Input<double> variables, Input<double> factors, bool branch, int max_nodes,
-                        int max_iterations, double residual, double tolerance) {
-            const auto scores = scores_of(g, variables, factors);
-            graphs::Inference inference;
-            graphs::Best best;
-            {
-                GilReleased no_gil;
-                graphs::RelaxationOptions options;
-                options.branch = branch;
-                options.max_nodes = max_nodes;
-                options.max_iterations = max_iterations;
-                options.residual = residual;
-                options.tolerance = tolerance;
-                bool signalled = false;
-                options.interrupted = [&, check = SignalCheck()]() mutable { return signalled = check(); };
-                best = inference.best(g, scores, options);
-                if (!signalled) check_status(g, scores, best.status);
-            }
-            raise_if_signalled();
-            return nb::make_tuple(to_numpy(std::move(best.assignment)), best.score, best.bound, best.exact,
-                                  best.iterations, best.nodes);
-        }, "variables"_a, "factors"_a, "branch"_a, "max_nodes"_a, "max_iterations"_a, "residual"_a,
-           "tolerance"_a)
-        .def("k_best", [](const Graph& g, Input<double> variables, Input<double> factors, int k) {
-            const auto scores = scores_of(g, variables, factors);
-            if (!g.is_forest()) throw Unsupported("the k best assignments are found on graphs without loops only");
-            std::vector<graphs::Scored> found;
-            {
-                GilReleased no_gil;
+        .def(
+            "score",
+            [](const Graph& g, Input<double> variables, Input<double> factors, Input<std::int32_t> assignment) {
+                if (static_cast<int>(assignment.size()) != g.variables()) {
+                    throw std::invalid_argument("a state for every variable");
+                }
+                for (int v = 0; v < g.variables(); ++v) {
+                    const std::int32_t state = assignment.data()[v];
+                    if (state < 0 || state >= g.states(v)) throw std::invalid_argument("no such state");
+                }
+                return graphs::score(g, scores_of(g, variables, factors), view(assignment));
+            },
+            "variables"_a, "factors"_a, "assignment"_a)
+        .def(
+            "best",
+            [](const Graph& g, Input<double> variables, Input<double> factors, bool branch, int max_nodes,
+               int max_iterations, double residual, double tolerance) {
+                const auto scores = scores_of(g, variables, factors);
                 graphs::Inference inference;
-                found = inference.k_best(g, scores, k);
-                if (found.empty()) check_status(g, scores, graphs::Status::infeasible);
-            }
-            nb::list result;
-            for (auto& one : found) result.append(nb::make_tuple(one.score, to_numpy(std::move(one.assignment))));
-            return result;
-        }, "variables"_a, "factors"_a, "k"_a)
-        .def("marginals", [](const Graph& g, Input<double> variables, Input<double> factors, int max_iterations,
-                             double damping, double tolerance) {
-            const auto scores = scores_of(g, variables, factors);
-            graphs::Inference inference;
-            graphs::Marginals found;
-            {
-                GilReleased no_gil;
-                found = inference.marginals(g, scores, {max_iterations, damping, tolerance});
-                if (!found.feasible) check_status(g, scores, graphs::Status::infeasible);
-            }
-            return nb::make_tuple(to_numpy(std::move(found.variables)), to_numpy(std::move(found.factors)),
-                                  found.log_partition, found.exact, found.converged, found.iterations);
-        }, "variables"_a, "factors"_a, "max_iterations"_a, "damping"_a, "tolerance"_a);
+                graphs::Best best;
+                {
+                    GilReleased no_gil;
+                    graphs::RelaxationOptions options;
+                    options.branch = branch;
+                    options.max_nodes = max_nodes;
+                    options.max_iterations = max_iterations;
+                    options.residual = residual;
+                    options.tolerance = tolerance;
+                    bool signalled = false;
+                    options.interrupted = [&, check = SignalCheck()]() mutable { return signalled = check(); };
+                    best = inference.best(g, scores, options);
+                    if (!signalled) check_status(g, scores, best.status);
+                }
+                raise_if_signalled();
+                return nb::make_tuple(to_numpy(std::move(best.assignment)), best.score, best.bound, best.exact,
+                                      best.iterations, best.nodes);
+            },
+            "variables"_a, "factors"_a, "branch"_a, "max_nodes"_a, "max_iterations"_a, "residual"_a, "tolerance"_a)
+        .def(
+            "k_best",
+            [](const Graph& g, Input<double> variables, Input<double> factors, int k) {
+                const auto scores = scores_of(g, variables, factors);
+                if (!g.is_forest()) throw Unsupported("the k best assignments are found on graphs without loops only");
+                std::vector<graphs::Scored> found;
+                {
+                    GilReleased no_gil;
+                    graphs::Inference inference;
+                    found = inference.k_best(g, scores, k);
+                    if (found.empty()) check_status(g, scores, graphs::Status::infeasible);
+                }
+                nb::list result;
+                for (auto& one : found) result.append(nb::make_tuple(one.score, to_numpy(std::move(one.assignment))));
+                return result;
+            },
+            "variables"_a, "factors"_a, "k"_a)
+        .def(
+            "marginals",
+            [](const Graph& g, Input<double> variables, Input<double> factors, int max_iterations, double damping,
+               double tolerance) {
+                const auto scores = scores_of(g, variables, factors);
+                graphs::Inference inference;
+                graphs::Marginals found;
+                {
+                    GilReleased no_gil;
+                    found = inference.marginals(g, scores, {max_iterations, damping, tolerance});
+                    if (!found.feasible) check_status(g, scores, graphs::Status::infeasible);
+                }
+                return nb::make_tuple(to_numpy(std::move(found.variables)), to_numpy(std::move(found.factors)),
+                                      found.log_partition, found.exact, found.converged, found.iterations);
+            },
+            "variables"_a, "factors"_a, "max_iterations"_a, "damping"_a, "tolerance"_a);
     bind_graph_structure(m);
     bind_multiclass(m);
 }

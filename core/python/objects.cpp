@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "base/index.hpp"
 
 namespace dualstruct {
 
@@ -47,7 +48,7 @@ std::string_view utf8(PyObject* text, const Place& place) {
         PyErr_Clear();
         place.fail("a string with half a surrogate pair, which is not valid text");
     }
-    return {bytes, static_cast<std::size_t>(size)};
+    return {bytes, at(size)};
 }
 
 // A list or tuple with the items of any iterable but a string.
@@ -95,13 +96,13 @@ private:
         }
         const Py_ssize_t size = PySequence_Fast_GET_SIZE(token);
         if (size == 0) place.fail("an empty tuple");
-        want_columns(static_cast<std::size_t>(size), place);
+        want_columns(at(size), place);
         for (Py_ssize_t column = 0; column < size; ++column) {
             PyObject* const cell = PySequence_Fast_GET_ITEM(token, column);
             if (!PyUnicode_Check(cell)) {
                 place.fail("column " + std::to_string(column + 1) + " is a " + type_name(cell) + ", not a str");
             }
-            add_cell(static_cast<std::size_t>(column), cell, place);
+            add_cell(at(column), cell, place);
         }
     }
 
@@ -272,7 +273,8 @@ private:
 
     void add_weight(double weight) {
         // Training is in single precision, and has to be able to hold what it is given.
-        if (!std::isfinite(static_cast<float>(weight))) fail(std::isnan(weight) ? "the value is NaN" : "the value is infinite");
+        if (!std::isfinite(static_cast<float>(weight)))
+            fail(std::isnan(weight) ? "the value is NaN" : "the value is infinite");
         sink_.add(name_, weight);
     }
 

@@ -23,17 +23,20 @@ namespace {
 // The pass of a learner without cuts: one row a step.
 template <class Step>
 void bind_step(nb::module_& m) {
-    m.def("online_pass", [](const Structure& structure, Weights& w, Average* average, Step& step, std::uint64_t seed,
-                            std::optional<Input<std::int32_t>> examples) {
-        for (std::int32_t i : view(examples)) {
-            if (i < 0 || i >= structure.size()) throw nb::index_error("no such example");
-        }
-        if (average) checked(average->late(), structure);
-        return run([&](const Interrupt& interrupt) {
-            return OnlinePass<Step>::run(with_truth(structure), checked(w, structure), average, step, view(examples),
-                                         seed, interrupt);
-        });
-    }, "structure"_a, "w"_a, "average"_a.none(), "step"_a, "seed"_a, "examples"_a.none() = nb::none());
+    m.def(
+        "online_pass",
+        [](const Structure& structure, Weights& w, Average* average, Step& step, std::uint64_t seed,
+           std::optional<Input<std::int32_t>> examples) {
+            for (std::int32_t i : view(examples)) {
+                if (i < 0 || i >= structure.size()) throw nb::index_error("no such example");
+            }
+            if (average) checked(average->deferred(), structure);
+            return run([&](const Interrupt& interrupt) {
+                return OnlinePass<Step>::run(with_truth(structure), checked(w, structure), average, step,
+                                             view(examples), seed, interrupt);
+            });
+        },
+        "structure"_a, "w"_a, "average"_a.none(), "step"_a, "seed"_a, "examples"_a.none() = nb::none());
 }
 
 }  // namespace
@@ -49,8 +52,7 @@ void bind_online(nb::module_& m) {
     nb::class_<ExpectedPassiveAggressiveStep>(m, "ExpectedPassiveAggressiveStep")
         .def(nb::init<double, double, double>(), "C"_a, "beta"_a, "gamma"_a)
         .def_ro("clamped", &ExpectedPassiveAggressiveStep::clamped);
-    nb::class_<SubgradientStep>(m, "SubgradientStep")
-        .def(nb::init<Schedule, bool>(), "schedule"_a, "squared"_a);
+    nb::class_<SubgradientStep>(m, "SubgradientStep").def(nb::init<Schedule, bool>(), "schedule"_a, "squared"_a);
     nb::class_<ExpectedGradientStep>(m, "ExpectedGradientStep")
         .def(nb::init<Schedule, double, double>(), "schedule"_a, "beta"_a, "gamma"_a);
     nb::class_<PegasosStep>(m, "PegasosStep")
@@ -62,10 +64,13 @@ void bind_online(nb::module_& m) {
     bind_step<SubgradientStep>(m);
     bind_step<ExpectedGradientStep>(m);
     bind_step<PegasosStep>(m);
-    m.def("hildreth", [](Input<double, nb::ndim<2>> G, Input<double> H, double C) {
-        if (G.shape(0) != H.size() || G.shape(1) != H.size()) throw std::invalid_argument("G and H do not fit");
-        return to_numpy(hildreth(view(G), view(H), C));
-    }, "G"_a, "H"_a, "C"_a);
+    m.def(
+        "hildreth",
+        [](Input<double, nb::ndim<2>> G, Input<double> H, double C) {
+            if (G.shape(0) != H.size() || G.shape(1) != H.size()) throw std::invalid_argument("G and H do not fit");
+            return to_numpy(hildreth(view(G), view(H), C));
+        },
+        "G"_a, "H"_a, "C"_a);
 }
 
 }  // namespace dualstruct

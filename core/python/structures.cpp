@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "base/parallel.hpp"
 #include "learning/passes.hpp"
 #include "python/bindings.hpp"
@@ -22,25 +23,25 @@ std::vector<std::int32_t> decode_all(const Structure& structure, const Weights& 
     const std::int64_t n = structure.size();
     std::vector<std::int64_t> begins{0};
     for (std::int64_t i = 0; i < n; ++i) begins.push_back(begins.back() + structure.output_size(i));
-    std::vector<std::int32_t> outputs(static_cast<std::size_t>(begins.back()));
+    std::vector<std::int32_t> outputs(at(begins.back()));
     for_each_range(n, threads, [&](std::int64_t begin, std::int64_t end, int thread) {
         const auto scratch = structure.make_scratch();
         for (std::int64_t i = begin; i < end; ++i) {
             if (thread == 0 && interrupt()) return;
             if (i + 1 < end) structure.prefetch_decode(w.data(), i + 1);
             structure.decode(w.data(), i, cost_weight, *scratch);
-            std::ranges::copy(scratch->output, outputs.begin() + begins[static_cast<std::size_t>(i)]);
+            std::ranges::copy(scratch->output, outputs.begin() + begins[at(i)]);
         }
     });
     return outputs;
 }
 
 // Words from outside are checked: they index into the example.
-std::span<const Word> words_of(const Structure& structure, std::int64_t i, const Input<Word>& words) {
-    if (!with_truth(structure).is_valid(example(structure, i), view(words))) {
-        throw std::invalid_argument("these words are no difference of this example");
+std::span<const Code> codes_of(const Structure& structure, std::int64_t i, const Input<Code>& codes) {
+    if (!with_truth(structure).is_valid(example(structure, i), view(codes))) {
+        throw std::invalid_argument("these codes are no difference of this example");
     }
-    return view(words);
+    return view(codes);
 }
 
 // The marginals of an example's parts.
@@ -83,136 +84,207 @@ void bind_structures(nb::module_& m) {
         .def_prop_ro("has_truth", &Structure::has_truth)
         .def_prop_ro("dimension", &Structure::dimension)
         .def_prop_ro("exact_decoder", &Structure::exact_decoder)
-        .def("weigh", [](Structure& s, Input<double> weights) {
-            if (static_cast<std::int64_t>(weights.size()) != s.size()) throw std::invalid_argument("a weight an example");
-            s.set_weights({weights.data(), weights.data() + weights.size()});
-        }, "weights"_a)
-        .def("output_size", [](const Structure& s, std::int64_t i) { return s.output_size(example(s, i)); }, "i"_a)
-        .def("decode", [](const Structure& s, const Weights& w, std::int64_t i, float cost_weight) {
-            check_cost(s, cost_weight);
-            const auto scratch = s.make_scratch();
-            {
-                GilReleased no_gil;
-                s.decode(checked(w, s).data(), example(s, i), cost_weight, *scratch);
-            }
-            return to_numpy(std::move(scratch->output));
-        }, "w"_a, "i"_a, "cost_weight"_a = 0.0f)
-        .def("decode_all", [](const Structure& s, const Weights& w, float cost_weight, int threads) {
-            check_cost(s, cost_weight);
-            std::vector<std::int32_t> outputs;
-            {
-                GilReleased no_gil;
-                outputs = decode_all(s, checked(w, s), cost_weight, threads, SignalCheck());
-            }
-            raise_if_signalled();
-            return to_numpy(std::move(outputs));
-        }, "w"_a, "cost_weight"_a = 0.0f, "threads"_a = 1)
-        .def("k_best", [](const Structure& s, const Weights& w, std::int64_t i, int k, float cost_weight) {
-            check_cost(s, cost_weight);
-            if (k < 1) throw std::invalid_argument("k must be at least 1");
-            std::vector<ScoredOutput> found;
-            {
-                GilReleased no_gil;
+        .def(
+            "weigh",
+            [](Structure& s, Input<double> weights) {
+                if (static_cast<std::int64_t>(weights.size()) != s.size())
+                    throw std::invalid_argument("a weight an example");
+                s.set_weights({weights.data(), weights.data() + weights.size()});
+            },
+            "weights"_a)
+        .def(
+            "output_size", [](const Structure& s, std::int64_t i) { return s.output_size(example(s, i)); }, "i"_a)
+        .def(
+            "decode",
+            [](const Structure& s, const Weights& w, std::int64_t i, float cost_weight) {
+                check_cost(s, cost_weight);
                 const auto scratch = s.make_scratch();
-                found = s.k_best(checked(w, s).data(), example(s, i), cost_weight, k, *scratch);
-            }
-            nb::list result;
-            for (auto& output : found) result.append(nb::make_tuple(output.score, to_numpy(std::move(output.output))));
-            return result;
-        }, "w"_a, "i"_a, "k"_a, "cost_weight"_a = 0.0f)
-        .def("cost", [](const Structure& s, std::int64_t i, Input<std::int32_t> output) {
-            return with_truth(s).cost(i, output_of(s, i, output));
-        }, "i"_a, "output"_a)
-        .def("score", [](const Structure& s, const Weights& w, std::int64_t i, Input<std::int32_t> output) {
-            return s.score(checked(w, s).data(), i, output_of(s, i, output));
-        }, "w"_a, "i"_a, "output"_a)
-        .def("add_features", [](const Structure& s, Weights& w, std::int64_t i, Input<std::int32_t> output,
-                                float step) {
-            s.add_features(checked(w, s).data(), i, output_of(s, i, output), step);
-        }, "w"_a, "i"_a, "output"_a, "step"_a)
-        .def("difference", [](const Structure& s, std::int64_t i, Input<std::int32_t> output) {
-            Difference d;
-            with_truth(s).difference(i, output_of(s, i, output), d);
-            return nb::make_tuple(d.cost, to_numpy(std::move(d.words)));
-        }, "i"_a, "output"_a)
-        .def("is_valid", [](const Structure& s, std::int64_t i, Input<Word> words) {
-            return with_truth(s).is_valid(example(s, i), view(words));
-        }, "i"_a, "words"_a)
-        .def("dot", [](const Structure& s, const Weights& w, std::int64_t i, Input<Word> words) {
-            return s.dot(checked(w, s).data(), i, words_of(s, i, words));
-        }, "w"_a, "i"_a, "words"_a)
-        .def("axpy", [](const Structure& s, Weights& w, std::int64_t i, Input<Word> words, float step) {
-            s.axpy(checked(w, s).data(), i, words_of(s, i, words), step);
-        }, "w"_a, "i"_a, "words"_a, "step"_a)
-        .def("inner", [](const Structure& s, std::int64_t i, Input<Word> a, Input<Word> b) {
-            const auto scratch = s.make_scratch();
-            return s.inner(i, words_of(s, i, a), words_of(s, i, b), *scratch);
-        }, "i"_a, "a"_a, "b"_a)
-        .def("distance2", [](const Structure& s, std::int64_t i, Input<Word> a, Input<Word> b) {
-            const auto scratch = s.make_scratch();
-            return s.distance2(i, words_of(s, i, a), words_of(s, i, b), *scratch);
-        }, "i"_a, "a"_a, "b"_a)
-        .def("combination_norm2", [](const Structure& s, std::int64_t i, const std::vector<Input<Word>>& cuts,
-                                     const std::vector<double>& coefficients) {
-            if (cuts.size() != coefficients.size()) throw std::invalid_argument("a coefficient for every cut");
-            std::vector<WeightedWords> terms;
-            for (std::size_t p = 0; p < cuts.size(); ++p) terms.push_back({words_of(s, i, cuts[p]), coefficients[p]});
-            const auto scratch = s.make_scratch();
-            return s.combination_norm2(i, terms, *scratch);
-        }, "i"_a, "cuts"_a, "coefficients"_a)
-        .def("log_loss", [](const Structure& s, const Weights& w, std::int64_t i, double beta, double gamma,
-                            Weights* target, float step) {
-            const auto scratch = with_truth(s).make_scratch();
-            const double loss = s.log_loss(checked(w, s).data(), example(s, i), beta, gamma, *scratch);
-            if (target) s.add_expected_difference(checked(*target, s).data(), i, step, *scratch);
-            return nb::make_tuple(loss, s.expected_difference_norm2(i, *scratch));
-        }, "w"_a, "i"_a, "beta"_a, "gamma"_a, "target"_a.none() = nb::none(), "step"_a = 1.0f)
-        .def("parts", [](const Structure& s, std::int64_t i) { return s.parts(example(s, i)); }, "i"_a)
-        .def("part_scores", [](const Structure& s, const Weights& w, std::int64_t i, double gamma) {
-            check_cost(s, gamma);
-            std::vector<float> scores(static_cast<std::size_t>(s.parts(example(s, i))));
-            s.part_scores(checked(w, s).data(), i, gamma, scores);
-            return to_numpy(std::move(scores));
-        }, "w"_a, "i"_a, "gamma"_a)
-        .def("part_marginals", [](const Structure& s, std::int64_t i, Input<float> scores) {
-            if (static_cast<std::int64_t>(scores.size()) != s.parts(example(s, i))) {
-                throw std::invalid_argument("a score for every part");
-            }
-            std::vector<float> marginals(scores.size());
-            const auto scratch = s.make_scratch();
-            const double log_sum = s.part_marginals(i, view(scores), marginals, *scratch);
-            return nb::make_tuple(log_sum, to_numpy(std::move(marginals)));
-        }, "i"_a, "scores"_a)
-        .def("expected_part_cost", [](const Structure& s, std::int64_t i, Input<float> marginals) {
-            return with_truth(s).expected_part_cost(i, marginals_of(s, i, marginals));
-        }, "i"_a, "marginals"_a)
-        .def("add_parts", [](const Structure& s, Weights& w, std::int64_t i, Input<float> marginals, float step) {
-            s.add_parts(checked(w, s).data(), i, marginals_of(s, i, marginals), step);
-        }, "w"_a, "i"_a, "marginals"_a, "step"_a)
-        .def("add_part_difference", [](const Structure& s, Weights& w, std::int64_t i, Input<float> marginals,
-                                       float step) {
-            with_truth(s).add_part_difference(checked(w, s).data(), i, marginals_of(s, i, marginals), step);
-        }, "w"_a, "i"_a, "marginals"_a, "step"_a);
+                {
+                    GilReleased no_gil;
+                    s.decode(checked(w, s).data(), example(s, i), cost_weight, *scratch);
+                }
+                return to_numpy(std::move(scratch->output));
+            },
+            "w"_a, "i"_a, "cost_weight"_a = 0.0f)
+        .def(
+            "decode_all",
+            [](const Structure& s, const Weights& w, float cost_weight, int threads) {
+                check_cost(s, cost_weight);
+                std::vector<std::int32_t> outputs;
+                {
+                    GilReleased no_gil;
+                    outputs = decode_all(s, checked(w, s), cost_weight, threads, SignalCheck());
+                }
+                raise_if_signalled();
+                return to_numpy(std::move(outputs));
+            },
+            "w"_a, "cost_weight"_a = 0.0f, "threads"_a = 1)
+        .def(
+            "k_best",
+            [](const Structure& s, const Weights& w, std::int64_t i, int k, float cost_weight) {
+                check_cost(s, cost_weight);
+                if (k < 1) throw std::invalid_argument("k must be at least 1");
+                std::vector<ScoredOutput> found;
+                {
+                    GilReleased no_gil;
+                    const auto scratch = s.make_scratch();
+                    found = s.k_best(checked(w, s).data(), example(s, i), cost_weight, k, *scratch);
+                }
+                nb::list result;
+                for (auto& output : found)
+                    result.append(nb::make_tuple(output.score, to_numpy(std::move(output.output))));
+                return result;
+            },
+            "w"_a, "i"_a, "k"_a, "cost_weight"_a = 0.0f)
+        .def(
+            "cost",
+            [](const Structure& s, std::int64_t i, Input<std::int32_t> output) {
+                return with_truth(s).cost(i, output_of(s, i, output));
+            },
+            "i"_a, "output"_a)
+        .def(
+            "score",
+            [](const Structure& s, const Weights& w, std::int64_t i, Input<std::int32_t> output) {
+                return s.score(checked(w, s).data(), i, output_of(s, i, output));
+            },
+            "w"_a, "i"_a, "output"_a)
+        .def(
+            "add_features",
+            [](const Structure& s, Weights& w, std::int64_t i, Input<std::int32_t> output, float step) {
+                s.add_features(checked(w, s).data(), i, output_of(s, i, output), step);
+            },
+            "w"_a, "i"_a, "output"_a, "step"_a)
+        .def(
+            "difference",
+            [](const Structure& s, std::int64_t i, Input<std::int32_t> output) {
+                Difference d;
+                with_truth(s).difference(i, output_of(s, i, output), d);
+                return nb::make_tuple(d.cost, to_numpy(std::move(d.codes)));
+            },
+            "i"_a, "output"_a)
+        .def(
+            "is_valid",
+            [](const Structure& s, std::int64_t i, Input<Code> codes) {
+                return with_truth(s).is_valid(example(s, i), view(codes));
+            },
+            "i"_a, "codes"_a)
+        .def(
+            "dot",
+            [](const Structure& s, const Weights& w, std::int64_t i, Input<Code> codes) {
+                return s.dot(checked(w, s).data(), i, codes_of(s, i, codes));
+            },
+            "w"_a, "i"_a, "codes"_a)
+        .def(
+            "axpy",
+            [](const Structure& s, Weights& w, std::int64_t i, Input<Code> codes, float step) {
+                s.axpy(checked(w, s).data(), i, codes_of(s, i, codes), step);
+            },
+            "w"_a, "i"_a, "codes"_a, "step"_a)
+        .def(
+            "inner",
+            [](const Structure& s, std::int64_t i, Input<Code> a, Input<Code> b) {
+                const auto scratch = s.make_scratch();
+                return s.inner(i, codes_of(s, i, a), codes_of(s, i, b), *scratch);
+            },
+            "i"_a, "a"_a, "b"_a)
+        .def(
+            "distance2",
+            [](const Structure& s, std::int64_t i, Input<Code> a, Input<Code> b) {
+                const auto scratch = s.make_scratch();
+                return s.distance2(i, codes_of(s, i, a), codes_of(s, i, b), *scratch);
+            },
+            "i"_a, "a"_a, "b"_a)
+        .def(
+            "combination_norm2",
+            [](const Structure& s, std::int64_t i, const std::vector<Input<Code>>& cuts,
+               const std::vector<double>& coefficients) {
+                if (cuts.size() != coefficients.size()) throw std::invalid_argument("a coefficient for every cut");
+                std::vector<WeightedCodes> terms;
+                for (std::size_t p = 0; p < cuts.size(); ++p)
+                    terms.push_back({codes_of(s, i, cuts[p]), coefficients[p]});
+                const auto scratch = s.make_scratch();
+                return s.combination_norm2(i, terms, *scratch);
+            },
+            "i"_a, "cuts"_a, "coefficients"_a)
+        .def(
+            "log_loss",
+            [](const Structure& s, const Weights& w, std::int64_t i, double beta, double gamma, Weights* target,
+               float step) {
+                const auto scratch = with_truth(s).make_scratch();
+                const double loss = s.log_loss(checked(w, s).data(), example(s, i), beta, gamma, *scratch);
+                if (target) s.add_expected_difference(checked(*target, s).data(), i, step, *scratch);
+                return nb::make_tuple(loss, s.expected_difference_norm2(i, *scratch));
+            },
+            "w"_a, "i"_a, "beta"_a, "gamma"_a, "target"_a.none() = nb::none(), "step"_a = 1.0f)
+        .def(
+            "parts", [](const Structure& s, std::int64_t i) { return s.parts(example(s, i)); }, "i"_a)
+        .def(
+            "part_scores",
+            [](const Structure& s, const Weights& w, std::int64_t i, double gamma) {
+                check_cost(s, gamma);
+                std::vector<float> scores(at(s.parts(example(s, i))));
+                s.part_scores(checked(w, s).data(), i, gamma, scores);
+                return to_numpy(std::move(scores));
+            },
+            "w"_a, "i"_a, "gamma"_a)
+        .def(
+            "part_marginals",
+            [](const Structure& s, std::int64_t i, Input<float> scores) {
+                if (static_cast<std::int64_t>(scores.size()) != s.parts(example(s, i))) {
+                    throw std::invalid_argument("a score for every part");
+                }
+                std::vector<float> marginals(scores.size());
+                const auto scratch = s.make_scratch();
+                const double log_sum = s.part_marginals(i, view(scores), marginals, *scratch);
+                return nb::make_tuple(log_sum, to_numpy(std::move(marginals)));
+            },
+            "i"_a, "scores"_a)
+        .def(
+            "expected_part_cost",
+            [](const Structure& s, std::int64_t i, Input<float> marginals) {
+                return with_truth(s).expected_part_cost(i, marginals_of(s, i, marginals));
+            },
+            "i"_a, "marginals"_a)
+        .def(
+            "add_parts",
+            [](const Structure& s, Weights& w, std::int64_t i, Input<float> marginals, float step) {
+                s.add_parts(checked(w, s).data(), i, marginals_of(s, i, marginals), step);
+            },
+            "w"_a, "i"_a, "marginals"_a, "step"_a)
+        .def(
+            "add_part_difference",
+            [](const Structure& s, Weights& w, std::int64_t i, Input<float> marginals, float step) {
+                with_truth(s).add_part_difference(checked(w, s).data(), i, marginals_of(s, i, marginals), step);
+            },
+            "w"_a, "i"_a, "marginals"_a, "step"_a);
 
     nb::class_<Subset, Structure>(m, "Subset")
-        .def("__init__", [](Subset* self, const Structure& whole, Input<std::int64_t> examples) {
-            for (std::int64_t i : view(examples)) example(whole, i);
-            new (self) Subset(whole, {examples.data(), examples.data() + examples.size()});
-        }, "whole"_a, "examples"_a, nb::keep_alive<1, 2>());
+        .def(
+            "__init__",
+            [](Subset* self, const Structure& whole, Input<std::int64_t> examples) {
+                for (std::int64_t i : view(examples)) example(whole, i);
+                new (self) Subset(whole, {examples.data(), examples.data() + examples.size()});
+            },
+            "whole"_a, "examples"_a, nb::keep_alive<1, 2>());
 
     nb::class_<Weights>(m, "Weights", nb::is_weak_referenceable())
         .def(nb::init<const Structure&>(), "structure"_a)
-        .def_prop_ro("array", [](Weights& w) {
-            return nb::ndarray<const float, nb::numpy, nb::ndim<1>>(
-                w.data(), {static_cast<std::size_t>(w.dimension())}, nb::find(w));
-        }, nb::rv_policy::reference_internal)
+        .def_prop_ro(
+            "array",
+            [](Weights& w) {
+                return nb::ndarray<const float, nb::numpy, nb::ndim<1>>(w.data(), {at(w.dimension())}, nb::find(w));
+            },
+            nb::rv_policy::reference_internal)
         .def("assign", &assign, "structure"_a, "values"_a)
         .def("squared_norm", &Weights::squared_norm, "threads"_a = 1, nb::call_guard<GilReleased>())
-        .def("squared_distance", [](const Weights& w, const Weights& other, int threads) {
-            if (w.dimension() != other.dimension()) throw std::invalid_argument("the weights differ in shape");
-            GilReleased no_gil;
-            return w.squared_distance(other, threads);
-        }, "other"_a, "threads"_a = 1);
+        .def(
+            "squared_distance",
+            [](const Weights& w, const Weights& other, int threads) {
+                if (w.dimension() != other.dimension()) throw std::invalid_argument("the weights differ in shape");
+                GilReleased no_gil;
+                return w.squared_distance(other, threads);
+            },
+            "other"_a, "threads"_a = 1);
 }
 
 }  // namespace dualstruct

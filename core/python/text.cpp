@@ -16,6 +16,7 @@
 #include <variant>
 
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "python/attribute_rows.hpp"
 #include "python/bindings.hpp"
 #include "python/objects.hpp"
@@ -77,7 +78,7 @@ std::pair<Array<std::uint8_t>, Array<std::int64_t>> strings_to_numpy(const Strin
 }
 
 std::pair<Array<std::int64_t>, Array<std::int32_t>> rows_to_numpy(Rows&& rows) {
-    const auto size = static_cast<std::size_t>(rows.offsets.back());
+    const auto size = at(rows.offsets.back());
     std::int32_t* const ids = rows.ids.release();
     const nb::capsule owner(ids, [](void* p) noexcept { delete[] static_cast<std::int32_t*>(p); });
     return {to_numpy(std::move(rows.offsets)), Array<std::int32_t>(ids, {size}, owner)};
@@ -85,15 +86,15 @@ std::pair<Array<std::int64_t>, Array<std::int32_t>> rows_to_numpy(Rows&& rows) {
 
 Function function_from(const std::string& name, const std::variant<int, std::string>& argument) {
     constexpr std::array<std::pair<std::string_view, Function::Kind>, 10> known{{{"lower", Function::lower},
-                                                                              {"digits", Function::digits},
-                                                                              {"prefix", Function::prefix},
-                                                                              {"suffix", Function::suffix},
-                                                                              {"shape", Function::shape},
-                                                                              {"shortshape", Function::short_shape},
-                                                                              {"kind", Function::kind},
-                                                                              {"cluster", Function::cluster},
-                                                                              {"match", Function::match},
-                                                                              {"test", Function::test}}};
+                                                                                 {"digits", Function::digits},
+                                                                                 {"prefix", Function::prefix},
+                                                                                 {"suffix", Function::suffix},
+                                                                                 {"shape", Function::shape},
+                                                                                 {"shortshape", Function::short_shape},
+                                                                                 {"kind", Function::kind},
+                                                                                 {"cluster", Function::cluster},
+                                                                                 {"match", Function::match},
+                                                                                 {"test", Function::test}}};
     const int* length = std::get_if<int>(&argument);
     for (const auto& [text, kind] : known) {
         if (name != text) continue;
@@ -131,7 +132,8 @@ void check_range(const TokenTable& table, std::size_t column, std::int64_t begin
 }
 
 void bind_columns(nb::module_& m) {
-    nb::class_<ColumnFormat>(m, "ColumnFormat", "How a column file is to be read, and which of its lines are no tokens.")
+    nb::class_<ColumnFormat>(m, "ColumnFormat",
+                             "How a column file is to be read, and which of its lines are no tokens.")
         .def_static(
             "of",
             [](const nb::bytes& data, const std::string& separator, std::optional<bool> comments) {
@@ -173,24 +175,26 @@ void bind_columns(nb::module_& m) {
             }
             nb::list others;
             for (const OtherLines& lines : found.others) {
-                const auto begin = static_cast<std::size_t>(lines.begin);
-                const auto length = static_cast<std::size_t>(lines.end - lines.begin);
+                const auto begin = at(lines.begin);
+                const auto length = at(lines.end - lines.begin);
                 others.append(nb::make_tuple(lines.sentence, lines.tokens, to_str(text.substr(begin, length))));
             }
             return nb::make_tuple(found.table, others);
         },
-        "data"_a, "format"_a, "Read a column file: its tokens, and its other lines with the places before which they stand.");
+        "data"_a, "format"_a,
+        "Read a column file: its tokens, and its other lines with the places before which they stand.");
 }
 
 void bind_tokens(nb::module_& m) {
     nb::class_<TokenTable>(m, "TokenTable", "Sentences of tokens; every cell is the id of an interned string.")
-        .def_static("from_sentences", [](nb::handle sentences) { return read_tokens(sentences.ptr()); }, "sentences"_a)
+        .def_static(
+            "from_sentences", [](nb::handle sentences) { return read_tokens(sentences.ptr()); }, "sentences"_a)
         .def("__len__", &TokenTable::size)
         .def_prop_ro("n_tokens", &TokenTable::tokens)
         .def_prop_ro("n_columns", [](const TokenTable& t) { return t.columns.size(); })
-        .def_prop_ro("sentences", [](nb::handle_t<TokenTable> self) {
-            return view(nb::cast<const TokenTable&>(self).sentences, self);
-        })
+        .def_prop_ro(
+            "sentences",
+            [](nb::handle_t<TokenTable> self) { return view(nb::cast<const TokenTable&>(self).sentences, self); })
         .def(
             "ids",
             [](nb::handle_t<TokenTable> self, std::size_t column) {
@@ -241,8 +245,8 @@ std::vector<std::span<const std::int32_t>> trees_of(const Input<std::int32_t>& h
     }
     for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
         if (bounds[i] > bounds[i + 1]) throw InputError("the offsets of the sentences do not rise");
-        const auto n = static_cast<std::size_t>(bounds[i + 1] - bounds[i]);
-        trees.push_back(span_of(heads).subspan(static_cast<std::size_t>(bounds[i]), n));
+        const auto n = at(bounds[i + 1] - bounds[i]);
+        trees.push_back(span_of(heads).subspan(at(bounds[i]), n));
         for (const std::int32_t head : trees.back()) {
             if (head < -1 || head > static_cast<std::int32_t>(n)) {
                 throw InputError("sentence " + std::to_string(i + 1) + ": a head is " + std::to_string(head) +
@@ -334,8 +338,9 @@ void bind_lists(nb::module_& m) {
                                    offsets);
              })
         .def("__len__", [](const Clusters& c) { return c.path_of().size(); })
-        .def("path", [](const Clusters& c, const std::string& word) { return to_str(c.path(hash_bytes(word))); },
-             "word"_a, "The word's path, \"\" if it has none.");
+        .def(
+            "path", [](const Clusters& c, const std::string& word) { return to_str(c.path(hash_bytes(word))); },
+            "word"_a, "The word's path, \"\" if it has none.");
 
     nb::class_<Gazetteer>(m, "Gazetteer", "A list of phrases to find in sentences.")
         .def(nb::init<>())
@@ -399,8 +404,9 @@ void bind_features(nb::module_& m) {
                 return f.find(number, values);
             },
             "template_number"_a, "values"_a, WithoutGil())
-        .def("names", [](const TemplateFeatures& f, const Input<std::int32_t>& ids) { return f.names(span_of(ids)); },
-             "ids"_a, WithoutGil())
+        .def(
+            "names", [](const TemplateFeatures& f, const Input<std::int32_t>& ids) { return f.names(span_of(ids)); },
+            "ids"_a, WithoutGil())
         .def("hashes", [](const TemplateFeatures& f) { return to_numpy(f.hashes()); })
         .def("all_names", [](const TemplateFeatures& f) { return strings_to_numpy(f.all_names()); })
         .def(
@@ -413,7 +419,8 @@ void bind_features(nb::module_& m) {
         .def("select", [](TemplateFeatures& f, const Input<std::uint8_t>& keep) { f.select(span_of(keep)); }, "keep"_a);
 
     nb::class_<Items>(m, "Items", "The attributes of one sentence's tokens by name.")
-        .def_static("read", [](nb::handle sentence) { return read_items(sentence.ptr()); }, "sentence"_a)
+        .def_static(
+            "read", [](nb::handle sentence) { return read_items(sentence.ptr()); }, "sentence"_a)
         .def_static(
             "from_pairs",
             [](const std::vector<std::vector<std::pair<std::string, double>>>& tokens) {
@@ -430,9 +437,8 @@ void bind_features(nb::module_& m) {
             nb::list tokens;
             for (std::size_t t = 0; t < items.tokens(); ++t) {
                 nb::list token;
-                items.walk(t, [&](std::string_view name, double value) {
-                    token.append(nb::make_tuple(to_str(name), value));
-                });
+                items.walk(
+                    t, [&](std::string_view name, double value) { token.append(nb::make_tuple(to_str(name), value)); });
                 tokens.append(token);
             }
             return tokens;
@@ -445,15 +451,22 @@ void bind_features(nb::module_& m) {
                 return attributes_to_numpy(f.fit(reading(sentences), min_count));
             },
             "sentences"_a, "min_count"_a)
-        .def("extend", [](AttributeFeatures& f, const Items& items) { return attributes_to_numpy(f.extend(reading(items))); },
-             "items"_a)
         .def(
             "extend",
-            [](AttributeFeatures& f, nb::handle sentences) { return attributes_to_numpy(f.extend(reading(sentences))); },
+            [](AttributeFeatures& f, const Items& items) { return attributes_to_numpy(f.extend(reading(items))); },
+            "items"_a)
+        .def(
+            "extend",
+            [](AttributeFeatures& f, nb::handle sentences) {
+                return attributes_to_numpy(f.extend(reading(sentences)));
+            },
             "sentences"_a)
-        .def("transform",
-             [](const AttributeFeatures& f, const Items& items) { return attributes_to_numpy(f.transform(reading(items))); },
-             "items"_a)
+        .def(
+            "transform",
+            [](const AttributeFeatures& f, const Items& items) {
+                return attributes_to_numpy(f.transform(reading(items)));
+            },
+            "items"_a)
         .def(
             "transform",
             [](const AttributeFeatures& f, nb::handle sentences) {
@@ -461,13 +474,17 @@ void bind_features(nb::module_& m) {
             },
             "sentences"_a)
         .def_prop_ro("dimension", &AttributeFeatures::dimension)
-        .def("find", [](const AttributeFeatures& f, const std::string& name) { return f.find(name); }, "name"_a)
+        .def(
+            "find", [](const AttributeFeatures& f, const std::string& name) { return f.find(name); }, "name"_a)
         .def("name", &AttributeFeatures::name, "id"_a)
-        .def_prop_ro("names", [](const AttributeFeatures& f) {
-            nb::list names;
-            for (std::size_t id = 0; id < f.all_names().size(); ++id) names.append(to_str(f.all_names()[id]));
-            return names;
-        }, "Of all features by their ids; none of hashed ones.")
+        .def_prop_ro(
+            "names",
+            [](const AttributeFeatures& f) {
+                nb::list names;
+                for (std::size_t id = 0; id < f.all_names().size(); ++id) names.append(to_str(f.all_names()[id]));
+                return names;
+            },
+            "Of all features by their ids; none of hashed ones.")
         .def("all_names", [](const AttributeFeatures& f) { return strings_to_numpy(f.all_names()); })
         .def(
             "restore",

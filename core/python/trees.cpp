@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "inference/trees/algorithms.hpp"
 #include "inference/trees/k_best.hpp"
 #include "inference/trees/minimum_risk.hpp"
@@ -34,7 +35,7 @@ int words_of(const Input<float, Shape>& scores) {
 [[noreturn]] void no_tree() { throw InputError("the arcs that have a finite score allow no tree"); }
 
 Array<std::int32_t> decode(Input<float, nb::ndim<2>> scores, bool projective, bool single_root) {
-    std::vector<std::int32_t> heads(static_cast<std::size_t>(words_of(scores)) + 1);
+    std::vector<std::int32_t> heads(at(words_of(scores)) + 1);
     bool found;
     {
         GilReleased no_gil;
@@ -54,18 +55,18 @@ nb::tuple marginals(Input<float, nb::ndim<2>> scores, bool projective, bool sing
                     ->marginals(scores.data(), words_of(scores), single_root, result.data(), log_partition);
     }
     if (!found) no_tree();
-    return nb::make_tuple(log_partition, shaped(nb::cast(to_numpy(std::move(result))),
-                                                nb::make_tuple(scores.shape(0), scores.shape(1))));
+    return nb::make_tuple(
+        log_partition, shaped(nb::cast(to_numpy(std::move(result))), nb::make_tuple(scores.shape(0), scores.shape(1))));
 }
 
 Array<std::int32_t> minimum_risk(Input<float, nb::ndim<2>> marginals, bool projective, bool single_root) {
-    std::vector<std::int32_t> heads(static_cast<std::size_t>(words_of(marginals)) + 1);
+    std::vector<std::int32_t> heads(at(words_of(marginals)) + 1);
     std::vector<float> scratch;
     bool found;
     {
         GilReleased no_gil;
-        found = trees::minimum_risk(*trees::make_decoder(projective), marginals.data(), words_of(marginals), single_root,
-                                    scratch, heads.data());
+        found = trees::minimum_risk(*trees::make_decoder(projective), marginals.data(), words_of(marginals),
+                                    single_root, scratch, heads.data());
     }
     if (!found) no_tree();
     return to_numpy(std::move(heads));
@@ -95,14 +96,14 @@ void check_scores(const trees::SecondOrderParts& parts, const Input<double>& arc
 nb::tuple second_order_decode(const trees::SecondOrderParts& parts, Input<double> arcs, Input<double> extras,
                               bool projective, bool single_root, bool grandparents, int max_iterations, bool relax) {
     check_scores(parts, arcs, extras);
-    std::vector<std::int32_t> heads(static_cast<std::size_t>(parts.words()) + 1);
+    std::vector<std::int32_t> heads(at(parts.words()) + 1);
     graphs::RelaxationOptions relaxation = trees::SecondOrderDecoder::relaxation();
     relaxation.max_iterations = max_iterations;
     trees::SecondOrderBest best;
     {
         GilReleased no_gil;
-        best = trees::SecondOrderDecoder().decode(parts, view(arcs), view(extras),
-                                                  {projective, single_root, grandparents, relax}, relaxation, heads.data());
+        best = trees::SecondOrderDecoder().decode(
+            parts, view(arcs), view(extras), {projective, single_root, grandparents, relax}, relaxation, heads.data());
     }
     if (!best.found) no_tree();
     return nb::make_tuple(to_numpy(std::move(heads)), best.score, best.bound, best.exact, best.iterations);
@@ -117,8 +118,7 @@ nb::tuple second_order_beliefs(const trees::SecondOrderParts& parts, Input<doubl
         graphs::PropagationOptions propagation;
         propagation.max_iterations = max_iterations;
         propagation.damping = damping;
-        found = trees::second_order_marginals(parts, view(arcs), view(extras), {projective, single_root},
-                                              propagation);
+        found = trees::second_order_marginals(parts, view(arcs), view(extras), {projective, single_root}, propagation);
     }
     if (!found.found) no_tree();
     return nb::make_tuple(found.log_partition, to_numpy(std::move(found.arcs)), to_numpy(std::move(found.extras)),
@@ -127,7 +127,7 @@ nb::tuple second_order_beliefs(const trees::SecondOrderParts& parts, Input<doubl
 
 // (0: left, 1: right siblings, 2: grandparent; three nodes) of every part, in the order of their scores.
 Array<std::int32_t> list_parts(const trees::SecondOrderParts& parts) {
-    std::vector<std::int32_t> rows(4 * static_cast<std::size_t>(parts.extras()));
+    std::vector<std::int32_t> rows(4 * at(parts.extras()));
     const auto put = [&](int index, int kind, int a, int b, int c) {
         const std::int32_t row[] = {kind, a, b, c};
         std::copy_n(row, 4, rows.begin() + std::ptrdiff_t{4} * index);
@@ -149,7 +149,7 @@ Array<std::int32_t> list_arcs(const trees::SecondOrderParts& parts) {
 nb::tuple prune(Input<float, nb::ndim<2>> marginals, int most_heads, float threshold, Input<std::int32_t> tree,
                 std::optional<Input<std::int32_t>> truth) {
     const int words = words_of(marginals);
-    const auto nodes = static_cast<std::size_t>(words) + 1;
+    const auto nodes = at(words) + 1;
     if (tree.size() != nodes || (truth && truth->size() != nodes)) throw InputError("a tree has a head for each node");
     for (const auto heads : {view(tree), view(truth)}) {
         for (std::size_t m = 1; m < heads.size(); ++m) {
@@ -168,11 +168,15 @@ nb::tuple prune(Input<float, nb::ndim<2>> marginals, int most_heads, float thres
 void bind_trees(nb::module_& m) {
     m.def("tree_decode", decode, "scores"_a, "projective"_a = true, "single_root"_a = true);
     nb::class_<trees::SecondOrderParts>(m, "SecondOrderParts")
-        .def("__init__", [](trees::SecondOrderParts* self, Input<std::uint8_t, nb::ndim<2>> kept) {
-            if (kept.shape(0) == 0 || kept.shape(0) != kept.shape(1)) throw InputError("arcs kept are a square matrix");
-            new (self) trees::SecondOrderParts();
-            self->build(static_cast<int>(kept.shape(0)) - 1, view(kept));
-        }, "kept"_a)
+        .def(
+            "__init__",
+            [](trees::SecondOrderParts* self, Input<std::uint8_t, nb::ndim<2>> kept) {
+                if (kept.shape(0) == 0 || kept.shape(0) != kept.shape(1))
+                    throw InputError("arcs kept are a square matrix");
+                new (self) trees::SecondOrderParts();
+                self->build(static_cast<int>(kept.shape(0)) - 1, view(kept));
+            },
+            "kept"_a)
         .def("arcs", list_arcs)
         .def("parts", list_parts)
         .def("decode", second_order_decode, "arcs"_a, "extras"_a, "projective"_a = true, "single_root"_a = true,

@@ -29,8 +29,7 @@ static std::string choose_level() {
     if (std::find(levels.begin(), levels.end(), wanted) == levels.end()) {
         std::string known;
         for (const auto& level : levels) known += (known.empty() ? "" : ", ") + level;
-        throw InputError("DUALSTRUCT_SIMD is '" + std::string(wanted) +
-                         "', but this machine runs " + known);
+        throw InputError("DUALSTRUCT_SIMD is '" + std::string(wanted) + "', but this machine runs " + known);
     }
     return wanted;
 }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace dualstruct {
 
 class SparseSum {
@@ -25,7 +27,7 @@ public:
             return;
         }
         slot = {key, value};
-        used_.push_back(static_cast<std::size_t>(&slot - slots_.data()));
+        used_.push_back(at(&slot - slots_.data()));
         if (2 * used_.size() > slots_.size()) grow();
     }
 
@@ -64,14 +66,14 @@ private:
         for (const Slot& entry : held) {
             Slot& slot = find(entry.key);
             slot = entry;
-            used_.push_back(static_cast<std::size_t>(&slot - slots_.data()));
+            used_.push_back(at(&slot - slots_.data()));
         }
     }
 
     Slot& find(std::uint64_t key) {
-        std::size_t at = static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ull) >> shift_);
-        while (slots_[at].key != empty && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
-        return slots_[at];
+        std::size_t place = at((key * 0x9E3779B97F4A7C15ull) >> shift_);
+        while (slots_[place].key != empty && slots_[place].key != key) place = (place + 1) & (slots_.size() - 1);
+        return slots_[place];
     }
 
     std::vector<Slot> slots_;

@@ -11,11 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.hpp"
 #include "structures/sparse_sum.hpp"
 
 namespace dualstruct {
 
-using Word = std::uint32_t;
+using Code = std::uint32_t;
 
 // Thrown when hard constraints leave an example without any output.
 class Infeasible : public std::runtime_error {
@@ -37,12 +38,12 @@ public:
 // How an output differs from the truth, in the structure's own compact form.
 struct Difference {
     bool is_truth = true;
-    std::vector<Word> words;
+    std::vector<Code> codes;
     float cost = 0;  // Δ_i(y)
 };
 
-struct WeightedWords {
-    std::span<const Word> words;
+struct WeightedCodes {
+    std::span<const Code> codes;
     double coefficient;
 };
 
@@ -73,7 +74,7 @@ public:
     virtual std::uint64_t layout() const = 0;
 
     // How much example i counts: its loss has the weight C·weight(i). 1 unless set.
-    double weight(std::int64_t i) const { return weights_.empty() ? 1 : weights_[static_cast<std::size_t>(i)]; }
+    double weight(std::int64_t i) const { return weights_.empty() ? 1 : weights_[at(i)]; }
     const std::vector<double>& weights() const { return weights_; }
     // One for each example, at least 0; none: all 1.
     void set_weights(std::vector<double> weights) { weights_ = std::move(weights); }
@@ -93,26 +94,26 @@ public:
     virtual bool is_output(std::int64_t i, std::span<const std::int32_t> output) const = 0;
 
     virtual void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const = 0;
-    // Whether these words could be a difference of example i.
-    virtual bool is_valid(std::int64_t i, std::span<const Word> words) const = 0;
+    // Whether these codes could be a difference of example i.
+    virtual bool is_valid(std::int64_t i, std::span<const Code> codes) const = 0;
 
-    // The output that differs from the truth by these words.
-    virtual void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const = 0;
+    // The output that differs from the truth by these codes.
+    virtual void output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const = 0;
     // Whether an output keeps to the hard constraints of example i; all of its numbers are in range.
     virtual bool allows(std::int64_t i, std::span<const std::int32_t> output) const = 0;
-    // The difference that words from outside stand for, made anew; false if no output of example i differs so.
-    bool remake(std::int64_t i, std::span<const Word> words, Scratch& scratch, Difference& d) const;
+    // The difference that codes from outside stand for, made anew; false if no output of example i differs so.
+    bool remake(std::int64_t i, std::span<const Code> codes, Scratch& scratch, Difference& d) const;
 
-    // With δ = φ_i(y_i) − φ_i(y) of a difference's words: w·δ, w += step·δ, δ·δ'.
-    virtual double dot(const float* w, std::int64_t i, std::span<const Word> words) const = 0;
-    virtual void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const = 0;
+    // With δ = φ_i(y_i) − φ_i(y) of a difference's codes: w·δ, w += step·δ, δ·δ'.
+    virtual double dot(const float* w, std::int64_t i, std::span<const Code> codes) const = 0;
+    virtual void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const = 0;
     // sum += coefficient·δ.
-    virtual void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const = 0;
-    virtual double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const;
+    virtual void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const = 0;
+    virtual double inner(std::int64_t i, std::span<const Code> a, std::span<const Code> b, Scratch& scratch) const;
 
     // ‖δ − δ'‖² and ‖Σ_p coefficient_p δ_p‖².
-    virtual double distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const;
-    virtual double combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const;
+    virtual double distance2(std::int64_t i, std::span<const Code> a, std::span<const Code> b, Scratch& scratch) const;
+    virtual double combination_norm2(std::int64_t i, std::span<const WeightedCodes> terms, Scratch& scratch) const;
 
     // The k best outputs of decode's objective, best first.
     virtual std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
@@ -149,8 +150,7 @@ public:
 
     // w·φ_i(y) and w += step·φ_i(y) of a whole output.
     virtual double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const = 0;
-    virtual void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output,
-                              float step) const = 0;
+    virtual void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output, float step) const = 0;
     double cost(std::int64_t i, std::span<const std::int32_t> output) const {
         Difference d;
         difference(i, output, d);
@@ -164,21 +164,21 @@ public:
     // Hints that example i, or a cut of it, is used soon.
     virtual void prefetch_example(std::int64_t) const {}
     virtual void prefetch_decode(const float*, std::int64_t) const {}
-    virtual void prefetch_cut(const float*, std::int64_t, std::span<const Word>) const {}
+    virtual void prefetch_cut(const float*, std::int64_t, std::span<const Code>) const {}
 
 private:
     std::vector<double> weights_;
 };
 
-inline bool Structure::remake(std::int64_t i, std::span<const Word> words, Scratch& scratch, Difference& d) const {
-    if (!is_valid(i, words)) return false;
-    output_of(i, words, scratch.output);
+inline bool Structure::remake(std::int64_t i, std::span<const Code> codes, Scratch& scratch, Difference& d) const {
+    if (!is_valid(i, codes)) return false;
+    output_of(i, codes, scratch.output);
     if (!allows(i, scratch.output)) return false;
     difference(i, scratch.output, d);
-    return !d.is_truth && std::ranges::equal(d.words, words);
+    return !d.is_truth && std::ranges::equal(d.codes, codes);
 }
 
-inline double Structure::inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
+inline double Structure::inner(std::int64_t i, std::span<const Code> a, std::span<const Code> b,
                                Scratch& scratch) const {
     scratch.sum.reset();
     accumulate(i, a, 1, scratch.sum);
@@ -188,17 +188,17 @@ inline double Structure::inner(std::int64_t i, std::span<const Word> a, std::spa
     return scratch.sum.inner(scratch.other);
 }
 
-inline double Structure::distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
+inline double Structure::distance2(std::int64_t i, std::span<const Code> a, std::span<const Code> b,
                                    Scratch& scratch) const {
-    const WeightedWords terms[] = {{a, 1}, {b, -1}};
+    const WeightedCodes terms[] = {{a, 1}, {b, -1}};
     return combination_norm2(i, terms, scratch);
 }
 
-inline double Structure::combination_norm2(std::int64_t i, std::span<const WeightedWords> terms,
+inline double Structure::combination_norm2(std::int64_t i, std::span<const WeightedCodes> terms,
                                            Scratch& scratch) const {
     scratch.sum.reset();
-    for (const WeightedWords& term : terms) {
-        accumulate(i, term.words, static_cast<float>(term.coefficient), scratch.sum);
+    for (const WeightedCodes& term : terms) {
+        accumulate(i, term.codes, static_cast<float>(term.coefficient), scratch.sum);
     }
     return scratch.sum.squared_norm();
 }

@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.hpp"
 #include "structures/structure.hpp"
 
 namespace dualstruct {
 
 class Subset : public Structure {
 public:
-    Subset(const Structure& whole, std::vector<std::int64_t> examples)
-        : whole_(whole), examples_(std::move(examples)) {
+    Subset(const Structure& whole, std::vector<std::int64_t> examples) : whole_(whole), examples_(std::move(examples)) {
         if (whole.weights().empty()) return;
         std::vector<double> weights;
         for (std::int64_t i : examples_) weights.push_back(whole.weight(i));
@@ -30,96 +30,98 @@ public:
     std::uint64_t layout() const override { return whole_.layout(); }
     bool exact_decoder() const override { return whole_.exact_decoder(); }
     std::unique_ptr<Scratch> make_scratch() const override { return whole_.make_scratch(); }
-    std::int64_t output_size(std::int64_t i) const override { return whole_.output_size(at(i)); }
+    std::int64_t output_size(std::int64_t i) const override { return whole_.output_size(original(i)); }
 
     void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const override {
-        whole_.decode(w, at(i), cost_weight, scratch);
+        whole_.decode(w, original(i), cost_weight, scratch);
     }
     bool is_output(std::int64_t i, std::span<const std::int32_t> output) const override {
-        return whole_.is_output(at(i), output);
+        return whole_.is_output(original(i), output);
     }
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override {
-        whole_.difference(at(i), output, d);
+        whole_.difference(original(i), output, d);
     }
-    bool is_valid(std::int64_t i, std::span<const Word> words) const override { return whole_.is_valid(at(i), words); }
+    bool is_valid(std::int64_t i, std::span<const Code> codes) const override {
+        return whole_.is_valid(original(i), codes);
+    }
 
-    void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override {
-        whole_.output_of(at(i), words, output);
+    void output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const override {
+        whole_.output_of(original(i), codes, output);
     }
     bool allows(std::int64_t i, std::span<const std::int32_t> output) const override {
-        return whole_.allows(at(i), output);
+        return whole_.allows(original(i), output);
     }
 
-    double dot(const float* w, std::int64_t i, std::span<const Word> words) const override {
-        return whole_.dot(w, at(i), words);
+    double dot(const float* w, std::int64_t i, std::span<const Code> codes) const override {
+        return whole_.dot(w, original(i), codes);
     }
-    void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override {
-        whole_.axpy(w, at(i), words, step);
+    void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const override {
+        whole_.axpy(w, original(i), codes, step);
     }
-    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override {
-        whole_.accumulate(at(i), words, coefficient, sum);
+    void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const override {
+        whole_.accumulate(original(i), codes, coefficient, sum);
     }
-    double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const override {
-        return whole_.inner(at(i), a, b, scratch);
+    double inner(std::int64_t i, std::span<const Code> a, std::span<const Code> b, Scratch& scratch) const override {
+        return whole_.inner(original(i), a, b, scratch);
     }
-    double distance2(std::int64_t i, std::span<const Word> a, std::span<const Word> b,
+    double distance2(std::int64_t i, std::span<const Code> a, std::span<const Code> b,
                      Scratch& scratch) const override {
-        return whole_.distance2(at(i), a, b, scratch);
+        return whole_.distance2(original(i), a, b, scratch);
     }
-    double combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const override {
-        return whole_.combination_norm2(at(i), terms, scratch);
+    double combination_norm2(std::int64_t i, std::span<const WeightedCodes> terms, Scratch& scratch) const override {
+        return whole_.combination_norm2(original(i), terms, scratch);
     }
 
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override {
-        return whole_.k_best(w, at(i), cost_weight, k, scratch);
+        return whole_.k_best(w, original(i), cost_weight, k, scratch);
     }
 
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override {
-        return whole_.log_loss(w, at(i), beta, gamma, scratch);
+        return whole_.log_loss(w, original(i), beta, gamma, scratch);
     }
     void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override {
-        whole_.add_expected_difference(target, at(i), step, scratch);
+        whole_.add_expected_difference(target, original(i), step, scratch);
     }
     double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override {
-        return whole_.expected_difference_norm2(at(i), scratch);
+        return whole_.expected_difference_norm2(original(i), scratch);
     }
-    void add_variance(float* target, std::int64_t i) const override { whole_.add_variance(target, at(i)); }
-    void mark_observed(float* marks, std::int64_t i) const override { whole_.mark_observed(marks, at(i)); }
+    void add_variance(float* target, std::int64_t i) const override { whole_.add_variance(target, original(i)); }
+    void mark_observed(float* marks, std::int64_t i) const override { whole_.mark_observed(marks, original(i)); }
 
-    std::int64_t parts(std::int64_t i) const override { return whole_.parts(at(i)); }
+    std::int64_t parts(std::int64_t i) const override { return whole_.parts(original(i)); }
     void part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const override {
-        whole_.part_scores(w, at(i), gamma, scores);
+        whole_.part_scores(w, original(i), gamma, scores);
     }
     double part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
                           Scratch& scratch) const override {
-        return whole_.part_marginals(at(i), scores, marginals, scratch);
+        return whole_.part_marginals(original(i), scores, marginals, scratch);
     }
     double expected_part_cost(std::int64_t i, std::span<const float> marginals) const override {
-        return whole_.expected_part_cost(at(i), marginals);
+        return whole_.expected_part_cost(original(i), marginals);
     }
     void add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const override {
-        whole_.add_parts(w, at(i), marginals, step);
+        whole_.add_parts(w, original(i), marginals, step);
     }
     void add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const override {
-        whole_.add_part_difference(w, at(i), marginals, step);
+        whole_.add_part_difference(w, original(i), marginals, step);
     }
 
     double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const override {
-        return whole_.score(w, at(i), output);
+        return whole_.score(w, original(i), output);
     }
     void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output, float step) const override {
-        whole_.add_features(w, at(i), output, step);
+        whole_.add_features(w, original(i), output, step);
     }
 
-    void prefetch_example(std::int64_t i) const override { whole_.prefetch_example(at(i)); }
-    void prefetch_decode(const float* w, std::int64_t i) const override { whole_.prefetch_decode(w, at(i)); }
-    void prefetch_cut(const float* w, std::int64_t i, std::span<const Word> words) const override {
-        whole_.prefetch_cut(w, at(i), words);
+    void prefetch_example(std::int64_t i) const override { whole_.prefetch_example(original(i)); }
+    void prefetch_decode(const float* w, std::int64_t i) const override { whole_.prefetch_decode(w, original(i)); }
+    void prefetch_cut(const float* w, std::int64_t i, std::span<const Code> codes) const override {
+        whole_.prefetch_cut(w, original(i), codes);
     }
 
 private:
-    std::int64_t at(std::int64_t i) const { return examples_[static_cast<std::size_t>(i)]; }
+    std::int64_t original(std::int64_t i) const { return examples_[at(i)]; }
 
     const Structure& whole_;
     std::vector<std::int64_t> examples_;

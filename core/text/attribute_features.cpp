@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "text/rare.hpp"
 
 namespace dualstruct {
@@ -33,7 +34,7 @@ AttributeRows AttributeFeatures::fit(const Read& read, std::int64_t min_count) {
 
     const std::vector<std::uint8_t> keep = frequent(rows.ids, table_.size(), known, min_count);
     renumber_rows(rows.offsets, rows.ids.data(), rows.values.empty() ? nullptr : rows.values.data(), keep);
-    const auto size = static_cast<std::size_t>(rows.offsets.back());
+    const auto size = at(rows.offsets.back());
     rows.ids.resize(size);
     if (!rows.values.empty()) rows.values.resize(size);
     select(keep);
@@ -60,7 +61,7 @@ std::int32_t AttributeFeatures::find(std::string_view name) const {
 
 std::string AttributeFeatures::name(std::int32_t id) const {
     if (id < 0 || id >= dimension()) throw InputError("there is no feature " + std::to_string(id));
-    return hash_bits_ > 0 ? number_name(id) : std::string(table_[static_cast<std::size_t>(id)]);
+    return hash_bits_ > 0 ? number_name(id) : std::string(table_[at(id)]);
 }
 
 void AttributeFeatures::restore(const Strings& names) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index.hpp"
 #include "text/string_table.hpp"
 
 namespace dualstruct {
@@ -32,8 +33,8 @@ public:
     // Calls visit(name, value) for each attribute of a token.
     template <class Visit>
     void walk(std::size_t token, Visit visit) const {
-        for (auto at = static_cast<std::size_t>(offsets_[token]); at < static_cast<std::size_t>(offsets_[token + 1]); ++at) {
-            visit(names_[at], values_[at]);
+        for (auto place = at(offsets_[token]); place < at(offsets_[token + 1]); ++place) {
+            visit(names_[place], values_[place]);
         }
     }
 

@@ -1,5 +1,6 @@
 #include "text/attributes.hpp"
 
+#include "base/index.hpp"
 #include "text/hash.hpp"
 #include "text/unicode.hpp"
 
@@ -69,9 +70,7 @@ bool Attribute::compute(std::string_view word, std::string& value) const {
         argument.swap(value);
         value.clear();
         switch (f.what) {
-            case Function::lower:
-                append_lower(value, argument);
-                break;
+            case Function::lower: append_lower(value, argument); break;
             case Function::digits:
                 append_mapped(value, argument, [](char32_t c) { return is_digit(c) ? U'0' : c; });
                 break;
@@ -87,27 +86,17 @@ bool Attribute::compute(std::string_view word, std::string& value) const {
                 value.assign(argument, argument.size() - bytes, bytes);
                 break;
             }
-            case Function::shape:
-                append_mapped(value, argument, shape_of);
-                break;
-            case Function::short_shape:
-                append_short_shape(value, argument);
-                break;
-            case Function::kind:
-                append_kind(value, argument);
-                break;
+            case Function::shape: append_mapped(value, argument, shape_of); break;
+            case Function::short_shape: append_short_shape(value, argument); break;
+            case Function::kind: append_kind(value, argument); break;
             case Function::cluster: {
                 const std::string_view path = clusters_ ? clusters_->path(hash_bytes(argument)) : std::string_view();
                 if (path.empty()) return false;
-                value.assign(f.length > 0 ? path.substr(0, static_cast<std::size_t>(f.length)) : path);
+                value.assign(f.length > 0 ? path.substr(0, at(f.length)) : path);
                 break;
             }
-            case Function::match:
-                value.assign(f.regex.search(argument).text);
-                break;
-            case Function::test:
-                value.assign(f.regex.search(argument).found ? "true" : "false");
-                break;
+            case Function::match: value.assign(f.regex.search(argument).text); break;
+            case Function::test: value.assign(f.regex.search(argument).found ? "true" : "false"); break;
         }
     }
     return true;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "text/lines.hpp"
 #include "text/unicode.hpp"
 
@@ -34,7 +35,7 @@ Clusters Clusters::parse(std::string_view data) {
 
         const std::int32_t path_id = paths.intern(path);
         const std::size_t known = clusters.words_.size();
-        const auto id = static_cast<std::size_t>(clusters.words_.insert(hash_bytes(word)));
+        const auto id = at(clusters.words_.insert(hash_bytes(word)));
         if (id == known) clusters.path_of_.push_back(path_id);
     }
     if (clusters.path_of_.empty()) throw InputError("there are no clusters in it");
@@ -49,7 +50,7 @@ Clusters::Clusters(std::span<const std::uint64_t> words, std::span<const std::in
     for (const std::uint64_t word : words) words_.insert(word);
     if (words_.size() != words.size()) throw InputError("clusters: a word is there twice");
     for (const std::int32_t path : path_of_) {
-        if (path < 0 || static_cast<std::size_t>(path) >= paths_.size()) {
+        if (path < 0 || at(path) >= paths_.size()) {
             throw InputError("clusters: a path number is out of range");
         }
     }

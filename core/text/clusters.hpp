@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index.hpp"
 #include "text/string_table.hpp"
 
 namespace dualstruct {
@@ -22,7 +23,7 @@ public:
     std::string_view path(std::uint64_t word_hash) const {
         const std::int32_t word = words_.find(word_hash);
         if (word == HashIndex::absent) return {};
-        return paths_[static_cast<std::size_t>(path_of_[static_cast<std::size_t>(word)])];
+        return paths_[at(path_of_[at(word)])];
     }
 
     const std::vector<std::uint64_t>& words() const { return words_.hashes(); }  // [word]

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "text/lines.hpp"
 #include "text/unicode.hpp"
 
@@ -211,9 +212,9 @@ std::string rewrite_conllu(std::string_view text, const std::vector<NewCells>& c
         for (std::size_t column = 0; column < cells.size(); ++column) {
             const NewCells* const replaced = in_column[column];
             if (replaced == nullptr) continue;
-            const auto begin = static_cast<std::size_t>(cells[column].data() - text.data());
+            const auto begin = at(cells[column].data() - text.data());
             written.append(text.substr(copied, begin - copied));
-            written.append(replaced->strings[static_cast<std::size_t>(replaced->ids[word])]);
+            written.append(replaced->strings[at(replaced->ids[word])]);
             copied = begin + cells[column].size();
         }
         ++word;
@@ -226,7 +227,7 @@ FaultyWord find_fault(std::span<const std::int32_t> heads, bool single_root) {
     const auto n = static_cast<std::int32_t>(heads.size());
     std::int32_t roots = 0;
     for (std::int32_t word = 0; word < n; ++word) {
-        const std::int32_t head = heads[static_cast<std::size_t>(word)];
+        const std::int32_t head = heads[at(word)];
         if (head < 0) return {TreeFault::no_head, word};
         if (head == 0 && ++roots == 2 && single_root) return {TreeFault::two_roots, word};
     }
@@ -234,11 +235,11 @@ FaultyWord find_fault(std::span<const std::int32_t> heads, bool single_root) {
     std::vector<std::int32_t> walk(heads.size(), -1);
     for (std::int32_t start = 0; start < n; ++start) {
         std::int32_t word = start;
-        while (word >= 0 && walk[static_cast<std::size_t>(word)] < 0) {
-            walk[static_cast<std::size_t>(word)] = start;
-            word = heads[static_cast<std::size_t>(word)] - 1;
+        while (word >= 0 && walk[at(word)] < 0) {
+            walk[at(word)] = start;
+            word = heads[at(word)] - 1;
         }
-        if (word >= 0 && walk[static_cast<std::size_t>(word)] == start) return {TreeFault::cycle, word};
+        if (word >= 0 && walk[at(word)] == start) return {TreeFault::cycle, word};
     }
     return {};
 }
@@ -247,18 +248,18 @@ std::int64_t count_crossing(std::span<const std::int32_t> heads) {
     std::int64_t crossing = 0;
     const auto n = static_cast<std::int32_t>(heads.size());
     for (std::int32_t word = 1; word <= n; ++word) {
-        const std::int32_t head = heads[static_cast<std::size_t>(word - 1)];
+        const std::int32_t head = heads[at(word - 1)];
         if (head < 0) continue;
         const auto [left, right] = std::minmax(word, head);
         bool crossed = false;
         // It is crossed by an arc from a word inside it to a head outside, or the other way round.
         for (std::int32_t inner = left + 1; inner < right && !crossed; ++inner) {
-            const std::int32_t other = heads[static_cast<std::size_t>(inner - 1)];
+            const std::int32_t other = heads[at(inner - 1)];
             crossed = other >= 0 && (other < left || other > right);
         }
         for (std::int32_t outer = 1; outer <= n && !crossed; ++outer) {
             if (outer >= left && outer <= right) continue;
-            const std::int32_t other = heads[static_cast<std::size_t>(outer - 1)];
+            const std::int32_t other = heads[at(outer - 1)];
             crossed = other > left && other < right;
         }
         crossing += crossed ? 1 : 0;

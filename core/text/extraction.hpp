@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "text/templates.hpp"
 
 namespace dualstruct {
@@ -23,7 +24,7 @@ inline char mark_letter(std::int32_t mark) { return mark == Gazetteer::first ? '
 class TemplateFeatures::Extraction {
 public:
     Extraction(const TemplateFeatures& features, const TokenTable& table)
-        : features_(features), table_(table), reach_(static_cast<std::size_t>(features.reach_)) {
+        : features_(features), table_(table), reach_(at(features.reach_)) {
         read_sources();
         compute_values();
         plan_templates();
@@ -33,14 +34,14 @@ public:
     Rows run(Ids&& ids) {
         const std::size_t templates = features_.compiled_.size();
         Rows rows;
-        rows.offsets.reserve(static_cast<std::size_t>(table_.tokens()) + 1);
+        rows.offsets.reserve(at(table_.tokens()) + 1);
         rows.offsets.push_back(0);
-        rows.ids.reset(new std::int32_t[static_cast<std::size_t>(table_.tokens()) * templates]);
+        rows.ids.reset(new std::int32_t[at(table_.tokens()) * templates]);
         std::int32_t* out = rows.ids.get();
 
         for (std::size_t s = 0; s + 1 < table_.sentences.size(); ++s) {
-            const auto first = static_cast<std::size_t>(table_.sentences[s]);
-            const std::size_t length = static_cast<std::size_t>(table_.sentences[s + 1]) - first;
+            const auto first = at(table_.sentences[s]);
+            const std::size_t length = at(table_.sentences[s + 1]) - first;
             pad_sentence(first, length);
             for (std::size_t begin = 0; begin < length; begin += block) {
                 const std::size_t end = std::min(begin + block, length);
@@ -77,19 +78,18 @@ private:
 
     void read_sources() {
         for (const Source& source : features_.sources_) {
-            const auto at = static_cast<std::size_t>(source.column);
-            if (at >= table_.columns.size()) {
-                throw InputError("the templates want column " + std::to_string(at + 1) + ", but the data has only " +
+            const auto place = at(source.column);
+            if (place >= table_.columns.size()) {
+                throw InputError("the templates want column " + std::to_string(place + 1) + ", but the data has only " +
                                  std::to_string(table_.columns.size()));
             }
-            const TokenTable::Column& column = table_.columns[at];
+            const TokenTable::Column& column = table_.columns[place];
             SourceView& view = views_.emplace_back();
             if (source.gazetteer < 0) {
                 view.ids = column.ids.data();
                 view.types = column.types.size();
             } else {
-                view.marks = features_.gazetteers_[static_cast<std::size_t>(source.gazetteer)]->marks(
-                    column, table_.sentences);
+                view.marks = features_.gazetteers_[at(source.gazetteer)]->marks(column, table_.sentences);
                 view.ids = view.marks.data();
                 view.types = 3;
             }
@@ -111,7 +111,7 @@ private:
                 values.resize(view_size(stream.source), 0);
                 continue;
             }
-            const StringTable& types = table_.columns[static_cast<std::size_t>(source.column)].types;
+            const StringTable& types = table_.columns[at(source.column)].types;
             values.reserve(view_size(stream.source));
             if (stream.attribute.functions().empty()) {
                 values = types.hashes();
@@ -146,7 +146,7 @@ private:
                 const Reference& term = compiled.terms.front();
                 step.source = features_.streams_[term.stream].source;
                 step.slot = views_[step.source].singles++;
-                step.shift = reach_ + static_cast<std::size_t>(term.offset);
+                step.shift = reach_ + at(term.offset);
                 step.values = values_[term.stream].data();
             } else {
                 step.slot = joint_.size();
@@ -174,7 +174,7 @@ private:
             const std::vector<std::int32_t>& padded = views_[features_.streams_[stream].source].padded;
             joint_values_[stream].resize(padded.size());
             for (std::size_t i = 0; i < padded.size(); ++i) {
-                joint_values_[stream][i] = values_[stream][static_cast<std::size_t>(padded[i])];
+                joint_values_[stream][i] = values_[stream][at(padded[i])];
             }
         }
     }
@@ -213,7 +213,7 @@ private:
             std::int32_t id;
             if (step.single) {
                 SourceView& view = views_[step.source];
-                const auto type = static_cast<std::size_t>(view.padded[t + step.shift]);
+                const auto type = at(view.padded[t + step.shift]);
                 std::int32_t& memo = view.memo[type * view.singles + step.slot];
                 if (memo == not_yet) {
                     const std::uint64_t value = step.values[type];

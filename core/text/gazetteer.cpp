@@ -1,6 +1,7 @@
 #include "text/gazetteer.hpp"
 
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "text/attributes.hpp"
 #include "text/hash.hpp"
 
@@ -29,7 +30,7 @@ void Gazetteer::add(std::span<const std::string_view> words) {
     std::size_t id = 0;
     for (const std::string_view word : words) {
         prefix = combine(prefix, lower_hash(word));
-        id = static_cast<std::size_t>(prefixes_.insert(prefix));
+        id = at(prefixes_.insert(prefix));
         if (id == is_phrase_.size()) is_phrase_.push_back(0);
     }
     is_phrase_[id] = 1;
@@ -42,16 +43,16 @@ std::vector<std::int32_t> Gazetteer::marks(const TokenTable::Column& column,
 
     std::vector<std::int32_t> marks(column.ids.size(), outside);
     for (std::size_t s = 0; s + 1 < sentences.size(); ++s) {
-        const auto end = static_cast<std::size_t>(sentences[s + 1]);
-        for (auto token = static_cast<std::size_t>(sentences[s]); token < end;) {
+        const auto end = at(sentences[s + 1]);
+        for (auto token = at(sentences[s]); token < end;) {
             std::uint64_t prefix = 0;
             std::size_t matched = token;  // end of the longest phrase so far
             for (std::size_t next = token; next < end;) {
-                prefix = combine(prefix, hashes[static_cast<std::size_t>(column.ids[next])]);
+                prefix = combine(prefix, hashes[at(column.ids[next])]);
                 const std::int32_t id = prefixes_.find(prefix);
                 if (id == HashIndex::absent) break;
                 ++next;
-                if (is_phrase_[static_cast<std::size_t>(id)] != 0) matched = next;
+                if (is_phrase_[at(id)] != 0) matched = next;
             }
             if (matched == token) {
                 ++token;

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/index.hpp"
+
 namespace dualstruct {
 
 class Lines {
@@ -18,7 +20,7 @@ public:
     bool next(std::string_view& line) {
         if (rest_.empty()) return false;
         const auto* end = static_cast<const char*>(std::memchr(rest_.data(), '\n', rest_.size()));
-        const std::size_t length = end == nullptr ? rest_.size() : static_cast<std::size_t>(end - rest_.data());
+        const std::size_t length = end == nullptr ? rest_.size() : at(end - rest_.data());
         line = rest_.substr(0, length);
         rest_.remove_prefix(end == nullptr ? length : length + 1);
         if (line.ends_with('\r')) line.remove_suffix(1);
@@ -27,7 +29,7 @@ public:
     }
 
     std::int64_t number() const { return number_; }                              // of the last line given
-    std::size_t position() const { return static_cast<std::size_t>(rest_.data() - begin_); }  // behind it
+    std::size_t position() const { return at(rest_.data() - begin_); }  // behind it
 
 private:
     const char* begin_;

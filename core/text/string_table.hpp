@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index.hpp"
 #include "text/hash.hpp"
 #include "text/hash_index.hpp"
 
@@ -19,8 +20,8 @@ struct Strings {
 
     std::size_t size() const { return offsets.size() - 1; }
     std::string_view operator[](std::size_t i) const {
-        const auto begin = static_cast<std::size_t>(offsets[i]);
-        return std::string_view(bytes).substr(begin, static_cast<std::size_t>(offsets[i + 1]) - begin);
+        const auto begin = at(offsets[i]);
+        return std::string_view(bytes).substr(begin, at(offsets[i + 1]) - begin);
     }
     void push_back(std::string_view s) {
         bytes.append(s);
@@ -36,7 +37,7 @@ public:
     // `added` (if given) says whether the string is new.
     std::int32_t intern(std::string_view s, std::uint64_t hash, bool* added = nullptr) {
         const std::int32_t id = index_.insert(hash);
-        const bool is_new = static_cast<std::size_t>(id) == strings_.size();
+        const bool is_new = at(id) == strings_.size();
         if (is_new) strings_.push_back(s);
         if (added != nullptr) *added = is_new;
         return id;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/index.hpp"
 #include "text/extraction.hpp"
 #include "text/templates.hpp"
 
@@ -17,13 +18,13 @@ public:
     explicit Namer(const TemplateFeatures& features) : features_(features) {}
 
     std::string name(std::int32_t id) {
-        const auto at = static_cast<std::size_t>(id);
+        const auto place = at(id);
         const std::size_t stored = features_.stored_names_.size();
-        if (at < stored) return std::string(features_.stored_names_[at]);
-        const Origin& origin = features_.origins_[at - stored];
+        if (place < stored) return std::string(features_.stored_names_[place]);
+        const Origin& origin = features_.origins_[place - stored];
         const auto token = static_cast<std::int64_t>(origin.token);
         const auto& ends = features_.table_ends_;
-        const auto table = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), token) - ends.begin());
+        const auto table = at(std::upper_bound(ends.begin(), ends.end(), token) - ends.begin());
         return name(table, token - (table == 0 ? 0 : ends[table - 1]), origin.template_number);
     }
 
@@ -37,16 +38,16 @@ public:
         std::string name = feature.literals.front(), value;
         for (std::size_t i = 0; i < feature.terms.size(); ++i) {
             const Term& term = feature.terms[i];
-            const std::int64_t at = begin + position_of(term.offset, term.absolute, token - begin, end - begin);
+            const std::int64_t place = begin + position_of(term.offset, term.absolute, token - begin, end - begin);
             const Stream& stream = features_.streams_[features_.compiled_[template_number].terms[i].stream];
-            if (at < begin || at >= end) {
+            if (place < begin || place >= end) {
                 const Boundaries& boundaries = features_.boundaries_;
-                value = at < begin ? boundaries.before_start(begin - at) : boundaries.behind_end(at - end + 1);
+                value = place < begin ? boundaries.before_start(begin - place) : boundaries.behind_end(place - end + 1);
                 if (boundaries.have_attributes) stream.attribute.compute(std::string(value), value);
             } else if (term.gazetteer >= 0) {
-                value.assign(1, mark_letter(marks(table_number, term)[static_cast<std::size_t>(at)]));
+                value.assign(1, mark_letter(marks(table_number, term)[at(place)]));
             } else {
-                stream.attribute.compute(table.cell(static_cast<std::size_t>(term.column), at), value);
+                stream.attribute.compute(table.cell(at(term.column), place), value);
             }
             name.append(value).append(feature.literals[i + 1]);
         }
@@ -58,8 +59,7 @@ private:
         std::vector<std::int32_t>& marks = marks_[{table_number, term.column, term.gazetteer}];
         if (marks.empty()) {
             const TokenTable& table = *features_.tables_[table_number];
-            marks = features_.gazetteers_[static_cast<std::size_t>(term.gazetteer)]->marks(
-                table.columns[static_cast<std::size_t>(term.column)], table.sentences);
+            marks = features_.gazetteers_[at(term.gazetteer)]->marks(table.columns[at(term.column)], table.sentences);
         }
         return marks;
     }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/index.hpp"
 #include "text/extraction.hpp"
 #include "text/rare.hpp"
 
@@ -24,7 +25,7 @@ struct TemplateFeatures::NewIds {
     void prefetch(std::uint64_t hash) const { index.prefetch(hash); }
     std::int32_t operator()(std::uint64_t hash, std::size_t token, std::size_t number) {
         const std::int32_t id = index.insert(hash);
-        if (static_cast<std::size_t>(id) == stored + origins.size()) {
+        if (at(id) == stored + origins.size()) {
             origins.push_back({(first_token + token) & 0xFFFFFFFFFFFFull, number & 0xFFFF});
         }
         return id;
@@ -42,12 +43,8 @@ struct TemplateFeatures::HashedIds {
 TemplateFeatures::TemplateFeatures(std::vector<Template> templates, std::shared_ptr<const Clusters> clusters,
                                    std::vector<std::shared_ptr<const Gazetteer>> gazetteers, int hash_bits,
                                    Boundaries boundaries, bool of_pairs)
-    : templates_(std::move(templates)),
-      clusters_(std::move(clusters)),
-      gazetteers_(std::move(gazetteers)),
-      hash_bits_(hash_bits),
-      boundaries_(std::move(boundaries)),
-      of_pairs_(of_pairs) {
+    : templates_(std::move(templates)), clusters_(std::move(clusters)), gazetteers_(std::move(gazetteers)),
+      hash_bits_(hash_bits), boundaries_(std::move(boundaries)), of_pairs_(of_pairs) {
     if (templates_.empty() || templates_.size() > 0xFFFF) throw InputError("between 1 and 65535 templates are wanted");
     if (hash_bits < 0 || hash_bits > 30) throw InputError("hash_bits has to be between 1 and 30");
     for (const Template& t : templates_) {
@@ -66,7 +63,7 @@ TemplateFeatures::TemplateFeatures(std::vector<Template> templates, std::shared_
 std::size_t TemplateFeatures::stream_of(const Term& term) {
     const Source wanted{term.column, std::max(term.gazetteer, -1)};
     const auto found = std::find(sources_.begin(), sources_.end(), wanted);
-    const auto source = static_cast<std::size_t>(found - sources_.begin());
+    const auto source = at(found - sources_.begin());
     if (source == sources_.size()) sources_.push_back(wanted);
     for (std::size_t i = 0; i < streams_.size(); ++i) {
         if (streams_[i].source == source && streams_[i].attribute.functions() == term.functions) return i;
@@ -84,10 +81,9 @@ Rows TemplateFeatures::fit(std::shared_ptr<const TokenTable> table, std::int64_t
     }
     const std::size_t known = index_.size();
     const std::int64_t seen = table_ends_.empty() ? 0 : table_ends_.back();
-    Rows rows =
-        extract(*table, NewIds{index_, origins_, static_cast<std::uint64_t>(seen), stored_names_.size()});
+    Rows rows = extract(*table, NewIds{index_, origins_, static_cast<std::uint64_t>(seen), stored_names_.size()});
     if (min_count > 1) {
-        const std::span ids(rows.ids.get(), static_cast<std::size_t>(rows.offsets.back()));
+        const std::span ids(rows.ids.get(), at(rows.offsets.back()));
         const std::vector<std::uint8_t> keep = frequent(ids, index_.size(), known, min_count);
         renumber_rows(rows.offsets, rows.ids.get(), nullptr, keep);
         keep_only(keep);

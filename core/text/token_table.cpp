@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "base/index.hpp"
 #include "text/lines.hpp"
 #include "text/unicode.hpp"
 
@@ -39,13 +40,13 @@ std::size_t for_each_cell(std::string_view line, char separator, Visit&& visit) 
             if (p == end) return count;
             const char* const begin = p;
             while (p != end && !is_blank(*p)) ++p;
-            visit(count++, std::string_view(begin, static_cast<std::size_t>(p - begin)));
+            visit(count++, std::string_view(begin, at(p - begin)));
         }
     }
     while (true) {
         const char* const begin = p;
         while (p != end && *p != separator) ++p;
-        visit(count++, std::string_view(begin, static_cast<std::size_t>(p - begin)));
+        visit(count++, std::string_view(begin, at(p - begin)));
         if (p == end) return count;
         ++p;
     }
@@ -119,13 +120,14 @@ private:
     void add_token(std::string_view line) {
         auto& columns = table_->columns;
         if (tokens_ == 0) first_line_ = lines_.number();
-        const std::size_t found = for_each_cell(line, format_.separator, [&](std::size_t column, std::string_view cell) {
-            if (cell.empty()) fail(lines_.number(), "column " + std::to_string(column + 1) + " is empty");
-            if (column < columns.size()) add_cell(columns[column], cell);
-        });
+        const std::size_t found =
+            for_each_cell(line, format_.separator, [&](std::size_t column, std::string_view cell) {
+                if (cell.empty()) fail(lines_.number(), "column " + std::to_string(column + 1) + " is empty");
+                if (column < columns.size()) add_cell(columns[column], cell);
+            });
         if (found != columns.size()) {
-            const std::string others =
-                first_line_ == lines_.number() ? "the tokens before have " : "line " + std::to_string(first_line_) + " has ";
+            const std::string others = first_line_ == lines_.number() ? "the tokens before have "
+                                                                      : "line " + std::to_string(first_line_) + " has ";
             fail(lines_.number(), counted_columns(found) + ", but " + others + std::to_string(columns.size()) +
                                       (may_be_comment(line) ? "; comments stand before a sentence, not in it" : ""));
         }
@@ -225,18 +227,18 @@ std::shared_ptr<TokenTable> select_sentences(const TokenTable& table, std::span<
                                              std::span<const std::size_t> columns) {
     auto chosen = std::make_shared<TokenTable>();
     for (const std::int64_t s : sentences) {
-        const auto at = static_cast<std::size_t>(s);
-        chosen->sentences.push_back(chosen->tokens() + table.sentences[at + 1] - table.sentences[at]);
+        const auto place = at(s);
+        chosen->sentences.push_back(chosen->tokens() + table.sentences[place + 1] - table.sentences[place]);
     }
     for (const std::size_t c : columns) {
         const TokenTable::Column& from = table.columns[c];
         TokenTable::Column& to = chosen->columns.emplace_back();
-        to.ids.reserve(static_cast<std::size_t>(chosen->tokens()));
+        to.ids.reserve(at(chosen->tokens()));
         std::vector<std::int32_t> renamed(from.types.size(), HashIndex::absent);
         for (const std::int64_t s : sentences) {
-            const auto at = static_cast<std::size_t>(s);
-            for (std::int64_t token = table.sentences[at]; token < table.sentences[at + 1]; ++token) {
-                const auto type = static_cast<std::size_t>(from.ids[static_cast<std::size_t>(token)]);
+            const auto place = at(s);
+            for (std::int64_t token = table.sentences[place]; token < table.sentences[place + 1]; ++token) {
+                const auto type = at(from.ids[at(token)]);
                 if (renamed[type] == HashIndex::absent) {
                     renamed[type] = to.types.intern(from.types[type], from.types.hash(type));
                 }

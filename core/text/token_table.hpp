@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index.hpp"
 #include "text/string_table.hpp"
 
 namespace dualstruct {
@@ -25,7 +26,7 @@ struct TokenTable {
     std::int64_t size() const { return static_cast<std::int64_t>(sentences.size()) - 1; }
     std::string_view cell(std::size_t column, std::int64_t token) const {
         const Column& c = columns[column];
-        return c.types[static_cast<std::size_t>(c.ids[static_cast<std::size_t>(token)])];
+        return c.types[at(c.ids[at(token)])];
     }
 };
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/graphs/factor.hpp"
 
 namespace dualstruct::graphs {
@@ -20,13 +21,11 @@ public:
 
     // q = Σ_c p_c a_c. Returns whether the optimum was reached within `steps` changes of the set.
     // `scores` is room for as many numbers as there are slots.
-    bool project(const Factor& factor, std::span<const double> z, std::span<const double> extra, double rho,
-                 int steps, std::span<double> q, std::span<double> scores);
+    bool project(const Factor& factor, std::span<const double> z, std::span<const double> extra, double rho, int steps,
+                 std::span<double> q, std::span<double> scores);
 
 private:
-    std::span<std::int32_t> configuration(int c) {
-        return {configurations_.data() + static_cast<std::size_t>(c) * size_, size_};
-    }
+    std::span<std::int32_t> configuration(int c) { return {configurations_.data() + at(c) * size_, size_}; }
     bool append(const Factor& factor, std::span<const double> extra);
     bool factorise(int from);
     void solve(std::span<const double> z, const Factor& factor, double rho);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.hpp"
+
 namespace dualstruct::graphs {
 
 TableFactor::TableFactor(std::vector<std::int32_t> shape) : shape_(std::move(shape)) {
@@ -23,18 +25,18 @@ double TableFactor::maximise(std::span<const double> slots, std::span<const doub
     std::size_t best_at = 0;
     thread_local std::vector<std::int32_t> digits;
     digits.assign(shape_.size(), 0);
-    for (std::size_t begin = 0; begin < extra.size(); begin += static_cast<std::size_t>(row)) {
+    for (std::size_t begin = 0; begin < extra.size(); begin += at(row)) {
         double before = 0;
         for (std::size_t v = 0; v < last; ++v) {
             const int k = slot(v, digits[v]);
-            if (k >= 0) before += slots[static_cast<std::size_t>(k)];
+            if (k >= 0) before += slots[at(k)];
         }
         for (int state = 0; state < row; ++state) {
-            const double here = before + extra[begin + static_cast<std::size_t>(state)] +
-                                (binary ? (state ? of_last[0] : 0.0) : of_last[state]);
+            const double here =
+                before + extra[begin + at(state)] + (binary ? (state ? of_last[0] : 0.0) : of_last[state]);
             if (here > best) {
                 best = here;
-                best_at = begin + static_cast<std::size_t>(state);
+                best_at = begin + at(state);
             }
         }
         for (std::size_t v = last; v-- > 0;) {
@@ -43,8 +45,8 @@ double TableFactor::maximise(std::span<const double> slots, std::span<const doub
         }
     }
     for (std::size_t v = shape_.size(); v-- > 0;) {
-        configuration[v] = static_cast<std::int32_t>(best_at % static_cast<std::size_t>(shape_[v]));
-        best_at /= static_cast<std::size_t>(shape_[v]);
+        configuration[v] = static_cast<std::int32_t>(best_at % at(shape_[v]));
+        best_at /= at(shape_[v]);
     }
     return best;
 }
@@ -53,7 +55,7 @@ double TableFactor::slot_score(std::span<const std::int32_t> configuration, std:
     double total = 0;
     for (std::size_t v = 0; v < shape_.size(); ++v) {
         const int k = slot(v, configuration[v]);
-        if (k >= 0) total += slots[static_cast<std::size_t>(k)];
+        if (k >= 0) total += slots[at(k)];
     }
     return total;
 }
@@ -61,7 +63,7 @@ double TableFactor::slot_score(std::span<const std::int32_t> configuration, std:
 double TableFactor::extra_score(std::span<const std::int32_t> configuration, std::span<const double> extra) const {
     std::size_t entry = 0;
     for (std::size_t v = 0; v < shape_.size(); ++v) {
-        entry = entry * static_cast<std::size_t>(shape_[v]) + static_cast<std::size_t>(configuration[v]);
+        entry = entry * at(shape_[v]) + at(configuration[v]);
     }
     return extra[entry];
 }
@@ -70,7 +72,7 @@ void TableFactor::add_counts(std::span<const std::int32_t> configuration, double
                              std::span<double> slots) const {
     for (std::size_t v = 0; v < shape_.size(); ++v) {
         const int k = slot(v, configuration[v]);
-        if (k >= 0) slots[static_cast<std::size_t>(k)] += weight;
+        if (k >= 0) slots[at(k)] += weight;
     }
 }
 
@@ -82,14 +84,14 @@ int TableFactor::common(std::span<const std::int32_t> a, std::span<const std::in
 
 bool TableFactor::read(std::span<const std::uint8_t> on, std::span<std::int32_t> configuration) const {
     for (std::size_t v = 0; v < shape_.size(); ++v) {
-        const auto first = static_cast<std::size_t>(first_[v]);
+        const auto first = at(first_[v]);
         if (shape_[v] == 2) {
             configuration[v] = on[first] != 0;
             continue;
         }
         configuration[v] = -1;
         for (std::int32_t state = 0; state < shape_[v]; ++state) {
-            if (!on[first + static_cast<std::size_t>(state)]) continue;
+            if (!on[first + at(state)]) continue;
             if (configuration[v] >= 0) return false;
             configuration[v] = state;
         }
@@ -149,7 +151,7 @@ int Graph::add_factor(std::shared_ptr<const Factor> factor, std::span<const Lite
 }
 
 void Graph::finish() {
-    const auto V = static_cast<std::size_t>(variables()), F = static_cast<std::size_t>(factors());
+    const auto V = at(variables()), F = at(factors());
     first_variable_link_.assign(V + 1, 0);
     for (const Literal& literal : links_) ++first_variable_link_[index(literal.variable) + 1];
     for (std::size_t v = 0; v < V; ++v) first_variable_link_[v + 1] += first_variable_link_[v];
@@ -194,9 +196,7 @@ void Graph::finish() {
 
 bool Graph::allows(int f, std::span<const std::int32_t> assignment, std::span<const double> extra,
                    double& score) const {
-    const auto on = [&](int l) {
-        return (assignment[index(link(l).variable)] == link(l).state) != link(l).negated;
-    };
+    const auto on = [&](int l) { return (assignment[index(link(l).variable)] == link(l).state) != link(l).negated; };
     if (kind(f) == Kind::other) {
         thread_local std::vector<std::uint8_t> local;
         thread_local std::vector<std::int32_t> configuration;
@@ -216,16 +216,13 @@ bool Graph::allows(int f, std::span<const std::int32_t> assignment, std::span<co
 double score(const Graph& graph, const Scores& scores, std::span<const std::int32_t> assignment) {
     double total = 0;
     for (int v = 0; v < graph.variables(); ++v) {
-        total += scores.variables[static_cast<std::size_t>(graph.first_state(v) +
-                                                           assignment[static_cast<std::size_t>(v)])];
+        total += scores.variables[at(graph.first_state(v) + assignment[at(v)])];
     }
     for (int f = 0; f < graph.factors(); ++f) {
-        const auto first = static_cast<std::size_t>(graph.first_score(f));
+        const auto first = at(graph.first_score(f));
         if (graph.kind(f) == Kind::table) {
-            total += scores.factors[first + static_cast<std::size_t>(graph.table_entry(f, assignment))];
-        } else if (!graph.allows(f, assignment,
-                                 scores.factors.subspan(first, static_cast<std::size_t>(graph.score_count(f))),
-                                 total)) {
+            total += scores.factors[first + at(graph.table_entry(f, assignment))];
+        } else if (!graph.allows(f, assignment, scores.factors.subspan(first, at(graph.score_count(f))), total)) {
             return minus_infinity;
         }
     }

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/graphs/factor.hpp"
 
 namespace dualstruct::graphs {
@@ -33,8 +34,7 @@ public:
                     std::span<std::int32_t> configuration) const override;
     double slot_score(std::span<const std::int32_t> configuration, std::span<const double> slots) const override;
     double extra_score(std::span<const std::int32_t> configuration, std::span<const double> extra) const override;
-    void add_counts(std::span<const std::int32_t> configuration, double weight,
-                    std::span<double> slots) const override;
+    void add_counts(std::span<const std::int32_t> configuration, double weight, std::span<double> slots) const override;
     int common(std::span<const std::int32_t> a, std::span<const std::int32_t> b) const override;
     bool read(std::span<const std::uint8_t> on, std::span<std::int32_t> configuration) const override;
     const std::vector<std::int32_t>& shape() const { return shape_; }
@@ -82,9 +82,9 @@ public:
     const Literal& link(int l) const { return links_[index(l)]; }
     int factor_of(int l) const { return factor_of_[index(l)]; }
     std::span<const std::int32_t> links_of(int v) const {
-        return std::span(variable_links_).subspan(index(first_variable_link_[index(v)]),
-                                                  index(first_variable_link_[index(v) + 1] -
-                                                        first_variable_link_[index(v)]));
+        return std::span(variable_links_)
+            .subspan(index(first_variable_link_[index(v)]),
+                     index(first_variable_link_[index(v) + 1] - first_variable_link_[index(v)]));
     }
 
     // No two ways lead from one variable to another.
@@ -107,7 +107,7 @@ public:
     bool allows(int f, std::span<const std::int32_t> assignment, std::span<const double> extra, double& score) const;
 
 private:
-    static std::size_t index(int k) { return static_cast<std::size_t>(k); }
+    static std::size_t index(int k) { return at(k); }
     int add(Kind kind, std::span<const Literal> literals, int least, int most, int scores,
             std::shared_ptr<const Factor> other);
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <queue>
 
+#include "base/index.hpp"
+
 namespace dualstruct::graphs {
 
-namespace {
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-}  // namespace
+namespace {}  // namespace
 
 Relaxation::Link Inference::link_of(const Graph& graph, const Literal& literal) const {
     const std::int32_t first = first_slot_[at(literal.variable)];

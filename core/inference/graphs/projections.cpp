@@ -4,6 +4,8 @@
 #include <functional>
 #include <limits>
 
+#include "base/index.hpp"
+
 namespace dualstruct::graphs {
 
 void project_pair(double score, std::span<double> z) {
@@ -130,8 +132,8 @@ double maximise_count(std::span<const double> scores, int least, int most, std::
     }
     std::copy(scores.begin(), scores.end(), work.begin());
     std::sort(work.begin(), work.begin() + n, std::greater<>());
-    for (int k = 0; k < std::min(n, most) && (k < least || work[static_cast<std::size_t>(k)] > 0); ++k) {
-        total += work[static_cast<std::size_t>(k)];
+    for (int k = 0; k < std::min(n, most) && (k < least || work[at(k)] > 0); ++k) {
+        total += work[at(k)];
     }
     return total;
 }

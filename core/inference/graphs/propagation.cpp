@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.hpp"
+
 namespace dualstruct::graphs {
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 // What "or" means: the larger of two, or the sum of their exponentials.
 struct Largest {
     static double plus(double a, double b) { return std::max(a, b); }
@@ -60,8 +60,8 @@ void Propagation::start(const Graph& graph, const Scores& scores) {
     for (int f = 0; f < graph.factors(); ++f) {
         const int links = graph.end_link(f) - graph.first_link(f);
         widest = std::max(widest, at(links));
-        longest = std::max(longest, at(first_message_[at(graph.end_link(f))] -
-                                       first_message_[at(graph.first_link(f))]));
+        longest =
+            std::max(longest, at(first_message_[at(graph.end_link(f))] - first_message_[at(graph.first_link(f))]));
         if (graph.kind(f) == Kind::table && links == 1) {
             const int first = graph.first_state(graph.link(graph.first_link(f)).variable);
             for (int s = 0; s < graph.score_count(f); ++s) {
@@ -108,7 +108,7 @@ void Propagation::listen(int link, std::span<double> message) const {
     const double* mine = messages_.data() + first_message_[at(link)];
     for (std::size_t s = 0; s < message.size(); ++s) {
         const bool forbidden = mine[s] == minus_infinity;
-        const auto state = static_cast<std::size_t>(first) + s;
+        const auto state = at(first) + s;
         message[s] = impossible_[state] - forbidden > 0 ? minus_infinity : belief_[state] - (forbidden ? 0 : mine[s]);
     }
 }
@@ -120,13 +120,12 @@ Propagation::Switch Propagation::heard(int link) const {
     const double* mine = messages_.data() + first_message_[at(link)];
     const auto value = [&](std::size_t s) {
         const bool forbidden = mine[s] == minus_infinity;
-        const auto state = static_cast<std::size_t>(first) + s;
+        const auto state = at(first) + s;
         return impossible_[state] - forbidden > 0 ? minus_infinity : belief_[state] - (forbidden ? 0 : mine[s]);
     };
     const double in = value(at(literal.state));
-    const double out = Semiring::sum(at(graph_->states(literal.variable)), [&](std::size_t s) {
-        return s == at(literal.state) ? minus_infinity : value(s);
-    });
+    const double out = Semiring::sum(at(graph_->states(literal.variable)),
+                                     [&](std::size_t s) { return s == at(literal.state) ? minus_infinity : value(s); });
     return literal.negated ? Switch{out, in} : Switch{in, out};
 }
 
@@ -136,7 +135,7 @@ void Propagation::speak(int link, std::span<const double> message, double dampin
     double largest = minus_infinity;
     for (double value : message) largest = std::max(largest, value);
     for (std::size_t s = 0; s < message.size(); ++s) {
-        const auto state = static_cast<std::size_t>(first) + s;
+        const auto state = at(first) + s;
         double fresh = largest == minus_infinity ? minus_infinity : message[s] - largest;
         const double old = mine[s];
         if (old == minus_infinity) {
@@ -151,8 +150,7 @@ void Propagation::speak(int link, std::span<const double> message, double dampin
         } else {
             belief_[state] += fresh;
             // Far below the largest a change does not matter.
-            change_ = std::max(change_, old == minus_infinity ? infinity
-                                                              : std::abs(std::exp(fresh) - std::exp(old)));
+            change_ = std::max(change_, old == minus_infinity ? infinity : std::abs(std::exp(fresh) - std::exp(old)));
         }
         mine[s] = fresh;
     }
@@ -221,9 +219,8 @@ void Propagation::send_table(int f, int only_link, double damping) {
         for (int other = k + 1; other < order; ++other) inner *= at(states(other));
         const std::size_t own = at(states(k)), outer = table.size() / (inner * own);
         for (std::size_t s = 0; s < own; ++s) {
-            out_[s] = Semiring::sum(outer * inner, [&](std::size_t e) {
-                return totals_[(e / inner * own + s) * inner + e % inner];
-            });
+            out_[s] = Semiring::sum(outer * inner,
+                                    [&](std::size_t e) { return totals_[(e / inner * own + s) * inner + e % inner]; });
         }
         speak(first + k, {out_.data(), own}, damping);
     }
@@ -560,8 +557,7 @@ const Marginals& Propagation::marginals(const Graph& graph, const Scores& scores
             // Tables over one variable are part of what it says itself.
             if (graph.kind(f) == Kind::table && graph.score_count(f) == static_cast<int>(states) &&
                 graph.end_link(f) - graph.first_link(f) == 1) {
-                std::copy_n(result_.variables.begin() + first, states,
-                            result_.factors.begin() + graph.first_score(f));
+                std::copy_n(result_.variables.begin() + first, states, result_.factors.begin() + graph.first_score(f));
             } else {
                 total -= sum;  // Σ of what is said on a link, both ways, is the same as at the variable
             }

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/graphs/graph.hpp"
 
 namespace dualstruct::graphs {
@@ -61,8 +62,7 @@ private:
     double log_sum_factor(int f);
     double least_score() const;
     std::span<const double> scores_of(int f) const {
-        return scores_.factors.subspan(static_cast<std::size_t>(graph_->first_score(f)),
-                                       static_cast<std::size_t>(graph_->score_count(f)));
+        return scores_.factors.subspan(at(graph_->first_score(f)), at(graph_->score_count(f)));
     }
 
     const Graph* graph_ = nullptr;

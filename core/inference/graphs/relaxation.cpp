@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.hpp"
 #include "inference/graphs/projections.hpp"
 
 namespace dualstruct::graphs {
@@ -13,9 +14,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 // A factor whose input moved less than this keeps its copies.
 constexpr double still = 1e-12;
 
-std::size_t slot_of(Relaxation::Link link) { return static_cast<std::size_t>(link < 0 ? ~link : link); }
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
+std::size_t slot_of(Relaxation::Link link) { return at(link < 0 ? ~link : link); }
 }  // namespace
 
 void Relaxation::clear() {
@@ -386,7 +385,7 @@ int Relaxation::branching_slot() const {
 
 // Multipliers of a free slot add up to 0; those of a fixed one need not.
 void Relaxation::fix_slot(int slot, std::int8_t value) {
-    const auto i = static_cast<std::size_t>(slot);
+    const auto i = at(slot);
     fixed_[i] = value;
     if (value >= 0) {
         u_[i] = value;

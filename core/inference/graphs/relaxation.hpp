@@ -21,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/graphs/active_set.hpp"
 #include "inference/graphs/factor.hpp"
 
@@ -63,7 +64,7 @@ public:
     void clear();
     // Slots come before the factors over them.
     int add_slot(double score);
-    void fix(int slot, bool on) { given_[static_cast<std::size_t>(slot)] = on; }
+    void fix(int slot, bool on) { given_[at(slot)] = on; }
 
     // `score` when both are on.
     void add_pair(int a, int b, double score);
@@ -118,7 +119,7 @@ private:
     void fix_slot(int slot, std::int8_t value);
     int branching_slot() const;
     std::span<const double> extra_of(const Other& other) const {
-        return {extra_.data() + other.extra_begin, static_cast<std::size_t>(other.extra_end - other.extra_begin)};
+        return {extra_.data() + other.extra_begin, at(other.extra_end - other.extra_begin)};
     }
 
     // Slots.

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace dualstruct::trees {
 
 class ArcList {
@@ -13,7 +15,7 @@ public:
         words_ = words;
         head_of_.clear();
         modifier_of_.clear();
-        number_.assign(static_cast<std::size_t>(words + 1) * static_cast<std::size_t>(words + 1), -1);
+        number_.assign(at(words + 1) * at(words + 1), -1);
     }
     void add(int h, int m) {
         number_[cell(h, m)] = arcs();
@@ -23,13 +25,11 @@ public:
 
     int words() const { return words_; }
     int arcs() const { return static_cast<int>(head_of_.size()); }
-    int head_of(int arc) const { return head_of_[static_cast<std::size_t>(arc)]; }
-    int modifier_of(int arc) const { return modifier_of_[static_cast<std::size_t>(arc)]; }
+    int head_of(int arc) const { return head_of_[at(arc)]; }
+    int modifier_of(int arc) const { return modifier_of_[at(arc)]; }
     int arc(int h, int m) const { return number_[cell(h, m)]; }  // −1: there is none
     // Where the arc stands in a matrix [words + 1, words + 1].
-    std::size_t cell(int h, int m) const {
-        return static_cast<std::size_t>(h) * static_cast<std::size_t>(words_ + 1) + static_cast<std::size_t>(m);
-    }
+    std::size_t cell(int h, int m) const { return at(h) * at(words_ + 1) + at(m); }
     std::size_t cells() const { return number_.size(); }
 
 private:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/index.hpp"
+
 namespace dualstruct::trees {
 namespace {
 
@@ -16,10 +18,10 @@ bool ChuLiuEdmonds::decode(const float* scores, int words, bool single_root, std
     const int nodes = words + 1;
     heads[0] = -1;
     if (words == 0) return true;
-    largest_.assign(static_cast<std::size_t>(nodes), -infinity);
+    largest_.assign(at(nodes), -infinity);
     std::fill_n(heads + 1, words, -1);
     for (int h = 0; h < nodes; ++h) {
-        const float* row = scores + static_cast<std::size_t>(h) * nodes;
+        const float* row = scores + at(h) * nodes;
         const float own = largest_[h];
         const std::int32_t own_head = heads[h];
         for (int m = 1; m < nodes; ++m) {
@@ -37,7 +39,7 @@ bool ChuLiuEdmonds::decode(const float* scores, int words, bool single_root, std
 }
 
 bool ChuLiuEdmonds::is_tree(const std::int32_t* heads, int words) {
-    seen_.assign(static_cast<std::size_t>(words) + 1, 0);
+    seen_.assign(at(words) + 1, 0);
     for (int m = 1; m <= words; ++m) {
         int v = m;
         for (; v != 0 && seen_[v] == 0; v = heads[v]) seen_[v] = m;
@@ -50,7 +52,7 @@ bool ChuLiuEdmonds::is_tree(const std::int32_t* heads, int words) {
 // component only where no other does. Arcs from the root never lie on a cycle, so no arithmetic of pairs is needed.
 bool ChuLiuEdmonds::contract(const float* scores, int words, bool spare_the_root, std::int32_t* heads) {
     const int nodes = words + 1;
-    const std::size_t cells = static_cast<std::size_t>(nodes) * nodes;
+    const std::size_t cells = at(nodes) * nodes;
     if (score_.size() < cells) {
         score_.resize(cells);
         end_.resize(cells);
@@ -58,30 +60,30 @@ bool ChuLiuEdmonds::contract(const float* scores, int words, bool spare_the_root
     components_.clear();
     for (std::int32_t v = 0; v < nodes; ++v) {
         components_.push_back({v, v, v, 0, 0, 0, State::untouched, false});
-        std::fill_n(end_.data() + static_cast<std::size_t>(v) * nodes, nodes, v);
+        std::fill_n(end_.data() + at(v) * nodes, nodes, v);
     }
     for (int h = 0; h < nodes; ++h) {
-        const float* row = scores + static_cast<std::size_t>(h) * nodes;
+        const float* row = scores + at(h) * nodes;
         for (int m = 1; m < nodes; ++m) {
-            score_[static_cast<std::size_t>(m) * nodes + h] =
+            score_[at(m) * nodes + h] =
                 h == m ? -infinity : static_cast<double>(row[m]) - static_cast<double>(largest_[m]);
         }
     }
     components_[0].state = State::finished;
 
     for (std::int32_t v = 1; v < nodes; ++v) {
-        std::int32_t at = top_of(v);
-        if (components_[at].state == State::finished) continue;
+        std::int32_t place = top_of(v);
+        if (components_[place].state == State::finished) continue;
         path_.clear();
         while (true) {
-            if (!choose_arc(components_[at], nodes, spare_the_root)) return false;
-            components_[at].state = State::on_path;
-            path_.push_back(at);
-            at = top_of(components_[at].head);
-            if (components_[at].state == State::finished) break;
-            if (components_[at].state == State::on_path) {
-                const auto cycle = std::find(path_.begin(), path_.end(), at);
-                at = contract_cycle(static_cast<std::size_t>(cycle - path_.begin()), nodes);
+            if (!choose_arc(components_[place], nodes, spare_the_root)) return false;
+            components_[place].state = State::on_path;
+            path_.push_back(place);
+            place = top_of(components_[place].head);
+            if (components_[place].state == State::finished) break;
+            if (components_[place].state == State::on_path) {
+                const auto cycle = std::find(path_.begin(), path_.end(), place);
+                place = contract_cycle(at(cycle - path_.begin()), nodes);
             }
         }
         for (const auto c : path_) components_[c].state = State::finished;
@@ -102,7 +104,7 @@ bool ChuLiuEdmonds::contract(const float* scores, int words, bool spare_the_root
 }
 
 bool ChuLiuEdmonds::choose_arc(Component& component, int nodes, bool spare_the_root) const {
-    const std::size_t row = static_cast<std::size_t>(component.row) * nodes;
+    const std::size_t row = at(component.row) * nodes;
     const double* score = score_.data() + row;
     double best = -infinity;
     for (int h = spare_the_root ? 1 : 0; h < nodes; ++h) best = score[h] > best ? score[h] : best;
@@ -127,13 +129,13 @@ std::int32_t ChuLiuEdmonds::contract_cycle(std::size_t begin, int nodes) {
         components_[path_[k]].parent = components_[path_[k]].top = whole;
     }
     components_.push_back({whole, whole, first.row, 0, 0, 0, State::untouched, false});
-    double* score = score_.data() + static_cast<std::size_t>(first.row) * nodes;
-    std::int32_t* end = end_.data() + static_cast<std::size_t>(first.row) * nodes;
+    double* score = score_.data() + at(first.row) * nodes;
+    std::int32_t* end = end_.data() + at(first.row) * nodes;
     for (int h = 0; h < nodes; ++h) score[h] -= first.score;
     for (std::size_t k = begin + 1; k < path_.size(); ++k) {
         const Component& part = components_[path_[k]];
-        const double* other = score_.data() + static_cast<std::size_t>(part.row) * nodes;
-        const std::int32_t* other_end = end_.data() + static_cast<std::size_t>(part.row) * nodes;
+        const double* other = score_.data() + at(part.row) * nodes;
+        const std::int32_t* other_end = end_.data() + at(part.row) * nodes;
         for (int h = 0; h < nodes; ++h) {
             const double reduced = other[h] - part.score;
             end[h] = reduced > score[h] ? other_end[h] : end[h];

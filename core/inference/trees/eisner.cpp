@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/index.hpp"
 #include "inference/trees/tree_kernels.hpp"
 #include "simd/dispatch.hpp"
 
@@ -21,7 +22,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 
 bool Eisner::decode(const float* scores, int words, bool single_root, std::int32_t* heads) {
     const int nodes = words + 1, stride = padded(nodes);
-    const std::size_t chart = static_cast<std::size_t>(nodes) * stride;
+    const std::size_t chart = at(nodes) * stride;
     float* buffer = buffer_.ensure(6 * chart + stride);
     heads[0] = -1;
     if (words == 0) return true;
@@ -31,7 +32,7 @@ bool Eisner::decode(const float* scores, int words, bool single_root, std::int32
     float* largest = buffer + 6 * chart;
     std::fill_n(largest, nodes, -infinity);
     for (int h = 0; h < nodes; ++h) {
-        const float* row = scores + static_cast<std::size_t>(h) * nodes;
+        const float* row = scores + at(h) * nodes;
         const float own = largest[h];
         for (int m = 1; m < nodes; ++m) largest[m] = row[m] > largest[m] ? row[m] : largest[m];
         largest[h] = own;
@@ -42,10 +43,10 @@ bool Eisner::decode(const float* scores, int words, bool single_root, std::int32
     float* right = buffer;
     float* left = buffer + chart;
     for (int s = 0; s < nodes; ++s) {
-        const float* row = scores + static_cast<std::size_t>(s) * nodes;
-        float* out = right + static_cast<std::size_t>(s) * stride;
+        const float* row = scores + at(s) * nodes;
+        float* out = right + at(s) * stride;
         for (int t = s + 1; t < nodes; ++t) out[t] = row[t] - largest[t];
-        for (int t = 1; t < s; ++t) left[static_cast<std::size_t>(t) * stride + s] = row[t] - largest[t];
+        for (int t = 1; t < s; ++t) left[at(t) * stride + s] = row[t] - largest[t];
     }
     std::fill_n(left, nodes, -infinity);  // no arc into the root
 
@@ -60,13 +61,13 @@ bool Eisner::decode(const float* scores, int words, bool single_root, std::int32
                               buffer + 5 * chart};
     tree_kernels().eisner(charts);
 
-    const auto at = [stride](int s, int t) { return static_cast<std::size_t>(s) * stride + t; };
+    const auto cell = [stride](int s, int t) { return at(s) * stride + t; };
     pending_.clear();
     if (single_root) {
         float best = -infinity;
         std::int32_t child = 0;
         for (std::int32_t q = 1; q < nodes; ++q) {
-            const float sum = charts.complete_left[at(1, q)] + right[q] + charts.complete_right[at(q, words)];
+            const float sum = charts.complete_left[cell(1, q)] + right[q] + charts.complete_right[cell(q, words)];
             if (sum > best) {
                 best = sum;
                 child = q;
@@ -77,7 +78,7 @@ bool Eisner::decode(const float* scores, int words, bool single_root, std::int32
         pending_.push_back({1, child, Span::complete_left});
         pending_.push_back({child, words, Span::complete_right});
     } else {
-        if (charts.complete_right[at(0, words)] == -infinity) return false;
+        if (charts.complete_right[cell(0, words)] == -infinity) return false;
         pending_.push_back({0, words, Span::complete_right});
     }
 
@@ -90,17 +91,18 @@ bool Eisner::decode(const float* scores, int words, bool single_root, std::int32
         std::int32_t q = s;
         switch (kind) {
             case Span::halves: {
-                const float best = charts.halves[at(s, t)];
-                while (q < t && charts.complete_right[at(s, q)] + charts.complete_left[at(q + 1, t)] != best) ++q;
+                const float best = charts.halves[cell(s, t)];
+                while (q < t && charts.complete_right[cell(s, q)] + charts.complete_left[cell(q + 1, t)] != best) ++q;
                 if (q == t) return false;
                 pending_.push_back({s, q, Span::complete_right});
                 pending_.push_back({q + 1, t, Span::complete_left});
                 break;
             }
             case Span::complete_right: {
-                const float best = charts.complete_right[at(s, t)];
+                const float best = charts.complete_right[cell(s, t)];
                 do ++q;
-                while (q <= t && charts.halves[at(s, q)] + right[at(s, q)] + charts.complete_right[at(q, t)] != best);
+                while (q <= t &&
+                       charts.halves[cell(s, q)] + right[cell(s, q)] + charts.complete_right[cell(q, t)] != best);
                 if (q > t) return false;
                 heads[q] = s;
                 pending_.push_back({s, q, Span::halves});
@@ -108,8 +110,8 @@ bool Eisner::decode(const float* scores, int words, bool single_root, std::int32
                 break;
             }
             case Span::complete_left: {
-                const float best = charts.complete_left[at(s, t)];
-                while (q < t && charts.complete_left[at(s, q)] + charts.arc_left[at(q, t)] != best) ++q;
+                const float best = charts.complete_left[cell(s, t)];
+                while (q < t && charts.complete_left[cell(s, q)] + charts.arc_left[cell(q, t)] != best) ++q;
                 if (q == t) return false;
                 heads[q] = t;
                 pending_.push_back({q, t, Span::halves});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.hpp"
 #include "inference/trees/chu_liu_edmonds.hpp"
 #include "inference/trees/eisner.hpp"
 #include "inference/trees/inside_outside.hpp"
@@ -18,7 +19,7 @@ const float* matrix_of(const ArcList& arcs, std::span<const double> slots) {
     thread_local std::vector<float> scores;
     scores.assign(arcs.cells(), -std::numeric_limits<float>::infinity());
     for (int a = 0; a < arcs.arcs(); ++a) {
-        scores[arcs.cell(arcs.head_of(a), arcs.modifier_of(a))] = static_cast<float>(slots[static_cast<std::size_t>(a)]);
+        scores[arcs.cell(arcs.head_of(a), arcs.modifier_of(a))] = static_cast<float>(slots[at(a)]);
     }
     return scores.data();
 }
@@ -60,8 +61,8 @@ int TreeFactor::common(std::span<const std::int32_t> a, std::span<const std::int
 bool TreeFactor::read(std::span<const std::uint8_t> on, std::span<std::int32_t> heads) const {
     std::ranges::fill(heads, -1);
     for (int a = 0; a < arcs_->arcs(); ++a) {
-        if (!on[static_cast<std::size_t>(a)]) continue;
-        std::int32_t& head = heads[static_cast<std::size_t>(arcs_->modifier_of(a))];
+        if (!on[at(a)]) continue;
+        std::int32_t& head = heads[at(arcs_->modifier_of(a))];
         if (head >= 0) return false;
         head = arcs_->head_of(a);
     }
@@ -80,7 +81,7 @@ double TreeFactor::marginals(std::span<const double> slots, std::span<const doub
         return minus_infinity;
     }
     for (int a = 0; a < arcs_->arcs(); ++a) {
-        on[static_cast<std::size_t>(a)] = p[arcs_->cell(arcs_->head_of(a), arcs_->modifier_of(a))];
+        on[at(a)] = p[arcs_->cell(arcs_->head_of(a), arcs_->modifier_of(a))];
     }
     return log_partition;
 }
@@ -91,21 +92,21 @@ bool is_tree(std::span<const std::int32_t> heads, bool projective, bool single_r
     seen.assign(heads.size(), 0);
     int roots = 0;
     for (int m = 1; m < nodes; ++m) {
-        if (heads[static_cast<std::size_t>(m)] < 0) return false;
-        roots += heads[static_cast<std::size_t>(m)] == 0;
+        if (heads[at(m)] < 0) return false;
+        roots += heads[at(m)] == 0;
         int v = m;
-        for (; v != 0 && seen[static_cast<std::size_t>(v)] == 0; v = heads[static_cast<std::size_t>(v)]) {
-            seen[static_cast<std::size_t>(v)] = m;
-            if (heads[static_cast<std::size_t>(v)] < 0) return false;
+        for (; v != 0 && seen[at(v)] == 0; v = heads[at(v)]) {
+            seen[at(v)] = m;
+            if (heads[at(v)] < 0) return false;
         }
-        if (v != 0 && seen[static_cast<std::size_t>(v)] == m) return false;
+        if (v != 0 && seen[at(v)] == m) return false;
     }
     if (single_root && nodes > 1 && roots != 1) return false;
     // An arc crosses none when all words under it hang below one of its ends.
     for (int m = 1; m < nodes && projective; ++m) {
-        const int h = heads[static_cast<std::size_t>(m)];
+        const int h = heads[at(m)];
         for (int k = std::min(h, m) + 1; k < std::max(h, m); ++k) {
-            const int other = heads[static_cast<std::size_t>(k)];
+            const int other = heads[at(k)];
             if (other < std::min(h, m) || other > std::max(h, m)) return false;
         }
     }
@@ -116,20 +117,20 @@ double HeadAutomaton::maximise(std::span<const double> slots, std::span<const do
                                std::span<std::int32_t> configuration) const {
     thread_local std::vector<double> best;
     thread_local std::vector<std::int32_t> before;
-    best.resize(static_cast<std::size_t>(std::max(left_, right_)) + 1);
+    best.resize(at(std::max(left_, right_)) + 1);
     before.resize(best.size());
     const double* of_arcs = slots.data() + in_;
     // The best chain of a side under one choice of the entering arc; `before` says how it went.
     int last = 0;
     const auto chain = [&](const Side& side, const double* grandparent) {
         const double* steps = extra.data() + side.steps;
-        const auto at = [&](int from, int to) { return steps[SecondOrderParts::step(side.count, from, to)]; };
+        const auto step_score = [&](int from, int to) { return steps[SecondOrderParts::step(side.count, from, to)]; };
         best[0] = 0;
         for (int to = 1; to <= side.count + 1; ++to) {
             double top = minus_infinity;
             int chosen = 0;
             for (int from = 0; from < to; ++from) {
-                const double score = best[static_cast<std::size_t>(from)] + at(from, to);
+                const double score = best[at(from)] + step_score(from, to);
                 if (score > top) {
                     top = score;
                     chosen = from;
@@ -140,20 +141,19 @@ double HeadAutomaton::maximise(std::span<const double> slots, std::span<const do
                 return top;
             }
             const int out = side.first + to - 1;
-            best[static_cast<std::size_t>(to)] = top + of_arcs[out] + (grandparent ? grandparent[out] : 0);
-            before[static_cast<std::size_t>(to)] = chosen;
+            best[at(to)] = top + of_arcs[out] + (grandparent ? grandparent[out] : 0);
+            before[at(to)] = chosen;
         }
         return 0.0;
     };
     const auto grandparent_of = [&](int g) {
-        return in_ > 0 ? extra.data() + first_grandparent() + static_cast<std::size_t>(g) * (left_ + right_) : nullptr;
+        return in_ > 0 ? extra.data() + first_grandparent() + at(g) * (left_ + right_) : nullptr;
     };
     double top = minus_infinity;
     int chosen = 0;
     for (int g = 0; g < choices(); ++g) {
         const double* grandparent = grandparent_of(g);
-        const double score = (in_ > 0 ? slots[static_cast<std::size_t>(g)] : 0) + chain(side(0), grandparent) +
-                             chain(side(1), grandparent);
+        const double score = (in_ > 0 ? slots[at(g)] : 0) + chain(side(0), grandparent) + chain(side(1), grandparent);
         if (score > top) {
             top = score;
             chosen = g;
@@ -163,17 +163,17 @@ double HeadAutomaton::maximise(std::span<const double> slots, std::span<const do
     configuration[0] = chosen;
     for (int right = 0; right < 2; ++right) {
         chain(side(right), grandparent_of(chosen));
-        for (int k = last; k > 0; k = before[static_cast<std::size_t>(k)]) {
-            configuration[static_cast<std::size_t>(side(right).first + k)] = 1;
+        for (int k = last; k > 0; k = before[at(k)]) {
+            configuration[at(side(right).first + k)] = 1;
         }
     }
     return top;
 }
 
 double HeadAutomaton::slot_score(std::span<const std::int32_t> configuration, std::span<const double> slots) const {
-    double total = in_ > 0 ? slots[static_cast<std::size_t>(configuration[0])] : 0;
+    double total = in_ > 0 ? slots[at(configuration[0])] : 0;
     for (std::size_t k = 1; k < configuration.size(); ++k) {
-        if (configuration[k]) total += slots[static_cast<std::size_t>(in_) + k - 1];
+        if (configuration[k]) total += slots[at(in_) + k - 1];
     }
     return total;
 }
@@ -185,15 +185,14 @@ double HeadAutomaton::extra_score(std::span<const std::int32_t> configuration, s
         const double* steps = extra.data() + chain.steps;
         int last = 0;
         for (int k = 1; k <= chain.count; ++k) {
-            if (!configuration[static_cast<std::size_t>(chain.first + k)]) continue;
+            if (!configuration[at(chain.first + k)]) continue;
             total += steps[SecondOrderParts::step(chain.count, last, k)];
             last = k;
         }
         total += steps[SecondOrderParts::step(chain.count, last, chain.count + 1)];
     }
     if (in_ == 0) return total;
-    const double* grandparent = extra.data() + first_grandparent() +
-                                static_cast<std::size_t>(configuration[0]) * static_cast<std::size_t>(left_ + right_);
+    const double* grandparent = extra.data() + first_grandparent() + at(configuration[0]) * at(left_ + right_);
     for (std::size_t k = 1; k < configuration.size(); ++k) {
         if (configuration[k]) total += grandparent[k - 1];
     }
@@ -202,9 +201,9 @@ double HeadAutomaton::extra_score(std::span<const std::int32_t> configuration, s
 
 void HeadAutomaton::add_counts(std::span<const std::int32_t> configuration, double weight,
                                std::span<double> slots) const {
-    if (in_ > 0) slots[static_cast<std::size_t>(configuration[0])] += weight;
+    if (in_ > 0) slots[at(configuration[0])] += weight;
     for (std::size_t k = 1; k < configuration.size(); ++k) {
-        if (configuration[k]) slots[static_cast<std::size_t>(in_) + k - 1] += weight;
+        if (configuration[k]) slots[at(in_) + k - 1] += weight;
     }
 }
 
@@ -215,12 +214,12 @@ int HeadAutomaton::common(std::span<const std::int32_t> a, std::span<const std::
 }
 
 bool HeadAutomaton::read(std::span<const std::uint8_t> on, std::span<std::int32_t> configuration) const {
-    const auto entering = on.first(static_cast<std::size_t>(in_));
+    const auto entering = on.first(at(in_));
     if (in_ > 0 && std::ranges::count_if(entering, [](std::uint8_t x) { return x != 0; }) != 1) return false;
     configuration[0] = static_cast<std::int32_t>(std::ranges::find_if(entering, [](std::uint8_t x) { return x != 0; }) -
                                                  entering.begin());
     for (std::size_t k = 1; k < configuration.size(); ++k) {
-        configuration[k] = on[static_cast<std::size_t>(in_) + k - 1] != 0;
+        configuration[k] = on[at(in_) + k - 1] != 0;
     }
     return true;
 }
@@ -228,70 +227,65 @@ bool HeadAutomaton::read(std::span<const std::uint8_t> on, std::span<std::int32_
 double HeadAutomaton::marginals(std::span<const double> slots, std::span<const double> extra, std::span<double> on,
                                 std::span<double> extra_used) const {
     thread_local std::vector<double> forward, backward, arcs, sums;
-    const auto widest = static_cast<std::size_t>(std::max(left_, right_)) + 2;
+    const auto widest = at(std::max(left_, right_)) + 2;
     forward.resize(widest);
     backward.resize(widest);
     arcs.resize(widest);
-    sums.resize(static_cast<std::size_t>(choices()));
+    sums.resize(at(choices()));
     // log Σ over the chains of a side; forward and backward exclude what follows and what comes before.
     const auto chain = [&](const Side& side, int g) {
         const double* steps = extra.data() + side.steps;
         const int end = side.count + 1;
         for (int k = 1; k <= side.count; ++k) {
-            const auto out = static_cast<std::size_t>(side.first + k - 1);
-            arcs[static_cast<std::size_t>(k)] = slots[static_cast<std::size_t>(in_) + out];
+            const auto out = at(side.first + k - 1);
+            arcs[at(k)] = slots[at(in_) + out];
             if (in_ > 0) {
-                arcs[static_cast<std::size_t>(k)] +=
-                    extra[first_grandparent() + static_cast<std::size_t>(g * (left_ + right_)) + out];
+                arcs[at(k)] += extra[first_grandparent() + at(g * (left_ + right_)) + out];
             }
         }
-        arcs[static_cast<std::size_t>(end)] = 0;
+        arcs[at(end)] = 0;
         forward[0] = 0;
         for (int to = 1; to <= end; ++to) {
             double sum = minus_infinity;
             for (int from = 0; from < to; ++from) {
-                sum = log_add(sum, forward[static_cast<std::size_t>(from)] +
-                                       steps[SecondOrderParts::step(side.count, from, to)]);
+                sum = log_add(sum, forward[at(from)] + steps[SecondOrderParts::step(side.count, from, to)]);
             }
-            forward[static_cast<std::size_t>(to)] = sum + arcs[static_cast<std::size_t>(to)];
+            forward[at(to)] = sum + arcs[at(to)];
         }
-        return forward[static_cast<std::size_t>(end)];
+        return forward[at(end)];
     };
     double log_partition = minus_infinity;
     for (int g = 0; g < choices(); ++g) {
-        sums[static_cast<std::size_t>(g)] =
-            (in_ > 0 ? slots[static_cast<std::size_t>(g)] : 0) + chain(side(0), g) + chain(side(1), g);
-        log_partition = log_add(log_partition, sums[static_cast<std::size_t>(g)]);
+        sums[at(g)] = (in_ > 0 ? slots[at(g)] : 0) + chain(side(0), g) + chain(side(1), g);
+        log_partition = log_add(log_partition, sums[at(g)]);
     }
     std::ranges::fill(on, 0.0);
     std::ranges::fill(extra_used, 0.0);
     if (log_partition == minus_infinity) return log_partition;
     for (int g = 0; g < choices(); ++g) {
-        const double chosen = std::exp(sums[static_cast<std::size_t>(g)] - log_partition);
-        if (in_ > 0) on[static_cast<std::size_t>(g)] = chosen;
+        const double chosen = std::exp(sums[at(g)] - log_partition);
+        if (in_ > 0) on[at(g)] = chosen;
         for (int right = 0; right < 2; ++right) {
             const Side half = side(right);
             const int end = half.count + 1;
             const double total = chain(half, g);
-            backward[static_cast<std::size_t>(end)] = 0;
+            backward[at(end)] = 0;
             for (int from = half.count; from >= 0; --from) {
                 double sum = minus_infinity;
                 for (int to = from + 1; to <= end; ++to) {
-                    const auto step = half.steps + static_cast<std::size_t>(
-                                                       SecondOrderParts::step(half.count, from, to));
-                    const double rest = extra[step] + arcs[static_cast<std::size_t>(to)] +
-                                        backward[static_cast<std::size_t>(to)];
+                    const auto step = half.steps + at(SecondOrderParts::step(half.count, from, to));
+                    const double rest = extra[step] + arcs[at(to)] + backward[at(to)];
                     sum = log_add(sum, rest);
-                    const double p = chosen * std::exp(forward[static_cast<std::size_t>(from)] + rest - total);
+                    const double p = chosen * std::exp(forward[at(from)] + rest - total);
                     extra_used[step] += p;
                     if (to == end) continue;
-                    const auto out = static_cast<std::size_t>(half.first + to - 1);
-                    on[static_cast<std::size_t>(in_) + out] += p;
+                    const auto out = at(half.first + to - 1);
+                    on[at(in_) + out] += p;
                     if (in_ > 0) {
-                        extra_used[first_grandparent() + static_cast<std::size_t>(g * (left_ + right_)) + out] += p;
+                        extra_used[first_grandparent() + at(g * (left_ + right_)) + out] += p;
                     }
                 }
-                backward[static_cast<std::size_t>(from)] = sum;
+                backward[at(from)] = sum;
             }
         }
     }

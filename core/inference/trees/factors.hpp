@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/graphs/factor.hpp"
 #include "inference/trees/second_order_parts.hpp"
 
@@ -21,23 +22,21 @@ public:
         : arcs_(std::move(arcs)), projective_(projective), single_root_(single_root) {}
     // The arcs must stay as they are while the factor is used.
     TreeFactor(const ArcList& arcs, bool projective, bool single_root)
-        : TreeFactor(std::shared_ptr<const ArcList>(std::shared_ptr<const ArcList>(), &arcs), projective, single_root) {}
+        : TreeFactor(std::shared_ptr<const ArcList>(std::shared_ptr<const ArcList>(), &arcs), projective, single_root) {
+    }
 
     int configuration_size() const override { return arcs_->words() + 1; }
     double maximise(std::span<const double> slots, std::span<const double> extra,
                     std::span<std::int32_t> configuration) const override;
     double slot_score(std::span<const std::int32_t> configuration, std::span<const double> slots) const override;
-    void add_counts(std::span<const std::int32_t> configuration, double weight,
-                    std::span<double> slots) const override;
+    void add_counts(std::span<const std::int32_t> configuration, double weight, std::span<double> slots) const override;
     int common(std::span<const std::int32_t> a, std::span<const std::int32_t> b) const override;
     bool read(std::span<const std::uint8_t> on, std::span<std::int32_t> configuration) const override;
     double marginals(std::span<const double> slots, std::span<const double> extra, std::span<double> on,
                      std::span<double> extra_used) const override;
 
 private:
-    std::size_t slot(std::span<const std::int32_t> heads, int m) const {
-        return static_cast<std::size_t>(arcs_->arc(heads[static_cast<std::size_t>(m)], m));
-    }
+    std::size_t slot(std::span<const std::int32_t> heads, int m) const { return at(arcs_->arc(heads[at(m)], m)); }
 
     std::shared_ptr<const ArcList> arcs_;
     bool projective_, single_root_;
@@ -56,8 +55,7 @@ public:
                     std::span<std::int32_t> configuration) const override;
     double slot_score(std::span<const std::int32_t> configuration, std::span<const double> slots) const override;
     double extra_score(std::span<const std::int32_t> configuration, std::span<const double> extra) const override;
-    void add_counts(std::span<const std::int32_t> configuration, double weight,
-                    std::span<double> slots) const override;
+    void add_counts(std::span<const std::int32_t> configuration, double weight, std::span<double> slots) const override;
     int common(std::span<const std::int32_t> a, std::span<const std::int32_t> b) const override;
     bool read(std::span<const std::uint8_t> on, std::span<std::int32_t> configuration) const override;
     double marginals(std::span<const double> slots, std::span<const double> extra, std::span<double> on,
@@ -69,11 +67,10 @@ private:
         std::size_t steps;     // where its steps begin among the extra scores
     };
     Side side(int right) const {
-        return right ? Side{right_, left_, static_cast<std::size_t>(SecondOrderParts::steps(left_))}
-                     : Side{left_, 0, 0};
+        return right ? Side{right_, left_, at(SecondOrderParts::steps(left_))} : Side{left_, 0, 0};
     }
     std::size_t first_grandparent() const {
-        return static_cast<std::size_t>(SecondOrderParts::steps(left_) + SecondOrderParts::steps(right_));
+        return at(SecondOrderParts::steps(left_) + SecondOrderParts::steps(right_));
     }
     int choices() const { return in_ > 0 ? in_ : 1; }  // of the entering arc; the root has one, of no arc
 

@@ -1,5 +1,7 @@
 #include "inference/trees/inside_outside.hpp"
 
+#include "base/index.hpp"
+
 namespace dualstruct::trees {
 namespace {
 
@@ -12,20 +14,20 @@ int block_of(int column) { return column / block * block; }
 bool InsideOutside::marginals(const float* scores, int words, bool single_root, float* marginals,
                               double& log_partition) {
     const int nodes = words + 1;
-    std::fill_n(marginals, static_cast<std::size_t>(nodes) * nodes, 0.0f);
+    std::fill_n(marginals, at(nodes) * nodes, 0.0f);
     log_partition = 0;
     if (words == 0) return true;
     for (ScaledRows* chart : {&right_, &left_, &halves_, &arc_left_, &complete_right_, &complete_left_,
                               &outside_arc_left_, &outside_right_, &outside_left_}) {
         chart->resize(nodes, nodes);
     }
-    for (ScaledRows* chart : {&arc_left_, &complete_right_, &complete_left_, &outside_arc_left_, &outside_right_,
-                              &outside_left_}) {
+    for (ScaledRows* chart :
+         {&arc_left_, &complete_right_, &complete_left_, &outside_arc_left_, &outside_right_, &outside_left_}) {
         chart->clear(0, nodes);
     }
     outside_halves_.resize(1, nodes);
     for (int h = 0; h < nodes; ++h) {
-        const float* row = scores + static_cast<std::size_t>(h) * nodes;
+        const float* row = scores + at(h) * nodes;
         for (int m = 1; m < h; ++m) left_[m].set(h, exponential(row[m]));
         for (int m = h + 1; m < nodes; ++m) right_[h].set(m, exponential(row[m]));
     }
@@ -122,11 +124,9 @@ void InsideOutside::outside_row(int s, int nodes, Scaled total, float* marginals
         around_arc_right = around_arc_right + around_right;
         const Scaled around_arc_left = normalised(outside_arc_left_[s][q]) + around_left;
         outside_halves.set(q, around_arc_right * right[q] + around_arc_left * left[q]);
-        marginals[static_cast<std::size_t>(s) * nodes + q] =
-            static_cast<float>(ratio(arc_right * around_arc_right, total));
+        marginals[at(s) * nodes + q] = static_cast<float>(ratio(arc_right * around_arc_right, total));
         if (s > 0) {
-            marginals[static_cast<std::size_t>(q) * nodes + s] =
-                static_cast<float>(ratio(arc_left[q] * around_arc_left, total));
+            marginals[at(q) * nodes + s] = static_cast<float>(ratio(arc_left[q] * around_arc_left, total));
         }
     }
     if (s + 1 < nodes) kernels.add_multiple(outside_left_[s + 1], one, outside_halves, block_of(s + 1), end);

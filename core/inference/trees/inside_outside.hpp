@@ -8,8 +8,7 @@ namespace dualstruct::trees {
 
 class InsideOutside final : public TreeSums {
 public:
-    bool marginals(const float* scores, int words, bool single_root, float* marginals,
-                   double& log_partition) override;
+    bool marginals(const float* scores, int words, bool single_root, float* marginals, double& log_partition) override;
 
 private:
     void inside_row(int s, int nodes);

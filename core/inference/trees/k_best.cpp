@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/index.hpp"
+
 namespace dualstruct::trees {
 namespace {
 
@@ -15,15 +17,15 @@ std::vector<LabelledTree> KBestTrees::find(const float* scores, int words, int l
     nodes_ = words + 1;
     labels_ = labels;
     single_root_ = single_root;
-    const std::size_t cells = static_cast<std::size_t>(nodes_) * nodes_;
+    const std::size_t cells = at(nodes_) * nodes_;
     unlabelled_.resize(cells);
     best_label_.resize(cells);
     restricted_.resize(cells);
     for (int h = 0; h < nodes_; ++h) {
         for (int m = 0; m < nodes_; ++m) {
-            const std::size_t at = static_cast<std::size_t>(h) * nodes_ + m;
-            best_label_[at] = best_label(h, m, {});
-            unlabelled_[at] = best_label_[at] < 0 ? -infinity : labelled(h, m, best_label_[at]);
+            const std::size_t place = at(h) * nodes_ + m;
+            best_label_[place] = best_label(h, m, {});
+            unlabelled_[place] = best_label_[place] < 0 ? -infinity : labelled(h, m, best_label_[place]);
         }
     }
 
@@ -59,7 +61,7 @@ bool KBestTrees::solve(Subset& subset) {
     LabelledTree& tree = subset.best;
     tree.heads.resize(nodes_, -1);
     tree.labels.resize(nodes_, -1);
-    const auto cell = [this](int h, int m) { return static_cast<std::size_t>(h) * nodes_ + m; };
+    const auto cell = [this](int h, int m) { return at(h) * nodes_ + m; };
     for (int m = 1; m < subset.branch; ++m) {
         for (int h = 0; h < nodes_; ++h) restricted_[cell(h, m)] = -infinity;
         restricted_[cell(tree.heads[m], m)] = labelled(tree.heads[m], m, tree.labels[m]);
@@ -99,7 +101,7 @@ std::int32_t KBestTrees::best_label(int head, int word, const std::vector<std::i
 }
 
 float KBestTrees::labelled(int head, int word, int label) const {
-    return scores_[(static_cast<std::size_t>(head) * nodes_ + word) * labels_ + label];
+    return scores_[(at(head) * nodes_ + word) * labels_ + label];
 }
 
 }  // namespace dualstruct::trees

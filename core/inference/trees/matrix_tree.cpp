@@ -1,5 +1,7 @@
 #include "inference/trees/matrix_tree.hpp"
 
+#include "base/index.hpp"
+
 namespace dualstruct::trees {
 namespace {
 
@@ -10,10 +12,9 @@ int block_of(int column) { return column / block * block; }
 
 }  // namespace
 
-bool MatrixTree::marginals(const float* scores, int words, bool single_root, float* marginals,
-                           double& log_partition) {
+bool MatrixTree::marginals(const float* scores, int words, bool single_root, float* marginals, double& log_partition) {
     nodes_ = words + 1;
-    std::fill_n(marginals, static_cast<std::size_t>(nodes_) * nodes_, 0.0f);
+    std::fill_n(marginals, at(nodes_) * nodes_, 0.0f);
     log_partition = 0;
     if (words == 0) return true;
     into_.resize(nodes_, nodes_);
@@ -25,7 +26,7 @@ bool MatrixTree::marginals(const float* scores, int words, bool single_root, flo
     levels_[0].weights.resize(nodes_, words);
     for (int h = 0; h < nodes_; ++h) {
         for (int m = 1; m < nodes_; ++m) {
-            Scaled weight = h == m ? Scaled{} : exponential(scores[static_cast<std::size_t>(h) * nodes_ + m]);
+            Scaled weight = h == m ? Scaled{} : exponential(scores[at(h) * nodes_ + m]);
             if (h == 0 && single_root) weight.e -= root_exponent;
             into_[m].set(h, weight);
             levels_[0].weights[h].set(m - 1, weight);
@@ -54,13 +55,13 @@ bool MatrixTree::halve(std::size_t level, int begin, int end, float* marginals) 
         if (!eliminate(levels_[level + 1], word, begin, word)) return false;
     }
     if (!halve(level + 1, begin, middle, marginals)) return false;
-    eliminated_.resize(eliminated_.size() - static_cast<std::size_t>(end - middle));
+    eliminated_.resize(eliminated_.size() - at(end - middle));
     copy(level, begin, end);
     for (int word = begin; word < middle; ++word) {
         if (!eliminate(levels_[level + 1], word, word + 1, end)) return false;
     }
     if (!halve(level + 1, middle, end, marginals)) return false;
-    eliminated_.resize(eliminated_.size() - static_cast<std::size_t>(middle - begin));
+    eliminated_.resize(eliminated_.size() - at(middle - begin));
     return true;
 }
 
@@ -123,7 +124,7 @@ void MatrixTree::reach(int word, float* marginals) {
     if (total_.is_zero()) total_ = product_ * sum;
     marginals[word] = static_cast<float>(ratio(into[0], sum));
     for (int h = 1; h < nodes_; ++h) {
-        marginals[static_cast<std::size_t>(h) * nodes_ + word] = static_cast<float>(ratio(into[h] * escape[h], sum));
+        marginals[at(h) * nodes_ + word] = static_cast<float>(ratio(into[h] * escape[h], sum));
     }
 }
 

@@ -19,8 +19,7 @@ namespace dualstruct::trees {
 
 class MatrixTree final : public TreeSums {
 public:
-    bool marginals(const float* scores, int words, bool single_root, float* marginals,
-                   double& log_partition) override;
+    bool marginals(const float* scores, int words, bool single_root, float* marginals, double& log_partition) override;
 
 private:
     // The root, then the words from `first` on, as heads; the same words as modifiers.
@@ -40,10 +39,10 @@ private:
     void reach(int word, float* marginals);
 
     int nodes_ = 0;
-    ScaledRows into_;            // [nodes, nodes]: the weights of the arcs into a word, by head
+    ScaledRows into_;  // [nodes, nodes]: the weights of the arcs into a word, by head
     std::vector<Level> levels_;  // the words that are left after each halving
-    ScaledRows chances_;         // [nodes, nodes]: where a walk goes from a word that was taken out, by head
-    ScaledRows escape_;          // [1, nodes]: the chance to meet the root first, by where the walk starts; 0 at 0
+    ScaledRows chances_;  // [nodes, nodes]: where a walk goes from a word that was taken out, by head
+    ScaledRows escape_;  // [1, nodes]: the chance to meet the root first, by where the walk starts; 0 at 0
     std::vector<Step> eliminated_;
     Scaled product_;  // of all D on the way to the first word
     Scaled total_;

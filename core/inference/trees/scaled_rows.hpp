@@ -6,6 +6,7 @@
 #include <new>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/trees/scaled.hpp"
 #include "inference/trees/tree_kernels.hpp"
 
@@ -29,22 +30,22 @@ public:
     // The entries are unknown after it.
     void resize(int rows, int columns) {
         stride_ = padded(columns);
-        const std::size_t cells = static_cast<std::size_t>(rows) * stride_;
+        const std::size_t cells = at(rows) * stride_;
         if (cells > m_.size()) {
             m_.resize(cells);
             e_.resize(cells);
         }
     }
     void clear(int first, int last) {
-        const std::size_t begin = static_cast<std::size_t>(first) * stride_;
-        const std::size_t count = static_cast<std::size_t>(last - first) * stride_;
+        const std::size_t begin = at(first) * stride_;
+        const std::size_t count = at(last - first) * stride_;
         std::fill_n(m_.data() + begin, count, 0.0);
         std::fill_n(e_.data() + begin, count, exponent_of_zero);
     }
     int stride() const { return stride_; }
     ScaledRow operator[](int row) {
-        const std::size_t at = static_cast<std::size_t>(row) * stride_;
-        return {m_.data() + at, e_.data() + at};
+        const std::size_t place = at(row) * stride_;
+        return {m_.data() + place, e_.data() + place};
     }
 
 private:

@@ -2,13 +2,15 @@
 
 #include <numeric>
 
+#include "base/index.hpp"
+
 namespace dualstruct::trees {
 namespace {
 
 // The second-order scores of a head.
 std::span<const double> extras_of(const SecondOrderParts& parts, int h, std::span<const double> extras) {
-    const auto begin = static_cast<std::size_t>(parts.head(h).first_step);
-    const auto end = static_cast<std::size_t>(h < parts.words() ? parts.head(h + 1).first_step : parts.extras());
+    const auto begin = at(parts.head(h).first_step);
+    const auto end = at(h < parts.words() ? parts.head(h + 1).first_step : parts.extras());
     return extras.subspan(begin, end - begin);
 }
 
@@ -26,7 +28,7 @@ SecondOrderBest SecondOrderDecoder::decode(const SecondOrderParts& parts, std::s
                                            std::span<const double> extras, const SecondOrderOptions& options,
                                            const graphs::RelaxationOptions& relaxation, std::int32_t* heads) {
     const int words = parts.words();
-    const std::span<std::int32_t> tree(heads, static_cast<std::size_t>(words) + 1);
+    const std::span<std::int32_t> tree(heads, at(words) + 1);
     SecondOrderBest best;
     if (options.projective && !options.relax) {
         best.found = best.exact = options.grandparents
@@ -39,7 +41,7 @@ SecondOrderBest SecondOrderDecoder::decode(const SecondOrderParts& parts, std::s
     extras_.assign(extras.begin(), extras.end());
     parts.for_each([](int, int, int, int, bool) {},
                    [&](int index, int g, int, int m) {
-                       if (g == m) extras_[static_cast<std::size_t>(index)] = graphs::minus_infinity;
+                       if (g == m) extras_[at(index)] = graphs::minus_infinity;
                    });
     heads[0] = -1;
     double nothing = 0;  // the scores of heads that can have no modifier
@@ -50,7 +52,7 @@ SecondOrderBest SecondOrderDecoder::decode(const SecondOrderParts& parts, std::s
     const TreeFactor tree_factor(parts, options.projective, options.single_root);
     if (tree_factor.maximise(arcs, {}, tree) == graphs::minus_infinity) return best;
     relaxation_.add_factor(tree_factor, links_, {});
-    automata_.resize(static_cast<std::size_t>(words) + 1);
+    automata_.resize(at(words) + 1);
     for (int h = 0; h <= words; ++h) {
         const auto scores = extras_of(parts, h, extras_);
         if (parts.head(h).arcs() == 0) {
@@ -59,7 +61,7 @@ SecondOrderBest SecondOrderDecoder::decode(const SecondOrderParts& parts, std::s
         }
         links_.clear();
         for_each_slot(parts, h, [&](int arc) { links_.push_back(arc); });
-        auto& automaton = automata_[static_cast<std::size_t>(h)];
+        auto& automaton = automata_[at(h)];
         automaton = HeadAutomaton(parts.head(h));
         relaxation_.add_factor(automaton, links_, scores);
     }
@@ -67,7 +69,7 @@ SecondOrderBest SecondOrderDecoder::decode(const SecondOrderParts& parts, std::s
     relaxation_.set_rounding([&](std::span<const double> relaxed, std::span<std::uint8_t> slots) {
         std::ranges::fill(slots, std::uint8_t{0});
         if (tree_factor.maximise(relaxed, {}, tree) == graphs::minus_infinity) return;
-        for (int m = 1; m <= words; ++m) slots[static_cast<std::size_t>(parts.arc(heads[m], m))] = 1;
+        for (int m = 1; m <= words; ++m) slots[at(parts.arc(heads[m], m))] = 1;
     });
     const auto& result = relaxation_.solve(relaxation);
     if (result.status != graphs::Status::solved) return best;
@@ -112,11 +114,11 @@ SecondOrderMarginals second_order_marginals(const SecondOrderParts& parts, std::
         graph.add_factor(std::make_shared<HeadAutomaton>(siblings), literals, steps);
         for (int k = 0; k < steps; ++k) {
             place.push_back(static_cast<std::int32_t>(scores.size()));
-            scores.push_back(own[static_cast<std::size_t>(k)]);
+            scores.push_back(own[at(k)]);
         }
-        for (std::size_t k = static_cast<std::size_t>(steps); k < own.size(); ++k) {
+        for (std::size_t k = at(steps); k < own.size(); ++k) {
             const auto pair = static_cast<int>(k) - steps;
-            const std::int32_t both[] = {parts.entering(h)[static_cast<std::size_t>(pair / head.arcs())],
+            const std::int32_t both[] = {parts.entering(h)[at(pair / head.arcs())],
                                          head.first_arc + pair % head.arcs()};
             if (own[k] == 0 || parts.head_of(both[0]) == parts.modifier_of(both[1])) {
                 place.push_back(-2);
@@ -141,7 +143,7 @@ SecondOrderMarginals second_order_marginals(const SecondOrderParts& parts, std::
     for (std::size_t a = 0; a < arcs.size(); ++a) result.arcs[a] = found.variables[2 * a + 1];
     result.extras.resize(extras.size());
     for (std::size_t k = 0; k < extras.size(); ++k) {
-        result.extras[k] = place[k] == -1 ? 1 : place[k] == -2 ? 0 : found.factors[static_cast<std::size_t>(place[k])];
+        result.extras[k] = place[k] == -1 ? 1 : place[k] == -2 ? 0 : found.factors[at(place[k])];
     }
     return result;
 }

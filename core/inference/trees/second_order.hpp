@@ -20,22 +20,22 @@ struct SecondOrderOptions {
     bool projective = true;
     bool single_root = true;
     bool grandparents = true;  // without them their scores must be 0
-    bool relax = false;        // AD3 for projective trees, too
+    bool relax = false;  // AD3 for projective trees, too
 };
 
 struct SecondOrderBest {
-    bool found = false;         // false: the arcs left allow no tree
-    bool exact = false;         // proven the best: by the algorithm, or because bound and score meet
+    bool found = false;  // false: the arcs left allow no tree
+    bool exact = false;  // proven the best: by the algorithm, or because bound and score meet
     double score = 0, bound = 0;
-    int iterations = 0;         // of AD3
+    int iterations = 0;  // of AD3
 };
 
 struct SecondOrderMarginals {
     bool found = false, converged = false;
     int iterations = 0;
-    double log_partition = 0;     // Bethe's estimate
-    std::vector<double> arcs;     // [arcs]
-    std::vector<double> extras;   // [extras]
+    double log_partition = 0;  // Bethe's estimate
+    std::vector<double> arcs;  // [arcs]
+    std::vector<double> extras;  // [extras]
 };
 
 // Objects keep their buffers: one a thread. Scores: of arcs and second-order parts as `parts` numbers them.
@@ -48,9 +48,9 @@ public:
         options.bound_every = 5;
         return options;
     }
-    SecondOrderBest decode(const SecondOrderParts& parts, std::span<const double> arcs,
-                           std::span<const double> extras, const SecondOrderOptions& options,
-                           const graphs::RelaxationOptions& relaxation, std::int32_t* heads);
+    SecondOrderBest decode(const SecondOrderParts& parts, std::span<const double> arcs, std::span<const double> extras,
+                           const SecondOrderOptions& options, const graphs::RelaxationOptions& relaxation,
+                           std::int32_t* heads);
 
 private:
     SiblingEisner siblings_;

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "base/index.hpp"
+
 namespace dualstruct::trees {
 namespace {
 
@@ -18,8 +20,9 @@ SecondOrderEisner::Side SecondOrderEisner::side(int h, int right) const {
 SecondOrderEisner::Cell& SecondOrderEisner::under(const Place& place, int arc) {
     const auto& head = parts_->head(place.word);
     const int out = arc - head.first_arc;
-    const int at = place.word == 0 ? parts_->extras() + out : head.first_grandparent() + place.in * head.arcs() + out;
-    return under_[static_cast<std::size_t>(at)];
+    const int where =
+        place.word == 0 ? parts_->extras() + out : head.first_grandparent() + place.in * head.arcs() + out;
+    return under_[at(where)];
 }
 
 template <class F>
@@ -38,11 +41,11 @@ bool SecondOrderEisner::decode(const SecondOrderParts& parts, std::span<const do
     arcs_ = arcs;
     extras_ = extras;
     const int words = parts.words();
-    nodes_ = static_cast<std::size_t>(words) + 1;
+    nodes_ = at(words) + 1;
     const Cell nothing{-infinity, 0};
-    complete_.assign((static_cast<std::size_t>(parts.arcs()) + 1) * 2 * nodes_, nothing);
-    under_.assign(static_cast<std::size_t>(parts.extras() + parts.head(0).arcs()), nothing);
-    between_.assign(static_cast<std::size_t>(parts.extras()), nothing);
+    complete_.assign((at(parts.arcs()) + 1) * 2 * nodes_, nothing);
+    under_.assign(at(parts.extras() + parts.head(0).arcs()), nothing);
+    between_.assign(at(parts.extras()), nothing);
     for (int h = 0; h <= words; ++h) {
         each_place(h, [&](const Place& place) {
             for (int right = 0; right < 2; ++right) {
@@ -91,14 +94,13 @@ void SecondOrderEisner::fill(int h, int width, bool single_root) {
                 Cell& cell = under(place, arc);
                 better(cell, complete(!right, arc, right ? h + 1 : h - 1).score + step(chain, 0, m), 0);
                 for (int s = 1; s < m && !(h == 0 && single_root); ++s) {
-                    better(cell, under(place, chain.first + s - 1).score + between(chain, s, m).score +
-                                     step(chain, s, m), s);
+                    better(cell,
+                           under(place, chain.first + s - 1).score + between(chain, s, m).score + step(chain, s, m), s);
                 }
-                cell.score += arcs_[static_cast<std::size_t>(arc)];
+                cell.score += arcs_[at(arc)];
                 if (h > 0) {
                     const auto& head = parts_->head(h);
-                    cell.score += extras_[static_cast<std::size_t>(head.first_grandparent() +
-                                                                   place.in * head.arcs() + arc - head.first_arc)];
+                    cell.score += extras_[at(head.first_grandparent() + place.in * head.arcs() + arc - head.first_arc)];
                 }
             }
             Cell& cell = complete(right, place.arc, end);
@@ -106,8 +108,10 @@ void SecondOrderEisner::fill(int h, int width, bool single_root) {
                 const int last = modifier(chain, m);
                 if (right ? last > end : last < end) break;
                 const int last_arc = chain.first + m - 1;
-                better(cell, under(place, last_arc).score + complete(right, last_arc, end).score +
-                                 step(chain, m, chain.count + 1), m);
+                better(cell,
+                       under(place, last_arc).score + complete(right, last_arc, end).score +
+                           step(chain, m, chain.count + 1),
+                       m);
             }
         });
     }
@@ -118,33 +122,33 @@ void SecondOrderEisner::follow(std::int32_t* heads) {
     const auto place_of = [this](int arc) {
         const int word = parts_->modifier_of(arc);
         std::int32_t in = 0;
-        while (parts_->entering(word)[static_cast<std::size_t>(in)] != arc) ++in;
+        while (parts_->entering(word)[at(in)] != arc) ++in;
         return Place{word, arc, in};
     };
     pending_.assign(1, {Pending::complete, {0, parts_->arcs(), 0}, 1, parts_->words(), 0});
     while (!pending_.empty()) {
-        const auto [kind, place, right, at, other] = pending_.back();
+        const auto [kind, place, right, where, other] = pending_.back();
         pending_.pop_back();
         const Side chain = side(place.word, right);
         if (kind == Pending::complete) {
-            if (at == place.word) continue;
-            const int m = complete(right, place.arc, at).split;
+            if (where == place.word) continue;
+            const int m = complete(right, place.arc, where).split;
             pending_.push_back({Pending::arc, place, right, m, 0});
-            pending_.push_back({Pending::complete, place_of(chain.first + m - 1), right, at, 0});
+            pending_.push_back({Pending::complete, place_of(chain.first + m - 1), right, where, 0});
         } else if (kind == Pending::arc) {
-            const int arc = chain.first + at - 1, word = modifier(chain, at);
+            const int arc = chain.first + where - 1, word = modifier(chain, where);
             heads[word] = place.word;
             const int s = under(place, arc).split;
             if (s == 0) {
                 pending_.push_back({Pending::complete, place_of(arc), !right, place.word + (right ? 1 : -1), 0});
             } else {
                 pending_.push_back({Pending::arc, place, right, s, 0});
-                pending_.push_back({Pending::between, place, right, s, at});
+                pending_.push_back({Pending::between, place, right, s, where});
             }
         } else {
-            const int first_arc = chain.first + (right ? at : other) - 1;
-            const int last_arc = chain.first + (right ? other : at) - 1;
-            const int q = between(chain, at, other).split;
+            const int first_arc = chain.first + (right ? where : other) - 1;
+            const int last_arc = chain.first + (right ? other : where) - 1;
+            const int q = between(chain, where, other).split;
             pending_.push_back({Pending::complete, place_of(first_arc), 1, q, 0});
             pending_.push_back({Pending::complete, place_of(last_arc), 0, q + 1, 0});
         }

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/trees/second_order_parts.hpp"
 
 namespace dualstruct::trees {
@@ -41,15 +42,12 @@ private:
     Side side(int h, int right) const;
     int modifier(const Side& side, int k) const { return parts_->modifier_of(side.first + k - 1); }
     double step(const Side& side, int from, int to) const {
-        return extras_[static_cast<std::size_t>(side.first_step + SecondOrderParts::step(side.count, from, to))];
+        return extras_[at(side.first_step + SecondOrderParts::step(side.count, from, to))];
     }
-    Cell& complete(int right, int arc, int end) {
-        return complete_[(static_cast<std::size_t>(arc) * 2 + static_cast<std::size_t>(right)) * nodes_ +
-                         static_cast<std::size_t>(end)];
-    }
-    Cell& under(const Place& place, int arc);   // the arc with all words between its ends
+    Cell& complete(int right, int arc, int end) { return complete_[(at(arc) * 2 + at(right)) * nodes_ + at(end)]; }
+    Cell& under(const Place& place, int arc);  // the arc with all words between its ends
     Cell& between(const Side& side, int s, int m) {
-        return between_[static_cast<std::size_t>(side.first_step + SecondOrderParts::step(side.count, s, m))];
+        return between_[at(side.first_step + SecondOrderParts::step(side.count, s, m))];
     }
     template <class F>
     void each_place(int word, F f) const;
@@ -60,8 +58,8 @@ private:
     std::span<const double> arcs_, extras_;
     std::size_t nodes_ = 0;
     std::vector<Cell> complete_;  // [arcs + 1, side, nodes]: the modifier's words on that side, up to a word
-    std::vector<Cell> under_;     // as grandparents are numbered, those of the root at the end
-    std::vector<Cell> between_;   // as steps are numbered: the words from one sibling to the next
+    std::vector<Cell> under_;  // as grandparents are numbered, those of the root at the end
+    std::vector<Cell> between_;  // as steps are numbered: the words from one sibling to the next
     std::vector<Pending> pending_;
 };
 

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/trees/arc_list.hpp"
 
 namespace dualstruct::trees {
@@ -21,8 +22,8 @@ class SecondOrderParts : public ArcList {
 public:
     struct Head {
         std::int32_t first_arc = 0, left = 0, right = 0;  // its arcs: so many to the left, then to the right
-        std::int32_t first_in = 0, in = 0;                // into the list of arcs that enter it
-        std::int32_t first_step = 0;                      // into the second-order scores
+        std::int32_t first_in = 0, in = 0;  // into the list of arcs that enter it
+        std::int32_t first_step = 0;  // into the second-order scores
         std::int32_t arcs() const { return left + right; }
         std::int32_t first_right_step() const { return first_step + steps(left); }
         std::int32_t first_grandparent() const { return first_right_step() + steps(right); }
@@ -38,11 +39,10 @@ public:
     void build(int words, std::span<const std::uint8_t> allowed);
 
     int extras() const { return extras_; }  // second-order scores
-    const Head& head(int h) const { return heads_[static_cast<std::size_t>(h)]; }
+    const Head& head(int h) const { return heads_[at(h)]; }
     // The arcs that enter a word, from the first head to the last.
     std::span<const std::int32_t> entering(int m) const {
-        return std::span(entering_).subspan(static_cast<std::size_t>(head(m).first_in),
-                                            static_cast<std::size_t>(head(m).in));
+        return std::span(entering_).subspan(at(head(m).first_in), at(head(m).in));
     }
 
     // f(index of a second-order score) of every part that the tree has; all its arcs were kept.
@@ -65,27 +65,27 @@ private:
 template <class F>
 void SecondOrderParts::for_each_of(std::span<const std::int32_t> heads, F f) const {
     for (int h = 0; h <= words(); ++h) {
-        const Head& at = head(h);
-        const int in = h == 0 ? 0 : place_[static_cast<std::size_t>(arc(heads[static_cast<std::size_t>(h)], h))];
+        const Head& node = head(h);
+        const int in = h == 0 ? 0 : place_[at(arc(heads[at(h)], h))];
         const auto chain = [&](int first, int count, int first_step) {
             int last = 0;
             for (int k = 1; k <= count; ++k) {
-                if (heads[static_cast<std::size_t>(modifier_of(first + k - 1))] != h) continue;
+                if (heads[at(modifier_of(first + k - 1))] != h) continue;
                 f(first_step + step(count, last, k));
-                if (h > 0) f(at.first_grandparent() + in * at.arcs() + first + k - 1 - at.first_arc);
+                if (h > 0) f(node.first_grandparent() + in * node.arcs() + first + k - 1 - node.first_arc);
                 last = k;
             }
             f(first_step + step(count, last, count + 1));
         };
-        chain(at.first_arc, at.left, at.first_step);
-        chain(at.first_arc + at.left, at.right, at.first_right_step());
+        chain(node.first_arc, node.left, node.first_step);
+        chain(node.first_arc + node.left, node.right, node.first_right_step());
     }
 }
 
 template <class Sibling, class Grandparent>
 void SecondOrderParts::for_each(Sibling sibling, Grandparent grandparent) const {
     for (int h = 0; h <= words(); ++h) {
-        const Head& at = head(h);
+        const Head& node = head(h);
         const auto chain = [&](int first, int count, int index, bool right) {
             for (int from = 0; from <= count; ++from) {
                 for (int to = from + 1; to <= count + 1; ++to, ++index) {
@@ -94,13 +94,13 @@ void SecondOrderParts::for_each(Sibling sibling, Grandparent grandparent) const 
                 }
             }
         };
-        chain(at.first_arc, at.left, at.first_step, false);
-        chain(at.first_arc + at.left, at.right, at.first_right_step(), true);
+        chain(node.first_arc, node.left, node.first_step, false);
+        chain(node.first_arc + node.left, node.right, node.first_right_step(), true);
         if (h == 0) continue;
-        int index = at.first_grandparent();
+        int index = node.first_grandparent();
         for (const auto in : entering(h)) {
-            for (int out = 0; out < at.arcs(); ++out, ++index) {
-                grandparent(index, head_of(in), h, modifier_of(at.first_arc + out));
+            for (int out = 0; out < node.arcs(); ++out, ++index) {
+                grandparent(index, head_of(in), h, modifier_of(node.first_arc + out));
             }
         }
     }

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "base/index.hpp"
+
 namespace dualstruct::trees {
 namespace {
 
@@ -9,19 +11,19 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-bool SiblingEisner::decode(const SecondOrderParts& parts, std::span<const double> arcs,
-                           std::span<const double> extras, bool single_root, std::int32_t* heads) {
+bool SiblingEisner::decode(const SecondOrderParts& parts, std::span<const double> arcs, std::span<const double> extras,
+                           bool single_root, std::int32_t* heads) {
     parts_ = &parts;
     arcs_ = arcs;
     extras_ = extras;
-    nodes_ = static_cast<std::size_t>(parts.words()) + 1;
+    nodes_ = at(parts.words()) + 1;
     charts_.assign(nodes_ * nodes_ * kinds, Cell{-infinity, -1});
     heads[0] = -1;
     const int nodes = parts.words() + 1;
     for (int s = 0; s < nodes; ++s) {
         const auto& head = parts.head(s);
         const auto nothing = [&](int count, int first) {
-            return extras[static_cast<std::size_t>(first + SecondOrderParts::step(count, 0, count + 1))];
+            return extras[at(first + SecondOrderParts::step(count, 0, count + 1))];
         };
         cell(complete_right, s, s).score = nothing(head.right, head.first_right_step());
         cell(complete_left, s, s).score = nothing(head.left, head.first_step);
@@ -56,7 +58,7 @@ void SiblingEisner::fill_span(int s, int t, bool single_root) {
             const int r = parts_->modifier_of(first + k - 1);
             best(to, cell(arc_right, s, r).score + cell(between, r, t).score + step(k), r);
         }
-        to.score += arcs_[static_cast<std::size_t>(right_arc)];
+        to.score += arcs_[at(right_arc)];
     }
     const auto& right_end = parts_->head(t);
     const int left_arc = s == 0 ? -1 : parts_->arc(t, s);
@@ -70,23 +72,23 @@ void SiblingEisner::fill_span(int s, int t, bool single_root) {
             const int r = parts_->modifier_of(first + k - 1);
             best(to, cell(arc_left, r, t).score + cell(between, s, r).score + step(k), r);
         }
-        to.score += arcs_[static_cast<std::size_t>(left_arc)];
+        to.score += arcs_[at(left_arc)];
     }
 
     Cell& right = cell(complete_right, s, t);
     for (int k = 1; k <= left_end.right; ++k) {
         const int q = parts_->modifier_of(left_end.first_arc + left_end.left + k - 1);
         if (q > t) break;
-        const double end = extras_[static_cast<std::size_t>(
-            left_end.first_right_step() + SecondOrderParts::step(left_end.right, k, left_end.right + 1))];
+        const double end =
+            extras_[at(left_end.first_right_step() + SecondOrderParts::step(left_end.right, k, left_end.right + 1))];
         best(right, cell(arc_right, s, q).score + cell(complete_right, q, t).score + end, q);
     }
     Cell& left = cell(complete_left, s, t);
     for (int k = 1; k <= right_end.left; ++k) {
         const int q = parts_->modifier_of(right_end.first_arc + k - 1);
         if (q < s) break;
-        const double end = extras_[static_cast<std::size_t>(
-            right_end.first_step + SecondOrderParts::step(right_end.left, k, right_end.left + 1))];
+        const double end =
+            extras_[at(right_end.first_step + SecondOrderParts::step(right_end.left, k, right_end.left + 1))];
         best(left, cell(complete_left, s, q).score + cell(arc_left, q, t).score + end, q);
     }
 }

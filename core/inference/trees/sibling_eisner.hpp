@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/trees/second_order_parts.hpp"
 
 namespace dualstruct::trees {
@@ -26,9 +27,7 @@ private:
         Kind kind;
     };
 
-    Cell& cell(Kind kind, int s, int t) {
-        return charts_[(static_cast<std::size_t>(s) * nodes_ + static_cast<std::size_t>(t)) * kinds + kind];
-    }
+    Cell& cell(Kind kind, int s, int t) { return charts_[(at(s) * nodes_ + at(t)) * kinds + kind]; }
     void fill_span(int s, int t, bool single_root);
     void follow(int last, std::int32_t* heads);
 

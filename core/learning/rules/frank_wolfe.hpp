@@ -41,7 +41,7 @@ struct FrankWolfeRule {
         if (gap <= 0) return 0;
         auto& terms = example.scratch.terms;
         terms.clear();
-        for (const Cut* cut : cuts) terms.push_back({cut->words(), cut->alpha - (cut == vertex ? C : 0)});
+        for (const Cut* cut : cuts) terms.push_back({cut->codes(), cut->alpha - (cut == vertex ? C : 0)});
         const double curvature = example.combination_norm2(terms);
         const double gamma = curvature > 0 ? std::min(gap / curvature, 1.0) : 1.0;
         bool zeros = false;

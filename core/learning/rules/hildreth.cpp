@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "base/index.hpp"
+
 namespace dualstruct {
 
 std::vector<double> hildreth(std::span<const double> G, std::span<const double> H, double C) {
@@ -38,7 +40,7 @@ std::vector<double> hildreth(std::span<const double> G, std::span<const double> 
     };
     for (std::size_t action = 0; action < 1000 * k; ++action) {
         if (action % (2 * k + 2) == 2 * k + 1) extrapolate();
-        const auto up = static_cast<std::size_t>(std::max_element(gradient.begin(), gradient.end()) - gradient.begin());
+        const auto up = at(std::max_element(gradient.begin(), gradient.end()) - gradient.begin());
         std::size_t down = up;
         double largest = 0, best = 0;
         for (std::size_t j = 0; j <= k; ++j) {

@@ -28,37 +28,37 @@ struct PassiveAggressiveStep : SingleStep {
 
     PassiveAggressiveStep(double C, double cost_weight, int k) : C(C), cost_weight(cost_weight), k(k) {}
 
-    double meet(Meeting& meeting) {
-        if (k > 1) return meet_best(meeting);
-        const double loss = meeting.find(cost_weight);  // negative where an approximate decoder missed the truth
+    double meet(ExampleStep& example) {
+        if (k > 1) return meet_best(example);
+        const double loss = example.find(cost_weight);  // negative where an approximate decoder missed the truth
         clamped += loss < 0;
         if (loss > 0) {
-            const double step = passive_aggressive_step(C * meeting.weight(), loss, meeting.norm2(meeting.found));
-            meeting.w.add(meeting.i, meeting.found.words, step);
+            const double step = passive_aggressive_step(C * example.weight(), loss, example.norm2(example.found));
+            example.w.add(example.i, example.found.codes, step);
         }
         return loss < 0 ? 0 : loss;
     }
 
 private:
-    double meet_best(Meeting& meeting) {
-        const auto best = meeting.find_best(cost_weight, k);
+    double meet_best(ExampleStep& example) {
+        const auto best = example.find_best(cost_weight, k);
         const std::size_t m = best.size();
         std::vector<double> H(m), G(m * m);
         double loss = 0;
         for (std::size_t a = 0; a < m; ++a) {
-            H[a] = meeting.violation(best[a], cost_weight);
+            H[a] = example.violation(best[a], cost_weight);
             loss = a ? std::max(loss, H[a]) : H[a];
         }
         if (loss <= 0) return 0;  // the truth is among the k best, or nothing else is as good
         for (std::size_t a = 0; a < m; ++a) {
             for (std::size_t b = a; b < m; ++b) {
                 G[a * m + b] = G[b * m + a] =
-                    meeting.w.structure.inner(meeting.i, best[a].words, best[b].words, meeting.scratch);
+                    example.w.structure.inner(example.i, best[a].codes, best[b].codes, example.scratch);
             }
         }
-        const auto alpha = hildreth(G, H, C * meeting.weight());
+        const auto alpha = hildreth(G, H, C * example.weight());
         for (std::size_t a = 0; a < m; ++a) {
-            if (alpha[a] > 0) meeting.w.add(meeting.i, best[a].words, alpha[a]);
+            if (alpha[a] > 0) example.w.add(example.i, best[a].codes, alpha[a]);
         }
         return loss;
     }
@@ -71,13 +71,13 @@ struct ExpectedPassiveAggressiveStep : SingleStep {
 
     ExpectedPassiveAggressiveStep(double C, double beta, double gamma) : C(C), beta(beta), gamma(gamma) {}
 
-    double meet(Meeting& meeting) {
-        const double loss = meeting.log_loss(beta, gamma);
+    double meet(ExampleStep& example) {
+        const double loss = example.log_loss(beta, gamma);
         clamped += loss < 0;
         if (!(loss > 0)) return loss < 0 ? 0 : loss;  // NaN is passed on
-        const double norm2 = meeting.w.structure.expected_difference_norm2(meeting.i, meeting.scratch);
-        const double step = passive_aggressive_step(C * meeting.weight(), loss, norm2);
-        if (step > 0) meeting.w.add_expected(meeting.i, step, meeting.scratch);
+        const double norm2 = example.w.structure.expected_difference_norm2(example.i, example.scratch);
+        const double step = passive_aggressive_step(C * example.weight(), loss, norm2);
+        if (step > 0) example.w.add_expected(example.i, step, example.scratch);
         return loss;
     }
 };

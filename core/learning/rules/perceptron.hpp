@@ -6,9 +6,9 @@
 namespace dualstruct {
 
 struct PerceptronStep : SingleStep {
-    double meet(Meeting& meeting) const {
-        const double loss = meeting.find(0);
-        if (!meeting.found.is_truth) meeting.w.add(meeting.i, meeting.found.words, meeting.weight());
+    double meet(ExampleStep& example) const {
+        const double loss = example.find(0);
+        if (!example.found.is_truth) example.w.add(example.i, example.found.codes, example.weight());
         return loss;
     }
 };

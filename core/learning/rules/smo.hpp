@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/index.hpp"
 #include "learning/example.hpp"
 
 namespace dualstruct {
@@ -78,13 +79,13 @@ struct SMORule {
 
         int size() const { return static_cast<int>(cuts.size()); }
         double alpha(int k) const {
-            if (k >= 0) return cuts[static_cast<std::size_t>(k)]->alpha;
+            if (k >= 0) return cuts[at(k)]->alpha;
             const double left = C - example.sum_alpha;
             return left > 1e-12 * C ? left : 0;  // what rounding leaves is not a share
         }
         double violation(int k) {
             if (!measured) measure();
-            return example.scratch.violations[static_cast<std::size_t>(k)];
+            return example.scratch.violations[at(k)];
         }
         double distance2(int p, int q) const {
             if (p < 0) return cut(q).norm2;
@@ -116,7 +117,7 @@ struct SMORule {
                 }
             }
         }
-        Cut& cut(int k) const { return *cuts[static_cast<std::size_t>(k)]; }
+        Cut& cut(int k) const { return *cuts[at(k)]; }
 
         Example& example;
         std::vector<Cut*>& cuts;

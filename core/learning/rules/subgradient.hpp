@@ -34,11 +34,11 @@ struct SubgradientStep : SingleStep {
 
     SubgradientStep(Schedule schedule, bool squared) : schedule(schedule), squared(squared) {}
 
-    double meet(Meeting& meeting) {
-        const double H = std::max(meeting.find(1), 0.0);
+    double meet(ExampleStep& example) {
+        const double H = std::max(example.find(1), 0.0);
         const double eta = schedule.next();
-        meeting.w.shrink(schedule.kept(eta));
-        if (H > 0) meeting.w.add(meeting.i, meeting.found.words, meeting.weight() * (squared ? 2 * H * eta : eta));
+        example.w.shrink(schedule.kept(eta));
+        if (H > 0) example.w.add(example.i, example.found.codes, example.weight() * (squared ? 2 * H * eta : eta));
         return squared ? H * H : H;
     }
 };
@@ -48,14 +48,13 @@ struct ExpectedGradientStep : SingleStep {
     Schedule schedule;
     double beta, gamma;
 
-    ExpectedGradientStep(Schedule schedule, double beta, double gamma)
-        : schedule(schedule), beta(beta), gamma(gamma) {}
+    ExpectedGradientStep(Schedule schedule, double beta, double gamma) : schedule(schedule), beta(beta), gamma(gamma) {}
 
-    double meet(Meeting& meeting) {
-        const double loss = meeting.log_loss(beta, gamma);
+    double meet(ExampleStep& example) {
+        const double loss = example.log_loss(beta, gamma);
         const double eta = schedule.next();
-        meeting.w.shrink(schedule.kept(eta));
-        if (eta > 0) meeting.w.add_expected(meeting.i, meeting.weight() * eta, meeting.scratch);
+        example.w.shrink(schedule.kept(eta));
+        if (eta > 0) example.w.add_expected(example.i, example.weight() * eta, example.scratch);
         return loss;
     }
 };
@@ -74,13 +73,13 @@ struct PegasosStep {
                 std::optional<double> concave)
         : lambda(lambda), batch(batch), steps(steps), radius(radius), concave(concave) {}
 
-    double meet(Meeting& meeting) {
+    double meet(ExampleStep& example) {
         ++met_;
-        double loss = std::max(meeting.find(1), 0.0);
-        if (loss > 0) gather(meeting, 1);
+        double loss = std::max(example.find(1), 0.0);
+        if (loss > 0) gather(example, 1);
         if (concave) {
-            const double given_up = std::max(meeting.find(*concave), 0.0);
-            if (given_up > 0) gather(meeting, -1);
+            const double given_up = std::max(example.find(*concave), 0.0);
+            if (given_up > 0) gather(example, -1);
             loss -= given_up;
         }
         return loss;
@@ -95,9 +94,9 @@ struct PegasosStep {
             const Part& part = parts_[g];
             const double step = part.sign / (lambda * t * static_cast<double>(met_));
             if (radius) {
-                *norm2_ += step * (2 * w.dot(part.i, part.difference.words) + step * part.norm2);
+                *norm2_ += step * (2 * w.dot(part.i, part.difference.codes) + step * part.norm2);
             }
-            w.add(part.i, part.difference.words, step);
+            w.add(part.i, part.difference.codes, step);
         }
         if (radius && *norm2_ > *radius * *radius) shrink(w, *radius / std::sqrt(*norm2_));
         met_ = 0;
@@ -113,14 +112,14 @@ private:
         Difference difference;
     };
 
-    void gather(Meeting& meeting, double sign) {
+    void gather(ExampleStep& example, double sign) {
         if (gathered_ == parts_.size()) parts_.emplace_back();
-        const double norm2 = radius ? meeting.norm2(meeting.found) : 0;
+        const double norm2 = radius ? example.norm2(example.found) : 0;
         Part& part = parts_[gathered_++];
-        part.i = meeting.i;
-        part.sign = sign * meeting.weight();
+        part.i = example.i;
+        part.sign = sign * example.weight();
         part.norm2 = norm2;
-        std::swap(part.difference, meeting.found);
+        std::swap(part.difference, example.found);
     }
 
     void shrink(ScaledWeights& w, double factor) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <queue>
 
+#include "base/index.hpp"
 #include "base/random.hpp"
 #include "simd/dispatch.hpp"
 #include "structures/chain/chain_scratch.hpp"
@@ -15,8 +16,8 @@ DUALSTRUCT_DISPATCH(ChainKernels, chain_kernels, chain_kernels)
 
 namespace {
 
-int token_of(Word word) { return static_cast<int>(word >> Chain::label_bits); }
-int label_of(Word word) { return static_cast<int>(word & (Chain::max_labels - 1)); }
+int token_of(Code code) { return static_cast<int>(code >> Chain::label_bits); }
+int label_of(Code code) { return static_cast<int>(code & (Chain::max_labels - 1)); }
 
 }  // namespace
 
@@ -26,28 +27,27 @@ int Chain::stride_for(int labels) { return labels <= 8 ? 8 : (labels + 15) / 16 
 
 Chain::Chain(const ChainData& data) : data_(data), stride_(stride_for(data.labels)) {
     const int K = data_.labels;
-    cost_ = allocate_floats(static_cast<std::size_t>(K) * stride_);
+    cost_ = allocate_floats(at(K) * stride_);
     for (int truth = 0; truth < K; ++truth) {
         for (int k = 0; k < K; ++k) {
-            cost_[static_cast<std::size_t>(truth) * stride_ + k] =
-                data_.cost[static_cast<std::size_t>(truth) * K + k];
+            cost_[at(truth) * stride_ + k] = data_.cost[at(truth) * K + k];
         }
     }
-    forbidden_ = allocate_floats(static_cast<std::size_t>(K + 2) * stride_);
+    forbidden_ = allocate_floats(at(K + 2) * stride_);
     auto allowed = [&](int from, int to) {
-        return data_.transitions.empty() || data_.transitions[static_cast<std::size_t>(from) * (K + 1) + to];
+        return data_.transitions.empty() || data_.transitions[at(from) * (K + 1) + to];
     };
     for (int from = 0; from < K + 2; ++from) {
         for (int to = 0; to < stride_; ++to) {
             // The end is a row here and a column of the caller's matrix.
             const bool open = to < K && (from == K + 1 ? allowed(to, K) : allowed(from, to));
-            forbidden_[static_cast<std::size_t>(from) * stride_ + to] = open ? 0 : -infinity;
+            forbidden_[at(from) * stride_ + to] = open ? 0 : -infinity;
         }
     }
     // The weights carry the forbidden transitions with them, so those are part of the layout.
     layout_ = mix(static_cast<std::uint64_t>(data_.dimension) * max_labels + static_cast<std::uint64_t>(K));
     if (has_pairs()) layout_ = mix(layout_ + static_cast<std::uint64_t>(data_.pair_dimension) + 1);
-    for (std::size_t k = 0; k < static_cast<std::size_t>(K + 2) * stride_; ++k) {
+    for (std::size_t k = 0; k < at(K + 2) * stride_; ++k) {
         layout_ = (layout_ << 1 | layout_ >> 63) + (forbidden_[k] == 0 ? 0x9E3779B97F4A7C15ull : 1);
     }
 }
@@ -71,7 +71,7 @@ std::unique_ptr<Scratch> Chain::make_scratch() const { return std::make_unique<C
 ChainInput Chain::input(const float* w, std::int64_t i, float cost_weight, ChainScratch& buffers) const {
     const std::int64_t first = data_.sentences[i];
     const float* masked = w + dimension();
-    const auto room = has_pairs() ? static_cast<std::size_t>(data_.labels) * stride_ : 0;
+    const auto room = has_pairs() ? at(data_.labels) * stride_ : 0;
     return {
         .tokens = tokens(i),
         .labels = data_.labels,
@@ -109,9 +109,9 @@ void Chain::fail_infeasible(const ChainInput& in, std::int64_t i, const float* m
 void Chain::decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const {
     auto& buffers = static_cast<ChainScratch&>(scratch);
     const ChainInput in = input(w, i, cost_weight, buffers);
-    buffers.output.resize(static_cast<std::size_t>(in.tokens));
+    buffers.output.resize(at(in.tokens));
     if (in.tokens == 0) return;
-    float* maxima = buffers.maxima.ensure(static_cast<std::size_t>((in.tokens + 1) * stride_));
+    float* maxima = buffers.maxima.ensure(at((in.tokens + 1) * stride_));
     chain_kernels().max_forward(in, maxima, nullptr);
     if (!chain_kernels().backtrace(in, maxima, buffers.output.data())) fail_infeasible(in, i, maxima);
 }
@@ -123,25 +123,25 @@ bool Chain::is_output(std::int64_t i, std::span<const std::int32_t> output) cons
 
 void Chain::difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const {
     const std::int32_t* truth = data_.truth.data() + data_.sentences[i];
-    d.words.clear();
+    d.codes.clear();
     double cost = 0;
     for (std::size_t t = 0; t < output.size(); ++t) {
         if (output[t] != truth[t]) {
-            d.words.push_back(static_cast<Word>(t << label_bits) | static_cast<Word>(output[t]));
+            d.codes.push_back(static_cast<Code>(t << label_bits) | static_cast<Code>(output[t]));
             cost += token_weight(data_.sentences[i] + static_cast<std::int64_t>(t)) *
-                    cost_[static_cast<std::size_t>(truth[t]) * stride_ + output[t]];
+                    cost_[at(truth[t]) * stride_ + output[t]];
         }
     }
     d.cost = static_cast<float>(cost);
-    d.is_truth = d.words.empty();
+    d.is_truth = d.codes.empty();
 }
 
-bool Chain::is_valid(std::int64_t i, std::span<const Word> words) const {
+bool Chain::is_valid(std::int64_t i, std::span<const Code> codes) const {
     std::int64_t previous = -1;
-    for (Word word : words) {
-        const std::int64_t t = token_of(word);
-        if (t <= previous || t >= tokens(i) || label_of(word) >= data_.labels ||
-            label_of(word) == data_.truth[static_cast<std::size_t>(data_.sentences[i] + t)]) {
+    for (Code code : codes) {
+        const std::int64_t t = token_of(code);
+        if (t <= previous || t >= tokens(i) || label_of(code) >= data_.labels ||
+            label_of(code) == data_.truth[at(data_.sentences[i] + t)]) {
             return false;
         }
         previous = t;
@@ -149,21 +149,20 @@ bool Chain::is_valid(std::int64_t i, std::span<const Word> words) const {
     return true;
 }
 
-void Chain::output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const {
-    const auto truth = data_.truth.subspan(static_cast<std::size_t>(data_.sentences[i]),
-                                           static_cast<std::size_t>(tokens(i)));
+void Chain::output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const {
+    const auto truth = data_.truth.subspan(at(data_.sentences[i]), at(tokens(i)));
     output.assign(truth.begin(), truth.end());
-    for (Word word : words) output[static_cast<std::size_t>(token_of(word))] = label_of(word);
+    for (Code code : codes) output[at(token_of(code))] = label_of(code);
 }
 
 bool Chain::allows(std::int64_t i, std::span<const std::int32_t> output) const {
     const std::int64_t first = data_.sentences[i];
     const int start = data_.labels, end = data_.labels + 1;
-    const auto open = [&](int from, int to) { return forbidden_[static_cast<std::size_t>(from) * stride_ + to] == 0; };
+    const auto open = [&](int from, int to) { return forbidden_[at(from) * stride_ + to] == 0; };
     for (std::size_t t = 0; t < output.size(); ++t) {
         if (!open(t ? output[t - 1] : start, output[t])) return false;
         if (data_.allowed_offsets.empty()) continue;
-        const auto token = static_cast<std::size_t>(first) + t;
+        const auto token = at(first) + t;
         const std::int32_t* here = data_.allowed.data() + data_.allowed_offsets[token];
         const std::int32_t* stop = data_.allowed.data() + data_.allowed_offsets[token + 1];
         if (here != stop && std::find(here, stop, output[t]) == stop) return false;
@@ -174,18 +173,18 @@ bool Chain::allows(std::int64_t i, std::span<const std::int32_t> output) const {
 // Everything in δ = φ(truth) − φ(cut): emit(token, true label, cut's label) for each token that
 // differs, move(token, from, to, ±1) for each transition into a token; `to` = labels stands for the end.
 template <class Emit, class Move>
-void Chain::walk(std::int64_t i, std::span<const Word> words, Emit emit, Move move) const {
+void Chain::walk(std::int64_t i, std::span<const Code> codes, Emit emit, Move move) const {
     const std::int64_t first = data_.sentences[i];
     const std::int32_t* truth = data_.truth.data() + first;
     const int last = static_cast<int>(tokens(i)) - 1, start = data_.labels, end = data_.labels;
     int previous_token = -2, previous_label = 0;
-    for (std::size_t q = 0; q < words.size(); ++q) {
-        const int t = token_of(words[q]), label = label_of(words[q]);
+    for (std::size_t q = 0; q < codes.size(); ++q) {
+        const int t = token_of(codes[q]), label = label_of(codes[q]);
         emit(first + t, truth[t], label);
         const int true_from = t ? truth[t - 1] : start;
         move(first + t, true_from, truth[t], 1);
         move(first + t, previous_token == t - 1 ? previous_label : true_from, label, -1);
-        if (t == last || q + 1 == words.size() || token_of(words[q + 1]) != t + 1) {
+        if (t == last || q + 1 == codes.size() || token_of(codes[q + 1]) != t + 1) {
             const int to = t == last ? end : truth[t + 1];
             move(first + t + 1, truth[t], to, 1);
             move(first + t + 1, label, to, -1);
@@ -205,12 +204,12 @@ void Chain::walk_output(std::int64_t i, std::span<const std::int32_t> output, Em
     if (!output.empty()) move(token, output.back(), data_.labels);
 }
 
-double Chain::dot(const float* w, std::int64_t i, std::span<const Word> words) const {
+double Chain::dot(const float* w, std::int64_t i, std::span<const Code> codes) const {
     const float* transition = w + transition_row(0) * stride_;
     const int end = data_.labels;
     double total = 0;
     walk(
-        i, words,
+        i, codes,
         [&](std::int64_t token, int truth, int label) {
             float for_truth = 0, for_label = 0;
             for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
@@ -224,26 +223,25 @@ double Chain::dot(const float* w, std::int64_t i, std::span<const Word> words) c
         [&](std::int64_t token, int from, int to, int sign) {
             const std::int64_t row = to == end ? end + 1 : from, column = to == end ? from : to;
             total += sign * transition[row * stride_ + column];
-            for_pairs(token, from, to, [&](std::int64_t pair, float value) {
-                total += sign * value * w[pair * stride_ + to];
-            });
+            for_pairs(token, from, to,
+                      [&](std::int64_t pair, float value) { total += sign * value * w[pair * stride_ + to]; });
         });
     return total;
 }
 
 void Chain::move_transition(float* w, std::int64_t token, int from, int to, float step) const {
     const int K = data_.labels;
-    const std::int64_t at = to == K ? std::int64_t{K + 1} * stride_ + from : std::int64_t{from} * stride_ + to;
-    w[transition_row(0) * stride_ + at] += step;
+    const std::int64_t place = to == K ? std::int64_t{K + 1} * stride_ + from : std::int64_t{from} * stride_ + to;
+    w[transition_row(0) * stride_ + place] += step;
     float* masked = w + dimension();
-    masked[at] += step;
+    masked[place] += step;
     if (from < K && to < K) masked[(std::int64_t{K + 2} + to) * stride_ + from] += step;
     for_pairs(token, from, to, [&](std::int64_t pair, float value) { w[pair * stride_ + to] += step * value; });
 }
 
-void Chain::axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const {
+void Chain::axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const {
     walk(
-        i, words,
+        i, codes,
         [&](std::int64_t token, int truth, int label) {
             for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
                 float* row = w + std::int64_t{data_.features[f]} * stride_;
@@ -255,9 +253,9 @@ void Chain::axpy(float* w, std::int64_t i, std::span<const Word> words, float st
         [&](std::int64_t token, int from, int to, int sign) { move_transition(w, token, from, to, sign * step); });
 }
 
-void Chain::accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const {
+void Chain::accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const {
     walk(
-        i, words,
+        i, codes,
         [&](std::int64_t token, int truth, int label) {
             for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
                 const std::uint64_t row = static_cast<std::uint64_t>(data_.features[f]) * stride_;
@@ -290,9 +288,8 @@ double Chain::score(const float* w, std::int64_t i, std::span<const std::int32_t
         [&](std::int64_t token, int from, int to) {
             const bool end = to == data_.labels;
             total += transition[std::int64_t{end ? to + 1 : from} * stride_ + (end ? from : to)];
-            for_pairs(token, from, to, [&](std::int64_t pair, float value) {
-                total += double{value} * w[pair * stride_ + to];
-            });
+            for_pairs(token, from, to,
+                      [&](std::int64_t pair, float value) { total += double{value} * w[pair * stride_ + to]; });
         });
     return total;
 }
@@ -316,8 +313,8 @@ std::vector<ScoredOutput> Chain::k_best(const float* w, std::int64_t i, float co
     auto& buffers = static_cast<ChainScratch&>(scratch);
     const ChainInput in = input(w, i, cost_weight, buffers);
     if (in.tokens == 0) return {ScoredOutput{0, {}}};
-    float* maxima = buffers.maxima.ensure(static_cast<std::size_t>((in.tokens + 1) * stride_));
-    buffers.shifts.resize(static_cast<std::size_t>(in.tokens));
+    float* maxima = buffers.maxima.ensure(at((in.tokens + 1) * stride_));
+    buffers.shifts.resize(at(in.tokens));
     chain_kernels().max_forward(in, maxima, buffers.shifts.data());
 
     struct Partial {
@@ -330,7 +327,7 @@ std::vector<ScoredOutput> Chain::k_best(const float* w, std::int64_t i, float co
     };
     std::vector<Partial> opened, candidates;
     std::priority_queue<Partial> open;
-    std::vector<int> opened_at(static_cast<std::size_t>(in.tokens), 0);
+    std::vector<int> opened_at(at(in.tokens), 0);
 
     // Opens the k best labels of token t in front of partial path `next`; `to` is its transposed row.
     auto extend = [&](std::int64_t t, const float* to, double suffix, std::int64_t next) {
@@ -339,27 +336,27 @@ std::vector<ScoredOutput> Chain::k_best(const float* w, std::int64_t i, float co
             const float here = maxima[t * stride_ + label];
             if (here == -infinity || to[label] == -infinity) continue;
             const double after = suffix + to[label];
-            candidates.push_back({here + buffers.shifts[static_cast<std::size_t>(t)] + after, after, t, label, next});
+            candidates.push_back({here + buffers.shifts[at(t)] + after, after, t, label, next});
         }
-        const auto kept = std::min(candidates.size(), static_cast<std::size_t>(k));
-        std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(kept),
-                          candidates.end(), [](const Partial& a, const Partial& b) { return b < a; });
+        const auto kept = std::min(candidates.size(), at(k));
+        std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(kept), candidates.end(),
+                          [](const Partial& a, const Partial& b) { return b < a; });
         for (std::size_t c = 0; c < kept; ++c) open.push(candidates[c]);
     };
     extend(in.tokens - 1, in.transition + std::int64_t{in.labels + 1} * stride_, 0, -1);
     if (open.empty()) fail_infeasible(in, i, maxima);
 
-    std::vector<float> emission(static_cast<std::size_t>(in.labels));
+    std::vector<float> emission(at(in.labels));
     std::vector<ScoredOutput> best;
-    while (!open.empty() && best.size() < static_cast<std::size_t>(k)) {
+    while (!open.empty() && best.size() < at(k)) {
         const Partial top = open.top();
         open.pop();
-        if (++opened_at[static_cast<std::size_t>(top.token)] > k) continue;
+        if (++opened_at[at(top.token)] > k) continue;
         if (top.token == 0) {
             ScoredOutput found;
             found.output.push_back(top.label);
-            for (std::int64_t at = top.next; at >= 0; at = opened[static_cast<std::size_t>(at)].next) {
-                found.output.push_back(opened[static_cast<std::size_t>(at)].label);
+            for (std::int64_t place = top.next; place >= 0; place = opened[at(place)].next) {
+                found.output.push_back(opened[at(place)].label);
             }
             found.score = objective(w, i, found.output, cost_weight);
             best.push_back(std::move(found));
@@ -372,8 +369,7 @@ std::vector<ScoredOutput> Chain::k_best(const float* w, std::int64_t i, float co
             emitted += data_.values.empty() ? double{weight} : double{weight} * data_.values[f];
         }
         if (cost_weight != 0) {
-            emitted += double{cost_weight} * token_weight(token) *
-                       cost_[static_cast<std::size_t>(in.truth[top.token]) * stride_ + top.label];
+            emitted += double{cost_weight} * token_weight(token) * cost_[at(in.truth[top.token]) * stride_ + top.label];
         }
         opened.push_back(top);
         extend(top.token - 1, chain_kernels().column_into(in, top.token, top.label), top.suffix + emitted,
@@ -401,10 +397,10 @@ void Chain::prefetch_decode(const float* w, std::int64_t i) const {
     }
 }
 
-void Chain::prefetch_cut(const float* w, std::int64_t i, std::span<const Word> words) const {
-    for (Word word : words) {
-        const std::int64_t token = data_.sentences[i] + token_of(word);
-        const int truth = data_.truth[token], label = label_of(word);
+void Chain::prefetch_cut(const float* w, std::int64_t i, std::span<const Code> codes) const {
+    for (Code code : codes) {
+        const std::int64_t token = data_.sentences[i] + token_of(code);
+        const int truth = data_.truth[token], label = label_of(code);
         for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
             const float* row = w + std::int64_t{data_.features[f]} * stride_;
             __builtin_prefetch(row + truth, 1);

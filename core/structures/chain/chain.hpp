@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/memory.hpp"
 #include "structures/chain/chain_kernels.hpp"
 #include "structures/sparse_sum.hpp"
@@ -80,12 +81,12 @@ public:
     void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const override;
     bool is_output(std::int64_t i, std::span<const std::int32_t> output) const override;
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override;
-    bool is_valid(std::int64_t i, std::span<const Word> words) const override;
-    void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override;
+    bool is_valid(std::int64_t i, std::span<const Code> codes) const override;
+    void output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const override;
     bool allows(std::int64_t i, std::span<const std::int32_t> output) const override;
-    double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
-    void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
-    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;
+    double dot(const float* w, std::int64_t i, std::span<const Code> codes) const override;
+    void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const override;
+    void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
@@ -105,15 +106,14 @@ public:
     void add_variance(float* target, std::int64_t i) const override;
     void mark_observed(float* marks, std::int64_t i) const override;
     double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const override;
-    void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output,
-                      float step) const override;
+    void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output, float step) const override;
 
     ChainExpectation expectation(const float* w, std::int64_t i, double beta, double gamma, bool pairs,
                                  Scratch& scratch) const;
 
     void prefetch_example(std::int64_t i) const override;
     void prefetch_decode(const float* w, std::int64_t i) const override;
-    void prefetch_cut(const float* w, std::int64_t i, std::span<const Word> words) const override;
+    void prefetch_cut(const float* w, std::int64_t i, std::span<const Code> codes) const override;
 
     std::int64_t tokens(std::int64_t i) const { return data_.sentences[i + 1] - data_.sentences[i]; }
     std::int64_t first_token(std::int64_t i) const { return data_.sentences[i]; }
@@ -138,7 +138,7 @@ private:
     [[noreturn]] void fail_infeasible(const ChainInput& in, std::int64_t i, const float* maxima) const;
 
     template <class Emit, class Move>
-    void walk(std::int64_t i, std::span<const Word> words, Emit emit, Move move) const;
+    void walk(std::int64_t i, std::span<const Code> codes, Emit emit, Move move) const;
     template <class Emit, class Move>
     void walk_output(std::int64_t i, std::span<const std::int32_t> output, Emit emit, Move move) const;
     // Calls visit(row of the weights, value) for each pair feature that weighs steps from a label into a token.
@@ -166,7 +166,7 @@ private:
 
     // What the cost at a token is multiplied by.
     double token_weight(std::int64_t token) const {
-        return data_.token_weights.empty() ? 1 : data_.token_weights[static_cast<std::size_t>(token)];
+        return data_.token_weights.empty() ? 1 : data_.token_weights[at(token)];
     }
 
     ChainData data_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/index.hpp"
 #include "structures/chain/chain.hpp"
 #include "structures/chain/chain_scratch.hpp"
 
@@ -13,21 +14,21 @@ double Chain::log_loss(const float* w, std::int64_t i, double beta, double gamma
     const ChainInput in = input(w, i, static_cast<float>(gamma), static_cast<ChainScratch&>(scratch));
     if (in.tokens == 0) return 0;
     const double log_sum = sum_labellings(in, i, static_cast<float>(beta), scratch);
-    const auto first = static_cast<std::size_t>(data_.sentences[i]);
-    return log_sum / beta - score(w, i, data_.truth.subspan(first, static_cast<std::size_t>(in.tokens)));
+    const auto first = at(data_.sentences[i]);
+    return log_sum / beta - score(w, i, data_.truth.subspan(first, at(in.tokens)));
 }
 
 // log Σ_y exp β·score(y), leaving the marginals in scratch.
 double Chain::sum_labellings(const ChainInput& in, std::int64_t i, float beta, Scratch& scratch) const {
     auto& buffers = static_cast<ChainScratch&>(scratch);
-    const auto size = static_cast<std::size_t>((in.tokens + 1) * stride_);
+    const auto size = at((in.tokens + 1) * stride_);
     exponentiate_transitions(in, beta, scratch);
     buffers.sums.emissions = buffers.emissions.ensure(size);
     buffers.sums.forward = buffers.forward.ensure(size);
     buffers.sums.marginals = buffers.marginals.ensure(size);
-    buffers.sums.pairs = buffers.pairs.ensure(static_cast<std::size_t>(data_.labels) * stride_);
-    buffers.sums.inverse = buffers.inverse.ensure(static_cast<std::size_t>(in.tokens));
-    const auto steps = static_cast<std::size_t>(in.tokens * data_.labels * stride_);
+    buffers.sums.pairs = buffers.pairs.ensure(at(data_.labels) * stride_);
+    buffers.sums.inverse = buffers.inverse.ensure(at(in.tokens));
+    const auto steps = at(in.tokens * data_.labels * stride_);
     buffers.sums.steps = has_pairs() ? buffers.steps.ensure(steps) : nullptr;
     buffers.log_sum = chain_kernels().forward_backward(in, buffers.sums);
     if (std::isnan(buffers.log_sum)) log_marginals(in, i, beta, scratch);
@@ -67,11 +68,11 @@ double Chain::part_marginals(std::int64_t i, std::span<const float> scores, std:
         buffers.each_feature.push_back(static_cast<std::int32_t>(q));
     }
     // Rows that the kernels read start on cache lines, the caller's need not.
-    float* emission = buffers.given.ensure(static_cast<std::size_t>(n * stride_));
+    float* emission = buffers.given.ensure(at(n * stride_));
     std::copy_n(scores.data(), n * stride_, emission);
-    float* masked = buffers.masked.ensure(static_cast<std::size_t>((2 * K + 2) * stride_));
+    float* masked = buffers.masked.ensure(at((2 * K + 2) * stride_));
     float* transposed = masked + (K + 2) * stride_;
-    for (std::int64_t k = 0; k < (K + 2) * stride_; ++k) masked[k] = scores[static_cast<std::size_t>(n * stride_ + k)] + forbidden_[k];
+    for (std::int64_t k = 0; k < (K + 2) * stride_; ++k) masked[k] = scores[at(n * stride_ + k)] + forbidden_[k];
     for (std::int64_t to = 0; to < K; ++to) {
         for (std::int64_t from = 0; from < stride_; ++from) {
             transposed[to * stride_ + from] = from < K ? masked[from * stride_ + to] : -infinity;
@@ -84,7 +85,7 @@ double Chain::part_marginals(std::int64_t i, std::span<const float> scores, std:
     in.transition = masked;
     in.transposed = transposed;
     if (has_pairs()) {
-        float* given = buffers.given_steps.ensure(static_cast<std::size_t>(n * K * stride_));
+        float* given = buffers.given_steps.ensure(at(n * K * stride_));
         std::copy_n(scores.data() + (n + K + 2) * stride_, n * K * stride_, given);
         in.pair_offsets = in.offsets;
         in.pair_features = in.features;
@@ -112,7 +113,7 @@ double Chain::expected_part_cost(std::int64_t i, std::span<const float> marginal
     for (std::int64_t t = 0; t < n; ++t) {
         const float* cost = cost_.get() + std::int64_t{data_.truth[first + t]} * stride_;
         double here = 0;
-        for (int k = 0; k < data_.labels; ++k) here += double{marginals[static_cast<std::size_t>(t * stride_ + k)]} * cost[k];
+        for (int k = 0; k < data_.labels; ++k) here += double{marginals[at(t * stride_ + k)]} * cost[k];
         total += token_weight(first + t) * here;
     }
     return total;
@@ -130,7 +131,7 @@ void Chain::add_parts(float* w, std::int64_t i, std::span<const float> marginals
     }
     float* transition = w + transition_row(0) * stride_;
     for (std::int64_t k = 0; k < (K + 2) * stride_; ++k) {
-        transition[k] += step * marginals[static_cast<std::size_t>(n * stride_ + k)];
+        transition[k] += step * marginals[at(n * stride_ + k)];
     }
     const float* steps = marginals.data() + (n + K + 2) * stride_;
     for_all_pairs(i, [&](std::int64_t t, std::int64_t row, float value) {
@@ -144,15 +145,15 @@ void Chain::add_block(float* to, const float* from, float step) const {
 }
 
 void Chain::add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const {
-    const auto first = static_cast<std::size_t>(data_.sentences[i]);
-    add_features(w, i, data_.truth.subspan(first, static_cast<std::size_t>(tokens(i))), step);
+    const auto first = at(data_.sentences[i]);
+    add_features(w, i, data_.truth.subspan(first, at(tokens(i))), step);
     add_parts(w, i, marginals, -step);
 }
 
 void Chain::exponentiate_transitions(const ChainInput& in, float beta, Scratch& scratch) const {
     auto& buffers = static_cast<ChainScratch&>(scratch);
     const std::int64_t K = data_.labels;
-    const auto size = static_cast<std::size_t>((K + 2) * stride_);
+    const auto size = at((K + 2) * stride_);
     ChainSums& sums = buffers.sums;
     if (sums.scale == beta && std::memcmp(buffers.plain.data(), in.transition, size * sizeof(float)) == 0) return;
     std::memcpy(buffers.plain.ensure(size), in.transition, size * sizeof(float));
@@ -173,10 +174,10 @@ void Chain::log_marginals(const ChainInput& in, std::int64_t i, float beta, Scra
     auto& buffers = static_cast<ChainScratch&>(scratch);
     const std::int64_t K = data_.labels;
     const ChainSums& sums = buffers.sums;
-    float* backward = buffers.backward.ensure(static_cast<std::size_t>((in.tokens + 1) * stride_));
+    float* backward = buffers.backward.ensure(at((in.tokens + 1) * stride_));
     buffers.log_sum = chain_kernels().log_forward_backward(in, beta, sums.emissions, sums.forward, backward);
     if (buffers.log_sum == -infinity) fail_infeasible(in, i, sums.forward);
-    std::vector<float> pairs(static_cast<std::size_t>(K * K));
+    std::vector<float> pairs(at(K * K));
     ChainInput step = in;
     std::fill_n(sums.pairs, K * stride_, 0.0f);
     if (sums.steps) std::fill_n(sums.steps, in.tokens * K * stride_, 0.0f);
@@ -190,7 +191,7 @@ void Chain::log_marginals(const ChainInput& in, std::int64_t i, float beta, Scra
                                        pairs.data());
         for (std::int64_t j = 0; j < K; ++j) {
             for (std::int64_t k = 0; k < K; ++k) {
-                const float p = pairs[static_cast<std::size_t>(j * K + k)];
+                const float p = pairs[at(j * K + k)];
                 sums.pairs[j * stride_ + k] += p;
                 if (sums.steps) sums.steps[(t * K + j) * stride_ + k] = p;
             }
@@ -231,9 +232,8 @@ double Chain::expected_difference_norm2(std::int64_t i, Scratch& scratch) const 
     if (n == 0) return 0;
     const std::int32_t* truth = data_.truth.data() + first;
     const float* marginals = buffers.marginals.data();
-    const auto features = static_cast<std::size_t>(data_.offsets[first + n] - data_.offsets[first]);
-    const auto pairs =
-        has_pairs() ? static_cast<std::size_t>(data_.pair_offsets[first + n] - data_.pair_offsets[first]) : 0;
+    const auto features = at(data_.offsets[first + n] - data_.offsets[first]);
+    const auto pairs = has_pairs() ? at(data_.pair_offsets[first + n] - data_.pair_offsets[first]) : 0;
     buffers.sum.reset(features * K + pairs * K * K);
     for (std::int64_t t = 0; t < n; ++t) {
         const float* p = marginals + t * stride_;
@@ -252,8 +252,8 @@ double Chain::expected_difference_norm2(std::int64_t i, Scratch& scratch) const 
             }
         }
     });
-    float* steps = buffers.backward.ensure(static_cast<std::size_t>(K) * stride_);  // of the transitions
-    std::memcpy(steps, buffers.pairs.data(), static_cast<std::size_t>(K) * stride_ * sizeof(float));
+    float* steps = buffers.backward.ensure(at(K) * stride_);  // of the transitions
+    std::memcpy(steps, buffers.pairs.data(), at(K) * stride_ * sizeof(float));
     for (std::int64_t t = 1; t < n; ++t) steps[std::int64_t{truth[t - 1]} * stride_ + truth[t]] -= 1;
     double total = buffers.sum.squared_norm();
     for (int j = 0; j < K; ++j) {
@@ -313,9 +313,9 @@ ChainExpectation Chain::expectation(const float* w, std::int64_t i, double beta,
     auto& buffers = static_cast<ChainScratch&>(scratch);
     const ChainInput in = input(w, i, static_cast<float>(gamma), buffers);
     const std::int64_t K = in.labels;
-    ChainExpectation result{0, 0, std::vector<float>(static_cast<std::size_t>(in.tokens * K)), {}};
+    ChainExpectation result{0, 0, std::vector<float>(at(in.tokens * K)), {}};
     if (in.tokens == 0) return result;
-    const auto size = static_cast<std::size_t>((in.tokens + 1) * stride_);
+    const auto size = at((in.tokens + 1) * stride_);
     float* emissions = buffers.emissions.ensure(size);
     float* forward = buffers.forward.ensure(size);
     float* backward = buffers.backward.ensure(size);
@@ -333,7 +333,7 @@ ChainExpectation Chain::expectation(const float* w, std::int64_t i, double beta,
         }
     }
     if (pairs && in.tokens > 1) {
-        result.pairs.resize(static_cast<std::size_t>((in.tokens - 1) * K * K));
+        result.pairs.resize(at((in.tokens - 1) * K * K));
         ChainInput step = in;
         for (std::int64_t t = 1; t < in.tokens; ++t) {
             step.transition = chain_kernels().transitions_into(in, t);

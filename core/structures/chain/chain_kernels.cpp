@@ -38,8 +38,7 @@ inline void add_emissions(const ChainInput& in, std::int64_t t, int first, Float
 
 // best[k] = max_j previous[j] + transition[j][k].
 template <int N, int NV>
-inline void max_step(const ChainInput& in, const float* previous, const float* transition,
-                     Floats<N> (&best)[NV]) {
+inline void max_step(const ChainInput& in, const float* previous, const float* transition, Floats<N> (&best)[NV]) {
     constexpr int chains = NV <= 3 ? 2 : 1;  // independent maxima hide the latency of few vectors
     Floats<N> m[chains][NV];
     for (auto& chain : m) {
@@ -658,24 +657,19 @@ const ChainKernels chain_kernels = {
         return with_shape(in, [&]<class Kernel>() { return Kernel::backtrace(in, maxima, path); });
     },
     [](const ChainInput& in, float scale, float* emissions, float* forward, float* backward) {
-        return with_shape(in, [&]<class Kernel>() {
-            return Kernel::log_forward_backward(in, scale, emissions, forward, backward);
-        });
+        return with_shape(
+            in, [&]<class Kernel>() { return Kernel::log_forward_backward(in, scale, emissions, forward, backward); });
     },
     Kernels<DUALSTRUCT_LANES, 0>::pair_marginals,
     Kernels<DUALSTRUCT_LANES, 0>::label_marginals,
     [](const ChainInput& in, float scale, const float* rows, int count, float* out) {
-        return with_shape(in, [&]<class Kernel>() {
-            return Kernel::exponentiate_rows(in, scale, rows, count, out);
-        });
+        return with_shape(in, [&]<class Kernel>() { return Kernel::exponentiate_rows(in, scale, rows, count, out); });
     },
     [](const ChainInput& in, const ChainSums& sums) {
         return with_shape(in, [&]<class Kernel>() { return Kernel::forward_backward(in, sums); });
     },
     [](const ChainInput& in, const std::int32_t* truth, const float* marginals, float step, float* target) {
-        with_shape(in, [&]<class Kernel>() {
-            Kernel::add_difference(in, truth, marginals, step, target);
-        });
+        with_shape(in, [&]<class Kernel>() { Kernel::add_difference(in, truth, marginals, step, target); });
     },
 };
 

@@ -61,12 +61,10 @@ struct ChainKernels {
     // With s(y) = scale·(score + cost_weight·cost): the logarithms, up to a constant a token,
     // of the sums over all labellings before (forward, emission t included) and after (backward,
     // emission t excluded) token t. Returns log Σ_y exp s(y), −∞ when there is no labelling.
-    double (*log_forward_backward)(const ChainInput&, float scale, float* emissions, float* forward,
-                                   float* backward);
+    double (*log_forward_backward)(const ChainInput&, float scale, float* emissions, float* forward, float* backward);
 
     // pairs[j][k] ∝ exp(before[j] + scale·transition[j][k] + after[k]), summing to 1.
-    void (*pair_marginals)(const ChainInput&, float scale, const float* before, const float* after,
-                           float* pairs);
+    void (*pair_marginals)(const ChainInput&, float scale, const float* before, const float* after, float* pairs);
 
     // out[k] ∝ exp(a[k] + b[k]), summing to 1.
     void (*label_marginals)(const ChainInput&, const float* a, const float* b, float* out);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/index.hpp"
 #include "base/random.hpp"
 
 namespace dualstruct {
@@ -16,12 +17,12 @@ struct CustomScratch final : Scratch {
 
 // visit(index, value) for every entry of δ.
 template <class Visit>
-void for_each_entry(std::span<const Word> words, Visit visit) {
-    for (std::size_t k = 1; k < words.size(); k += 2) visit(words[k], std::bit_cast<float>(words[k + 1]));
+void for_each_entry(std::span<const Code> codes, Visit visit) {
+    for (std::size_t k = 1; k < codes.size(); k += 2) visit(codes[k], std::bit_cast<float>(codes[k + 1]));
 }
 
-std::span<const Word> as_words(std::span<const std::int32_t> output) {
-    return {reinterpret_cast<const Word*>(output.data()), output.size()};
+std::span<const Code> as_codes(std::span<const std::int32_t> output) {
+    return {reinterpret_cast<const Code*>(output.data()), output.size()};
 }
 
 // visit(index, a's value, b's value) for every index that either has.
@@ -78,60 +79,58 @@ std::uint64_t Custom::layout() const { return mix(static_cast<std::uint64_t>(dim
 
 std::unique_ptr<Scratch> Custom::make_scratch() const { return std::make_unique<CustomScratch>(); }
 
-std::int64_t Custom::output_size(std::int64_t) const {
-    throw Unsupported("its outputs have no fixed size");
-}
+std::int64_t Custom::output_size(std::int64_t) const { throw Unsupported("its outputs have no fixed size"); }
 
 void Custom::decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const {
     code_->decode(w, i, cost_weight, scratch.output);
 }
 
 bool Custom::is_output(std::int64_t i, std::span<const std::int32_t> output) const {
-    return !output.empty() && is_valid(i, as_words(output));
+    return !output.empty() && is_valid(i, as_codes(output));
 }
 
 void Custom::difference(std::int64_t, std::span<const std::int32_t> output, Difference& d) const {
-    const auto words = as_words(output);
-    d.cost = std::bit_cast<float>(words[0]);
-    d.is_truth = words.size() == 1 && d.cost == 0;
-    d.words.assign(words.begin(), d.is_truth ? words.begin() : words.end());
+    const auto codes = as_codes(output);
+    d.cost = std::bit_cast<float>(codes[0]);
+    d.is_truth = codes.size() == 1 && d.cost == 0;
+    d.codes.assign(codes.begin(), d.is_truth ? codes.begin() : codes.end());
 }
 
-bool Custom::is_valid(std::int64_t, std::span<const Word> words) const {
-    if (words.empty()) return true;
-    if (words.size() % 2 == 0 || !(std::bit_cast<float>(words[0]) >= 0)) return false;
+bool Custom::is_valid(std::int64_t, std::span<const Code> codes) const {
+    if (codes.empty()) return true;
+    if (codes.size() % 2 == 0 || !(std::bit_cast<float>(codes[0]) >= 0)) return false;
     std::int64_t previous = -1;
-    for (std::size_t k = 1; k < words.size(); k += 2) {
-        const float value = std::bit_cast<float>(words[k + 1]);
-        if (words[k] <= previous || words[k] >= dimension_ || !std::isfinite(value) || value == 0) return false;
-        previous = words[k];
+    for (std::size_t k = 1; k < codes.size(); k += 2) {
+        const float value = std::bit_cast<float>(codes[k + 1]);
+        if (codes[k] <= previous || codes[k] >= dimension_ || !std::isfinite(value) || value == 0) return false;
+        previous = codes[k];
     }
     return true;
 }
 
-void Custom::output_of(std::int64_t, std::span<const Word> words, std::vector<std::int32_t>& output) const {
-    output.assign(words.begin(), words.end());
-    if (words.empty()) output.push_back(0);
+void Custom::output_of(std::int64_t, std::span<const Code> codes, std::vector<std::int32_t>& output) const {
+    output.assign(codes.begin(), codes.end());
+    if (codes.empty()) output.push_back(0);
 }
 
 // What is left of an output, its cost and features, does not tell.
 bool Custom::allows(std::int64_t, std::span<const std::int32_t>) const { return true; }
 
-double Custom::dot(const float* w, std::int64_t, std::span<const Word> words) const {
+double Custom::dot(const float* w, std::int64_t, std::span<const Code> codes) const {
     double total = 0;
-    for_each_entry(words, [&](Word index, float value) { total += double{value} * w[index]; });
+    for_each_entry(codes, [&](Code index, float value) { total += double{value} * w[index]; });
     return total;
 }
 
-void Custom::axpy(float* w, std::int64_t, std::span<const Word> words, float step) const {
-    for_each_entry(words, [&](Word index, float value) { w[index] += step * value; });
+void Custom::axpy(float* w, std::int64_t, std::span<const Code> codes, float step) const {
+    for_each_entry(codes, [&](Code index, float value) { w[index] += step * value; });
 }
 
-void Custom::accumulate(std::int64_t, std::span<const Word> words, float coefficient, SparseSum& sum) const {
-    for_each_entry(words, [&](Word index, float value) { sum.add(index, coefficient * value); });
+void Custom::accumulate(std::int64_t, std::span<const Code> codes, float coefficient, SparseSum& sum) const {
+    for_each_entry(codes, [&](Code index, float value) { sum.add(index, coefficient * value); });
 }
 
-double Custom::inner(std::int64_t, std::span<const Word> a, std::span<const Word> b, Scratch&) const {
+double Custom::inner(std::int64_t, std::span<const Code> a, std::span<const Code> b, Scratch&) const {
     double total = 0;
     for (std::size_t p = 1, q = 1; p < a.size() && q < b.size();) {
         if (a[p] == b[q]) total += double{std::bit_cast<float>(a[p + 1])} * std::bit_cast<float>(b[q + 1]);
@@ -179,7 +178,7 @@ double Custom::expected_difference_norm2(std::int64_t, Scratch& scratch) const {
 
 // At w = 0 every output is equally likely: the mean's size stands for the variance.
 void Custom::add_variance(float* target, std::int64_t i) const {
-    zeros_.resize(static_cast<std::size_t>(dimension_));
+    zeros_.resize(at(dimension_));
     SparseVector features;
     code_->expectation(zeros_.data(), i, 1, 0, features);
     merge((*truth_)[i], features, [&](std::uint32_t index, float of_truth, float mean) {
@@ -194,16 +193,16 @@ void Custom::mark_observed(float* marks, std::int64_t i) const {
 double Custom::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {
     double total = 0;
     for (const Entry& entry : (*truth_)[i]) total += double{entry.value} * w[entry.index];
-    return total - dot(w, i, as_words(output));
+    return total - dot(w, i, as_codes(output));
 }
 
 void Custom::add_features(float* w, std::int64_t i, std::span<const std::int32_t> output, float step) const {
     for (const Entry& entry : (*truth_)[i]) w[entry.index] += step * entry.value;
-    axpy(w, i, as_words(output), -step);
+    axpy(w, i, as_codes(output), -step);
 }
 
-void Custom::prefetch_cut(const float* w, std::int64_t, std::span<const Word> words) const {
-    for_each_entry(words, [&](Word index, float) { __builtin_prefetch(w + index, 1); });
+void Custom::prefetch_cut(const float* w, std::int64_t, std::span<const Code> codes) const {
+    for_each_entry(codes, [&](Code index, float) { __builtin_prefetch(w + index, 1); });
 }
 
 }  // namespace dualstruct

@@ -1,10 +1,10 @@
 // Structures that users write. Their features arrive as sparse vectors, so an output is known by its
 // cost and by δ = φ_i(y_i) − φ_i(y): two outputs that share both are the same to learning.
 //
-// The numbers of an output, and bit for bit the words of a cut:
+// The numbers of an output, and bit for bit the codes of a cut:
 //   [1]     Δ_i(y)
 //   [2] …   a weight's index and the value of δ there; indices rise, no value is 0
-// Floats stand there by their bits. The truth's output is a cost of 0 alone; it has no words.
+// Floats stand there by their bits. The truth's output is a cost of 0 alone; it has no codes.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "structures/sparse_sum.hpp"
 #include "structures/structure.hpp"
 
@@ -42,9 +43,8 @@ struct TrueFeatures {
     }
     std::span<const Entry> operator[](std::int64_t i) const {
         if (offsets.size() == 1) return {};  // no truth
-        const auto at = static_cast<std::size_t>(i);
-        return std::span(entries).subspan(static_cast<std::size_t>(offsets[at]),
-                                          static_cast<std::size_t>(offsets[at + 1] - offsets[at]));
+        const auto place = at(i);
+        return std::span(entries).subspan(at(offsets[place]), at(offsets[place + 1] - offsets[place]));
     }
 };
 
@@ -77,13 +77,13 @@ public:
     void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const override;
     bool is_output(std::int64_t i, std::span<const std::int32_t> output) const override;
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override;
-    bool is_valid(std::int64_t i, std::span<const Word> words) const override;
-    void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override;
+    bool is_valid(std::int64_t i, std::span<const Code> codes) const override;
+    void output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const override;
     bool allows(std::int64_t i, std::span<const std::int32_t> output) const override;
-    double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
-    void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
-    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;
-    double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const override;
+    double dot(const float* w, std::int64_t i, std::span<const Code> codes) const override;
+    void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const override;
+    void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const override;
+    double inner(std::int64_t i, std::span<const Code> a, std::span<const Code> b, Scratch& scratch) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
@@ -93,7 +93,7 @@ public:
     void mark_observed(float* marks, std::int64_t i) const override;
     double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const override;
     void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output, float step) const override;
-    void prefetch_cut(const float* w, std::int64_t i, std::span<const Word> words) const override;
+    void prefetch_cut(const float* w, std::int64_t i, std::span<const Code> codes) const override;
 
     UserCode& code() const { return *code_; }
     const TrueFeatures& truth() const { return *truth_; }

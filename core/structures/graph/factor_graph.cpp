@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/index.hpp"
 #include "base/random.hpp"
 
 namespace dualstruct {
@@ -14,8 +15,6 @@ using graphs::minus_infinity;
 
 namespace {
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 class GraphScratch final : public Scratch {
 public:
     graphs::Inference inference;
@@ -25,14 +24,14 @@ public:
 };
 
 // The state of a variable in the output that the words describe.
-std::int32_t state_of(std::span<const Word> words, std::int32_t variable, std::int32_t otherwise) {
-    std::size_t low = 0, high = words.size() / 2;
+std::int32_t state_of(std::span<const Code> codes, std::int32_t variable, std::int32_t otherwise) {
+    std::size_t low = 0, high = codes.size() / 2;
     while (low < high) {
         const std::size_t middle = (low + high) / 2;
-        (static_cast<std::int32_t>(words[2 * middle]) < variable ? low = middle + 1 : high = middle);
+        (static_cast<std::int32_t>(codes[2 * middle]) < variable ? low = middle + 1 : high = middle);
     }
-    return low < words.size() / 2 && static_cast<std::int32_t>(words[2 * low]) == variable
-               ? static_cast<std::int32_t>(words[2 * low + 1])
+    return low < codes.size() / 2 && static_cast<std::int32_t>(codes[2 * low]) == variable
+               ? static_cast<std::int32_t>(codes[2 * low + 1])
                : otherwise;
 }
 
@@ -212,24 +211,24 @@ bool FactorGraph::is_output(std::int64_t i, std::span<const std::int32_t> output
 
 void FactorGraph::difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const {
     const auto& truth = example(i).truth;
-    d.words.clear();
+    d.codes.clear();
     double total = 0;
     for (std::size_t v = 0; v < output.size(); ++v) {
         if (output[v] == truth[v]) continue;
-        d.words.push_back(static_cast<Word>(v));
-        d.words.push_back(static_cast<Word>(output[v]));
+        d.codes.push_back(static_cast<Code>(v));
+        d.codes.push_back(static_cast<Code>(output[v]));
         total += cost(i, static_cast<int>(v), output[v]);
     }
     d.cost = static_cast<float>(total);
-    d.is_truth = d.words.empty();
+    d.is_truth = d.codes.empty();
 }
 
 template <class Visit>
-void FactorGraph::walk(std::int64_t i, std::span<const Word> words, Visit visit) const {
+void FactorGraph::walk(std::int64_t i, std::span<const Code> codes, Visit visit) const {
     const Graph& g = graph(i);
     const auto& truth = example(i).truth;
-    for (std::size_t k = 0; k < words.size(); k += 2) {
-        const auto changed = static_cast<std::int32_t>(words[k]);
+    for (std::size_t k = 0; k < codes.size(); k += 2) {
+        const auto changed = static_cast<std::int32_t>(codes[k]);
         for (std::int32_t l : g.links_of(changed)) {
             const int f = g.factor_of(l);
             if (!is_soft(i, f)) continue;
@@ -237,8 +236,8 @@ void FactorGraph::walk(std::int64_t i, std::span<const Word> words, Visit visit)
             bool first = true;  // a factor is visited at the first of its variables that changed
             for (int other = g.first_link(f); other < g.end_link(f); ++other) {
                 const std::int32_t v = g.link(other).variable;
-                const std::int32_t state = v == changed ? static_cast<std::int32_t>(words[k + 1])
-                                                        : state_of(words, v, truth[at(v)]);
+                const std::int32_t state =
+                    v == changed ? static_cast<std::int32_t>(codes[k + 1]) : state_of(codes, v, truth[at(v)]);
                 if (v < changed && state != truth[at(v)]) first = false;
                 true_entry = true_entry * g.states(v) + truth[at(v)];
                 entry = entry * g.states(v) + state;
@@ -251,34 +250,34 @@ void FactorGraph::walk(std::int64_t i, std::span<const Word> words, Visit visit)
     }
 }
 
-bool FactorGraph::is_valid(std::int64_t i, std::span<const Word> words) const {
+bool FactorGraph::is_valid(std::int64_t i, std::span<const Code> codes) const {
     const Graph& g = graph(i);
-    if (words.size() % 2) return false;
+    if (codes.size() % 2) return false;
     std::int64_t previous = -1;
-    for (std::size_t k = 0; k < words.size(); k += 2) {
-        const std::int64_t v = words[k];
-        if (v <= previous || v >= g.variables() || words[k + 1] >= static_cast<Word>(g.states(static_cast<int>(v))) ||
-            static_cast<std::int32_t>(words[k + 1]) == example(i).truth[at(v)]) {
+    for (std::size_t k = 0; k < codes.size(); k += 2) {
+        const std::int64_t v = codes[k];
+        if (v <= previous || v >= g.variables() || codes[k + 1] >= static_cast<Code>(g.states(static_cast<int>(v))) ||
+            static_cast<std::int32_t>(codes[k + 1]) == example(i).truth[at(v)]) {
             return false;
         }
         previous = v;
     }
     bool allowed = true;
-    walk(i, words, [&](int, const Soft&, int, int found) { allowed = allowed && found >= 0; });
+    walk(i, codes, [&](int, const Soft&, int, int found) { allowed = allowed && found >= 0; });
     return allowed;
 }
 
-void FactorGraph::output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const {
+void FactorGraph::output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const {
     const auto& truth = example(i).truth;
     output.assign(truth.begin(), truth.end());
-    for (std::size_t k = 0; k < words.size(); k += 2) output[words[k]] = static_cast<std::int32_t>(words[k + 1]);
+    for (std::size_t k = 0; k < codes.size(); k += 2) output[codes[k]] = static_cast<std::int32_t>(codes[k + 1]);
 }
 
 bool FactorGraph::allows(std::int64_t i, std::span<const std::int32_t> output) const { return violated(i, output) < 0; }
 
-double FactorGraph::dot(const float* w, std::int64_t i, std::span<const Word> words) const {
+double FactorGraph::dot(const float* w, std::int64_t i, std::span<const Code> codes) const {
     double total = 0;
-    walk(i, words, [&](int f, const Soft& kind, int truth, int found) {
+    walk(i, codes, [&](int f, const Soft& kind, int truth, int found) {
         const float* weights = w + kind.offset;
         float sum = 0;
         for_features(i, f, [&](std::int64_t feature, float value) {
@@ -290,8 +289,8 @@ double FactorGraph::dot(const float* w, std::int64_t i, std::span<const Word> wo
     return total;
 }
 
-void FactorGraph::axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const {
-    walk(i, words, [&](int f, const Soft& kind, int truth, int found) {
+void FactorGraph::axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const {
+    walk(i, codes, [&](int f, const Soft& kind, int truth, int found) {
         float* weights = w + kind.offset;
         for_features(i, f, [&](std::int64_t feature, float value) {
             float* row = weights + feature * kind.configurations;
@@ -301,16 +300,14 @@ void FactorGraph::axpy(float* w, std::int64_t i, std::span<const Word> words, fl
     });
 }
 
-std::size_t FactorGraph::entries(std::int64_t i, std::span<const Word> words) const {
+std::size_t FactorGraph::entries(std::int64_t i, std::span<const Code> codes) const {
     std::size_t total = 0;
-    walk(i, words, [&](int f, const Soft&, int, int) {
-        for_features(i, f, [&](std::int64_t, float) { total += 2; });
-    });
+    walk(i, codes, [&](int f, const Soft&, int, int) { for_features(i, f, [&](std::int64_t, float) { total += 2; }); });
     return total;
 }
 
-void FactorGraph::accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const {
-    walk(i, words, [&](int f, const Soft& kind, int truth, int found) {
+void FactorGraph::accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const {
+    walk(i, codes, [&](int f, const Soft& kind, int truth, int found) {
         for_features(i, f, [&](std::int64_t feature, float value) {
             const auto row = static_cast<std::uint64_t>(kind.offset + feature * kind.configurations);
             sum.add(row + static_cast<std::uint64_t>(truth), coefficient * value);
@@ -366,15 +363,16 @@ void FactorGraph::expected(std::int64_t i, Probability probability, Visit visit)
 void FactorGraph::add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const {
     const auto& marginals = static_cast<GraphScratch&>(scratch).marginals;
     const Graph& g = graph(i);
-    expected(i, [&](int entry) { return marginals.factors[at(entry)]; },
-             [&](int f, const Soft& kind, std::vector<float>& p) {
-                 for (float& value : p) value = -value;
-                 p[at(kind.configuration(g.table_entry(f, example(i).truth)))] += 1;
-                 for_features(i, f, [&](std::int64_t feature, float value) {
-                     float* row = target + kind.offset + feature * kind.configurations;
-                     for (std::size_t c = 0; c < p.size(); ++c) row[c] += step * value * p[c];
-                 });
-             });
+    expected(
+        i, [&](int entry) { return marginals.factors[at(entry)]; },
+        [&](int f, const Soft& kind, std::vector<float>& p) {
+            for (float& value : p) value = -value;
+            p[at(kind.configuration(g.table_entry(f, example(i).truth)))] += 1;
+            for_features(i, f, [&](std::int64_t feature, float value) {
+                float* row = target + kind.offset + feature * kind.configurations;
+                for (std::size_t c = 0; c < p.size(); ++c) row[c] += step * value * p[c];
+            });
+        });
 }
 
 double FactorGraph::expected_difference_norm2(std::int64_t i, Scratch& scratch) const {
@@ -445,13 +443,14 @@ double FactorGraph::expected_part_cost(std::int64_t i, std::span<const float> ma
 
 void FactorGraph::add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const {
     const auto states = at(graph(i).total_states());
-    expected(i, [&](int entry) { return marginals[states + at(entry)]; },
-             [&](int f, const Soft& kind, std::vector<float>& p) {
-                 for_features(i, f, [&](std::int64_t feature, float value) {
-                     float* row = w + kind.offset + feature * kind.configurations;
-                     for (std::size_t c = 0; c < p.size(); ++c) row[c] += step * value * p[c];
-                 });
-             });
+    expected(
+        i, [&](int entry) { return marginals[states + at(entry)]; },
+        [&](int f, const Soft& kind, std::vector<float>& p) {
+            for_features(i, f, [&](std::int64_t feature, float value) {
+                float* row = w + kind.offset + feature * kind.configurations;
+                for (std::size_t c = 0; c < p.size(); ++c) row[c] += step * value * p[c];
+            });
+        });
 }
 
 void FactorGraph::add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const {
@@ -473,9 +472,8 @@ void FactorGraph::add_variance(float* target, std::int64_t i) const {
 void FactorGraph::mark_observed(float* marks, std::int64_t i) const {
     for_soft_factors(i, [&](int f, const Soft& kind) {
         const int c = kind.configuration(graph(i).table_entry(f, example(i).truth));
-        for_features(i, f, [&](std::int64_t feature, float) {
-            marks[kind.offset + feature * kind.configurations + c] = 1;
-        });
+        for_features(i, f,
+                     [&](std::int64_t feature, float) { marks[kind.offset + feature * kind.configurations + c] = 1; });
     });
 }
 

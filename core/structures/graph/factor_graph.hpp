@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/graphs/inference.hpp"
 #include "structures/sparse_sum.hpp"
 #include "structures/structure.hpp"
@@ -71,12 +72,12 @@ public:
     void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const override;
     bool is_output(std::int64_t i, std::span<const std::int32_t> output) const override;
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override;
-    bool is_valid(std::int64_t i, std::span<const Word> words) const override;
-    void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override;
+    bool is_valid(std::int64_t i, std::span<const Code> codes) const override;
+    void output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const override;
     bool allows(std::int64_t i, std::span<const std::int32_t> output) const override;
-    double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
-    void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
-    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;
+    double dot(const float* w, std::int64_t i, std::span<const Code> codes) const override;
+    void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const override;
+    void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
@@ -117,8 +118,8 @@ private:
         std::vector<std::int32_t> truth;
         std::vector<float> costs;
     };
-    const Example& example(std::int64_t i) const { return examples_[static_cast<std::size_t>(i)]; }
-    const GraphShape& shape(std::int64_t i) const { return shapes_[static_cast<std::size_t>(example(i).shape)]; }
+    const Example& example(std::int64_t i) const { return examples_[at(i)]; }
+    const GraphShape& shape(std::int64_t i) const { return shapes_[at(example(i).shape)]; }
     float cost(std::int64_t i, int variable, int state) const;
 
     // What a factor has of its kind and its block.
@@ -127,7 +128,7 @@ private:
         const std::int32_t* tie;
         int configuration(int entry) const { return tie ? tie[entry] : entry; }
     };
-    bool is_soft(std::int64_t i, int f) const { return shape(i).block_of[static_cast<std::size_t>(f)] >= 0; }
+    bool is_soft(std::int64_t i, int f) const { return shape(i).block_of[at(f)] >= 0; }
     Soft soft(std::int64_t i, int f) const;
     // visit(feature, value) for the features of a factor.
     template <class Visit>
@@ -136,10 +137,10 @@ private:
     void for_soft_factors(std::int64_t i, Visit visit) const;
     // visit(f, kind, true configuration, the cut's) for each factor whose configurations differ.
     template <class Visit>
-    void walk(std::int64_t i, std::span<const Word> words, Visit visit) const;
+    void walk(std::int64_t i, std::span<const Code> codes, Visit visit) const;
     void fill_scores(const float* w, std::int64_t i, double scale, double cost_weight, Scratch& scratch) const;
     void fill_table(const float* w, std::int64_t i, int f, std::vector<float>& row) const;
-    std::size_t entries(std::int64_t i, std::span<const Word> words) const;
+    std::size_t entries(std::int64_t i, std::span<const Code> codes) const;
     // E φ by configurations: visit(f, kind, probabilities).
     template <class Probability, class Visit>
     void expected(std::int64_t i, Probability probability, Visit visit) const;

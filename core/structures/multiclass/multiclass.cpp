@@ -4,13 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "base/index.hpp"
 #include "base/random.hpp"
 
 namespace dualstruct {
 
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 class MulticlassScratch final : public Scratch {
 public:
@@ -90,8 +89,8 @@ void Multiclass::label_scores(const float* w, std::int64_t i, float cost_weight,
         scores.resize(at(data_.labels));
         for (int k = 0; k < data_.labels; ++k) {
             const float* weights = w + k * stride_;
-            scores[at(k)] = static_cast<float>(
-                sum_products(row(i), data_.features, [&](std::int64_t f) { return weights[f]; }));
+            scores[at(k)] =
+                static_cast<float>(sum_products(row(i), data_.features, [&](std::int64_t f) { return weights[f]; }));
         }
     } else {
         scores.assign(at(stride_), 0.0f);
@@ -111,8 +110,8 @@ void Multiclass::label_scores(const float* w, std::int64_t i, float cost_weight,
 void Multiclass::decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const {
     auto& scores = static_cast<MulticlassScratch&>(scratch).scores;
     label_scores(w, i, cost_weight, scores);
-    scratch.output.assign(1, static_cast<std::int32_t>(
-        std::max_element(scores.begin(), scores.end()) - scores.begin()));
+    scratch.output.assign(1,
+                          static_cast<std::int32_t>(std::max_element(scores.begin(), scores.end()) - scores.begin()));
 }
 
 bool Multiclass::is_output(std::int64_t, std::span<const std::int32_t> output) const {
@@ -120,26 +119,26 @@ bool Multiclass::is_output(std::int64_t, std::span<const std::int32_t> output) c
 }
 
 void Multiclass::difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const {
-    d.words.clear();
+    d.codes.clear();
     d.cost = cost(i, output[0]);
     d.is_truth = output[0] == data_.truth[at(i)];
-    if (!d.is_truth) d.words.push_back(static_cast<Word>(output[0]));
+    if (!d.is_truth) d.codes.push_back(static_cast<Code>(output[0]));
 }
 
-bool Multiclass::is_valid(std::int64_t i, std::span<const Word> words) const {
-    return words.empty() || (words.size() == 1 && words[0] < static_cast<Word>(data_.labels) &&
-                             static_cast<std::int32_t>(words[0]) != data_.truth[at(i)]);
+bool Multiclass::is_valid(std::int64_t i, std::span<const Code> codes) const {
+    return codes.empty() || (codes.size() == 1 && codes[0] < static_cast<Code>(data_.labels) &&
+                             static_cast<std::int32_t>(codes[0]) != data_.truth[at(i)]);
 }
 
-void Multiclass::output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const {
-    output.assign(1, words.empty() ? data_.truth[at(i)] : static_cast<std::int32_t>(words[0]));
+void Multiclass::output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const {
+    output.assign(1, codes.empty() ? data_.truth[at(i)] : static_cast<std::int32_t>(codes[0]));
 }
 
 bool Multiclass::allows(std::int64_t, std::span<const std::int32_t>) const { return true; }
 
-double Multiclass::dot(const float* w, std::int64_t i, std::span<const Word> words) const {
-    if (words.empty()) return 0;
-    const int truth = data_.truth[at(i)], label = static_cast<int>(words[0]);
+double Multiclass::dot(const float* w, std::int64_t i, std::span<const Code> codes) const {
+    if (codes.empty()) return 0;
+    const int truth = data_.truth[at(i)], label = static_cast<int>(codes[0]);
     if (dense()) {
         const float *of_truth = w + truth * stride_, *of_label = w + label * stride_;
         return sum_products(row(i), data_.features, [&](std::int64_t f) { return of_truth[f] - of_label[f]; });
@@ -152,9 +151,9 @@ double Multiclass::dot(const float* w, std::int64_t i, std::span<const Word> wor
     return total;
 }
 
-void Multiclass::axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const {
-    if (words.empty()) return;
-    const int truth = data_.truth[at(i)], label = static_cast<int>(words[0]);
+void Multiclass::axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const {
+    if (codes.empty()) return;
+    const int truth = data_.truth[at(i)], label = static_cast<int>(codes[0]);
     if (dense()) {
         add_scaled(w + truth * stride_, row(i), data_.features, step);
         add_scaled(w + label * stride_, row(i), data_.features, -step);
@@ -167,27 +166,27 @@ void Multiclass::axpy(float* w, std::int64_t i, std::span<const Word> words, flo
     });
 }
 
-void Multiclass::accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const {
-    if (words.empty()) return;
-    const int truth = data_.truth[at(i)], label = static_cast<int>(words[0]);
+void Multiclass::accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const {
+    if (codes.empty()) return;
+    const int truth = data_.truth[at(i)], label = static_cast<int>(codes[0]);
     for_features(i, [&](std::int64_t feature, float value) {
         sum.add(static_cast<std::uint64_t>(weight(feature, truth)), coefficient * value);
         sum.add(static_cast<std::uint64_t>(weight(feature, label)), -coefficient * value);
     });
 }
 
-double Multiclass::inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch&) const {
+double Multiclass::inner(std::int64_t i, std::span<const Code> a, std::span<const Code> b, Scratch&) const {
     if (a.empty() || b.empty()) return 0;
     return norm2(i) * (a[0] == b[0] ? 2 : 1);
 }
 
-double Multiclass::combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const {
+double Multiclass::combination_norm2(std::int64_t i, std::span<const WeightedCodes> terms, Scratch& scratch) const {
     auto& sums = static_cast<MulticlassScratch&>(scratch).sums;
     sums.assign(at(data_.labels), 0.0);
     double of_truth = 0, total = 0;
     for (const auto& term : terms) {
-        if (term.words.empty()) continue;
-        sums[term.words[0]] += term.coefficient;
+        if (term.codes.empty()) continue;
+        sums[term.codes[0]] += term.coefficient;
         of_truth += term.coefficient;
     }
     for (double sum : sums) total += sum * sum;
@@ -282,9 +281,7 @@ void Multiclass::mark_observed(float* marks, std::int64_t i) const {
 
 double Multiclass::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {
     double total = 0;
-    for_features(i, [&](std::int64_t feature, float value) {
-        total += double{value} * w[weight(feature, output[0])];
-    });
+    for_features(i, [&](std::int64_t feature, float value) { total += double{value} * w[weight(feature, output[0])]; });
     return total;
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "structures/structure.hpp"
 
 namespace dualstruct {
@@ -41,14 +42,14 @@ public:
     void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const override;
     bool is_output(std::int64_t i, std::span<const std::int32_t> output) const override;
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override;
-    bool is_valid(std::int64_t i, std::span<const Word> words) const override;
-    void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override;
+    bool is_valid(std::int64_t i, std::span<const Code> codes) const override;
+    void output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const override;
     bool allows(std::int64_t i, std::span<const std::int32_t> output) const override;
-    double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
-    void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
-    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;
-    double inner(std::int64_t i, std::span<const Word> a, std::span<const Word> b, Scratch& scratch) const override;
-    double combination_norm2(std::int64_t i, std::span<const WeightedWords> terms, Scratch& scratch) const override;
+    double dot(const float* w, std::int64_t i, std::span<const Code> codes) const override;
+    void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const override;
+    void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const override;
+    double inner(std::int64_t i, std::span<const Code> a, std::span<const Code> b, Scratch& scratch) const override;
+    double combination_norm2(std::int64_t i, std::span<const WeightedCodes> terms, Scratch& scratch) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
@@ -84,10 +85,8 @@ private:
     }
     // w += step·x ⊗ coefficients.
     void add_rows(float* w, std::int64_t i, std::span<const float> coefficients, float step) const;
-    float cost(std::int64_t i, int label) const {
-        return data_.cost[static_cast<std::size_t>(data_.truth[static_cast<std::size_t>(i)] * data_.labels + label)];
-    }
-    double norm2(std::int64_t i) const { return norms2_[static_cast<std::size_t>(i)]; }
+    float cost(std::int64_t i, int label) const { return data_.cost[at(data_.truth[at(i)] * data_.labels + label)]; }
+    double norm2(std::int64_t i) const { return norms2_[at(i)]; }
 
     MulticlassData data_;
     std::int64_t stride_;

@@ -1,5 +1,6 @@
 #include "structures/tree/arc_features.hpp"
 
+#include "base/index.hpp"
 #include "base/random.hpp"
 #include "simd/dispatch.hpp"
 #include "text/hash.hpp"
@@ -35,19 +36,19 @@ const std::array<std::uint64_t, 512> ArcFeatures::salts = make_salts();
 ArcFeatures::ArcFeatures(std::shared_ptr<const TokenTable> table, const TreeColumns& columns,
                          std::span<const std::uint64_t> between_types, int labels, int line_bits, int label_bits)
     : table_(std::move(table)), columns_(columns), labels_(labels), stride_((labels + 15) / 16 * 16),
-      line_bits_(line_bits), between_bits_(std::min(line_bits, 14)), label_bits_(label_bits),
-      kernels_(&arc_kernels()), line_shift_(64 - line_bits), between_shift_(64 - between_bits_), label_shift_(64 - label_bits) {
+      line_bits_(line_bits), between_bits_(std::min(line_bits, 14)), label_bits_(label_bits), kernels_(&arc_kernels()),
+      line_shift_(64 - line_bits), between_shift_(64 - between_bits_), label_shift_(64 - label_bits) {
     if (table_->tokens() == 0) return;  // such a table may have no columns
-    const TokenTable::Column& coarse = table_->columns[static_cast<std::size_t>(columns_.coarse)];
+    const TokenTable::Column& coarse = table_->columns[at(columns_.coarse)];
     std::vector<std::uint8_t> slot_of_type;
     for (std::uint64_t hash : coarse.types.hashes()) {
         const auto known = between_types.first(std::min<std::size_t>(between_types.size(), between_width - 1));
         const auto at = std::ranges::find(known, hash);
         slot_of_type.push_back(static_cast<std::uint8_t>(at == known.end() ? between_width - 1 : at - known.begin()));
     }
-    for (std::int32_t id : coarse.ids) between_.push_back(slot_of_type[static_cast<std::size_t>(id)]);
+    for (std::int32_t id : coarse.ids) between_.push_back(slot_of_type[at(id)]);
     if (columns_.morphology >= 0) {
-        const StringTable& types = table_->columns[static_cast<std::size_t>(columns_.morphology)].types;
+        const StringTable& types = table_->columns[at(columns_.morphology)].types;
         for (std::size_t id = 0; id < types.size(); ++id) {
             auto& values = morphology_.emplace_back();
             each_attribute(types[id], [&](std::string_view attribute) { values.push_back(hash_bytes(attribute)); });
@@ -56,14 +57,15 @@ ArcFeatures::ArcFeatures(std::shared_ptr<const TokenTable> table, const TreeColu
 }
 
 std::uint64_t ArcFeatures::layout() const {
-    return combine(combine(combine(0x7EE5, static_cast<std::uint64_t>(labels_)),
-                           static_cast<std::uint64_t>(line_bits_)), static_cast<std::uint64_t>(label_bits_));
+    return combine(
+        combine(combine(0x7EE5, static_cast<std::uint64_t>(labels_)), static_cast<std::uint64_t>(line_bits_)),
+        static_cast<std::uint64_t>(label_bits_));
 }
 
 std::uint64_t ArcFeatures::attribute(int column, std::int64_t token) const {
     if (column < 0) return outside_value;
-    const TokenTable::Column& c = table_->columns[static_cast<std::size_t>(column)];
-    return c.types.hash(static_cast<std::size_t>(c.ids[static_cast<std::size_t>(token)]));
+    const TokenTable::Column& c = table_->columns[at(column)];
+    return c.types.hash(at(c.ids[at(token)]));
 }
 
 std::uint64_t ArcFeatures::tag(std::int64_t first, std::int64_t end, std::int64_t token) const {
@@ -71,8 +73,8 @@ std::uint64_t ArcFeatures::tag(std::int64_t first, std::int64_t end, std::int64_
 }
 
 ArcFeatures::Node ArcFeatures::node(std::int64_t i, int k) const {
-    const std::int64_t first = table_->sentences[static_cast<std::size_t>(i)];
-    const std::int64_t end = table_->sentences[static_cast<std::size_t>(i) + 1];
+    const std::int64_t first = table_->sentences[at(i)];
+    const std::int64_t end = table_->sentences[at(i) + 1];
     Node node;
     if (k == 0) {
         for (std::size_t c = 0; c < combinations; ++c) node.key[c] = mix(root_value + c);
@@ -94,30 +96,30 @@ ArcFeatures::Node ArcFeatures::node(std::int64_t i, int k) const {
     node.key[before_fine_next] = combine(combine(before, tag_value), next);
     node.key[cluster] = attribute(columns_.cluster, token);
     if (columns_.morphology >= 0) {
-        const auto& column = table_->columns[static_cast<std::size_t>(columns_.morphology)];
-        node.morphology = morphology_[static_cast<std::size_t>(column.ids[static_cast<std::size_t>(token)])];
+        const auto& column = table_->columns[at(columns_.morphology)];
+        node.morphology = morphology_[at(column.ids[at(token)])];
     }
     return node;
 }
 
 std::string ArcFeatures::morphology_value(std::int64_t i, int k, int number) const {
     std::string value;
-    const std::int64_t token = table_->sentences[static_cast<std::size_t>(i)] + k - 1;
-    each_attribute(table_->cell(static_cast<std::size_t>(columns_.morphology), token), [&](std::string_view attribute) {
+    const std::int64_t token = table_->sentences[at(i)] + k - 1;
+    each_attribute(table_->cell(at(columns_.morphology), token), [&](std::string_view attribute) {
         if (number-- == 0) value = attribute;
     });
     return value;
 }
 
 void ArcFeatures::nodes(std::int64_t i, std::vector<Node>& out) const {
-    const auto n = table_->sentences[static_cast<std::size_t>(i) + 1] - table_->sentences[static_cast<std::size_t>(i)];
+    const auto n = table_->sentences[at(i) + 1] - table_->sentences[at(i)];
     out.clear();
     for (int k = 0; k <= static_cast<int>(n); ++k) out.push_back(node(i, k));
 }
 
 // The features of one word alone: as head, as modifier, and for labels in both directions.
 void ArcFeatures::sum_words(const float* w, Sums& sums) const {
-    const std::size_t size = sums.nodes.size(), S = static_cast<std::size_t>(stride_);
+    const std::size_t size = sums.nodes.size(), S = at(stride_);
     sums.head_lines.assign(size * line_width, 0);
     sums.modifier_lines.assign(size * line_width, 0);
     float* head_labels = sums.head_labels.ensure(size * 2 * S);
@@ -142,11 +144,11 @@ void ArcFeatures::sum_words(const float* w, Sums& sums) const {
     for (std::size_t k = 0; k < size; ++k) {
         if (k + 1 < size) fetch(k + 1);
         const auto sum = [&](std::uint64_t salt, float* lines, float* labels) {
-            each_word_line(sums.nodes[k], salt, [&](std::int64_t line) { add(lines + k * line_width, line, line_width); });
+            each_word_line(sums.nodes[k], salt,
+                           [&](std::int64_t line) { add(lines + k * line_width, line, line_width); });
             for (int right = 0; right < 2; ++right) {
-                each_label_word(sums.nodes[k], salt, right, [&](std::int64_t row) {
-                    add(labels + (2 * k + static_cast<std::size_t>(right)) * S, row, S);
-                });
+                each_label_word(sums.nodes[k], salt, right,
+                                [&](std::int64_t row) { add(labels + (2 * k + at(right)) * S, row, S); });
             }
         };
         sum(head_salt, sums.head_lines.data(), head_labels);
@@ -157,12 +159,12 @@ void ArcFeatures::sum_words(const float* w, Sums& sums) const {
 // Where the features of all arcs into m are, on their way to the cache.
 void ArcFeatures::find_rows(const float* w, int m, Sums& sums, const std::uint8_t* kept) const {
     const int size = static_cast<int>(sums.nodes.size());
-    std::uint32_t* lines = sums.lines.data() + static_cast<std::size_t>(m % 2) * size * pair_templates;
-    std::uint32_t* rows = sums.rows.data() + static_cast<std::size_t>(m % 2) * size * label_templates;
-    const Node& modifier = sums.nodes[static_cast<std::size_t>(m)];
+    std::uint32_t* lines = sums.lines.data() + at(m % 2) * size * pair_templates;
+    std::uint32_t* rows = sums.rows.data() + at(m % 2) * size * label_templates;
+    const Node& modifier = sums.nodes[at(m)];
     for (int h = 0; h < size; ++h) {
         if (h == m || (kept && !kept[h * size + m])) continue;
-        const Node& head = sums.nodes[static_cast<std::size_t>(h)];
+        const Node& head = sums.nodes[at(h)];
         for (int t = 0; t < pair_templates; ++t) {
             const std::int64_t line = pair_line(t, head, modifier);
             lines[h * pair_templates + t] = static_cast<std::uint32_t>(line / line_width);

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/memory.hpp"
 #include "structures/tree/arc_kernels.hpp"
 #include "text/token_table.hpp"
@@ -36,8 +37,18 @@ class ArcFeatures {
 public:
     // Combinations of a word's attributes and of its neighbours' parts of speech.
     enum Combination {
-        word, lemma, fine, coarse, word_fine, lemma_fine, coarse_morphology, fine_next, before_fine,
-        before_fine_next, cluster, combinations
+        word,
+        lemma,
+        fine,
+        coarse,
+        word_fine,
+        lemma_fine,
+        coarse_morphology,
+        fine_next,
+        before_fine,
+        before_fine_next,
+        cluster,
+        combinations
     };
     // One node of a sentence as the features see it.
     struct Node {
@@ -62,9 +73,7 @@ public:
     Node node(std::int64_t i, int k) const;
     void nodes(std::int64_t i, std::vector<Node>& out) const;
     // The slot among the parts of speech between words that the k-th word has.
-    int between_slot(std::int64_t i, int k) const {
-        return between_[static_cast<std::size_t>(table_->sentences[static_cast<std::size_t>(i)] + k - 1)];
-    }
+    int between_slot(std::int64_t i, int k) const { return between_[at(table_->sentences[at(i)] + k - 1)]; }
 
     // f(index) of every weight that an arc's features have, each with the value 1.
     template <class F>
@@ -114,7 +123,7 @@ public:
     // The product of two well-mixed numbers, one of them odd: equal heads collide with other heads at
     // some modifiers, not at all of them, as with a sum.
     static std::uint64_t product(std::uint64_t head, std::uint64_t modifier, int salt) {
-        return ((head ^ salts[static_cast<std::size_t>(salt)]) | 1) * modifier;
+        return ((head ^ salts[at(salt)]) | 1) * modifier;
     }
     // The lemma, or the word where there are no lemmas.
     Combination lexical() const { return columns_.lemma >= 0 ? lemma : word; }
@@ -129,25 +138,25 @@ public:
     static int distance_slot(int h, int m) { return 3 + (h < m ? 6 : 0) + distance_bucket(h, m); }
 
     std::int64_t pair_line(int t, const Node& head, const Node& modifier) const {
-        const auto [a, b] = pair_table[static_cast<std::size_t>(t)];
+        const auto [a, b] = pair_table[at(t)];
         return static_cast<std::int64_t>(product(head.key[a], modifier.key[b], t) >> line_shift_) * line_width;
     }
     std::int64_t label_row(int t, const Node& head, const Node& modifier, int right, int bucket) const {
-        const auto [a, b, by_distance] = label_table[static_cast<std::size_t>(t)];
+        const auto [a, b, by_distance] = label_table[at(t)];
         const int salt = 64 + 2 * t + right + (by_distance ? 32 * (bucket + 1) : 0);
         return label_base() +
                static_cast<std::int64_t>(product(head.key[a], modifier.key[b], salt) >> label_shift_) * stride_;
     }
     std::int64_t between_row(const Node& head, const Node& modifier, int right) const {
-        return between_base() + static_cast<std::int64_t>(product(head.key[fine], modifier.key[fine], 60 + right) >>
-                                                          between_shift_) * between_width;
+        return between_base() +
+               static_cast<std::int64_t>(product(head.key[fine], modifier.key[fine], 60 + right) >> between_shift_) *
+                   between_width;
     }
     // Lines of one word alone.
     template <class F>
     void each_word_line(const Node& node, std::uint64_t salt, F f) const {
         for (int c = 0; c < combinations; ++c) {
-            f(static_cast<std::int64_t>(product(node.key[static_cast<std::size_t>(c)], salt, c) >> line_shift_) *
-              line_width);
+            f(static_cast<std::int64_t>(product(node.key[at(c)], salt, c) >> line_shift_) * line_width);
         }
         for (std::uint64_t value : node.morphology) {
             f(static_cast<std::int64_t>(product(value, salt, combinations) >> line_shift_) * line_width);
@@ -159,7 +168,7 @@ public:
             f(label_base() +
               static_cast<std::int64_t>(product(key, salt, 32 + 2 * t + right) >> label_shift_) * stride_);
         };
-        for (int c = 0; c < combinations; ++c) row(node.key[static_cast<std::size_t>(c)], c);
+        for (int c = 0; c < combinations; ++c) row(node.key[at(c)], c);
         for (std::uint64_t value : node.morphology) row(value, combinations);
     }
     std::uint32_t between_mask(std::int64_t i, int h, int m) const {
@@ -182,15 +191,36 @@ public:
         bool by_distance;
     };
     static constexpr std::array<Pair, pair_templates> pair_table{{
-        {word_fine, word_fine}, {fine, word_fine}, {word, word_fine}, {word_fine, fine}, {word_fine, word},
-        {word, word}, {fine, fine}, {lemma, lemma}, {lemma, fine}, {fine, lemma}, {lemma_fine, lemma_fine},
-        {coarse_morphology, coarse_morphology}, {fine_next, before_fine}, {before_fine, before_fine},
-        {fine_next, fine_next}, {before_fine, fine_next}, {before_fine_next, fine}, {fine, before_fine_next},
-        {before_fine_next, before_fine_next}, {cluster, cluster}, {lemma, coarse_morphology},
+        {word_fine, word_fine},
+        {fine, word_fine},
+        {word, word_fine},
+        {word_fine, fine},
+        {word_fine, word},
+        {word, word},
+        {fine, fine},
+        {lemma, lemma},
+        {lemma, fine},
+        {fine, lemma},
+        {lemma_fine, lemma_fine},
+        {coarse_morphology, coarse_morphology},
+        {fine_next, before_fine},
+        {before_fine, before_fine},
+        {fine_next, fine_next},
+        {before_fine, fine_next},
+        {before_fine_next, fine},
+        {fine, before_fine_next},
+        {before_fine_next, before_fine_next},
+        {cluster, cluster},
+        {lemma, coarse_morphology},
     }};
     static constexpr std::array<LabelPair, label_templates> label_table{{
-        {fine, fine, false}, {fine, fine, true}, {lemma, fine, false}, {fine, lemma, false}, {lemma, lemma, false},
-        {coarse_morphology, coarse_morphology, false}, {fine, before_fine_next, false},
+        {fine, fine, false},
+        {fine, fine, true},
+        {lemma, fine, false},
+        {fine, lemma, false},
+        {lemma, lemma, false},
+        {coarse_morphology, coarse_morphology, false},
+        {fine, before_fine_next, false},
     }};
 
 private:
@@ -219,18 +249,18 @@ void ArcFeatures::score_arcs(const float* w, std::int64_t i, Sums& sums, Found f
     nodes(i, sums.nodes);
     const int n = static_cast<int>(sums.nodes.size()) - 1;
     sum_words(w, sums);
-    sums.lines.resize(2 * static_cast<std::size_t>(n + 1) * pair_templates);
-    sums.rows.resize(2 * static_cast<std::size_t>(n + 1) * label_templates);
-    float* labels = sums.labels.ensure(static_cast<std::size_t>(stride_));
+    sums.lines.resize(2 * at(n + 1) * pair_templates);
+    sums.rows.resize(2 * at(n + 1) * label_templates);
+    float* labels = sums.labels.ensure(at(stride_));
     if (n > 0) find_rows(w, 1, sums, kept);
     for (int m = 1; m <= n; ++m) {
         if (m < n) find_rows(w, m + 1, sums, kept);  // fetches them while those of m are summed
-        const std::uint32_t* lines = sums.lines.data() + static_cast<std::size_t>(m % 2) * (n + 1) * pair_templates;
-        const std::uint32_t* rows = sums.rows.data() + static_cast<std::size_t>(m % 2) * (n + 1) * label_templates;
+        const std::uint32_t* lines = sums.lines.data() + at(m % 2) * (n + 1) * pair_templates;
+        const std::uint32_t* rows = sums.rows.data() + at(m % 2) * (n + 1) * label_templates;
         const auto arc = [&](int h, std::uint32_t mask) {
             if (kept && !kept[h * (n + 1) + m]) return;
-            const Node& head = sums.nodes[static_cast<std::size_t>(h)];
-            const Node& modifier = sums.nodes[static_cast<std::size_t>(m)];
+            const Node& head = sums.nodes[at(h)];
+            const Node& modifier = sums.nodes[at(m)];
             const int right = h < m, direction = 1 + right, distance = distance_slot(h, m);
             const float* of_head = sums.head_lines.data() + h * line_width;
             const float* of_modifier = sums.modifier_lines.data() + m * line_width;

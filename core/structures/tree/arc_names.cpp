@@ -1,5 +1,7 @@
 #include "structures/tree/arc_names.hpp"
 
+#include "base/index.hpp"
+
 namespace dualstruct {
 
 namespace {
@@ -18,19 +20,19 @@ std::string ArcNames::joined(const std::string& a, const std::string& b) {
 
 std::string ArcNames::cell(int column, int k) const {
     const TokenTable& table = features_.table();
-    const std::int64_t first = table.sentences[static_cast<std::size_t>(sentence_)];
-    const std::int64_t count = table.sentences[static_cast<std::size_t>(sentence_) + 1] - first;
+    const std::int64_t first = table.sentences[at(sentence_)];
+    const std::int64_t count = table.sentences[at(sentence_) + 1] - first;
     if (k < 1) return "<s>";
     if (k > count) return "</s>";
-    return std::string(table.cell(static_cast<std::size_t>(column), first + k - 1));
+    return std::string(table.cell(at(column), first + k - 1));
 }
 
 std::string ArcNames::attribute(int which, int k, const char* role) const {
     const TreeColumns& c = features_.columns();
     const std::array<int, 6> columns{c.form, c.lemma, c.coarse, c.fine, c.morphology, c.cluster};
-    const auto at = static_cast<std::size_t>(which);
-    if (columns[at] < 0) return "";
-    return columns_[at] + "[" + role + "]=" + cell(columns[at], k);
+    const auto place = at(which);
+    if (columns[place] < 0) return "";
+    return columns_[place] + "[" + role + "]=" + cell(columns[place], k);
 }
 
 std::string ArcNames::combination(int k, ArcFeatures::Combination c, const char* role) const {
@@ -51,8 +53,7 @@ std::string ArcNames::combination(int k, ArcFeatures::Combination c, const char*
         case ArcFeatures::coarse_morphology: return joined(of(coarse), of(morphology));
         case ArcFeatures::fine_next: return joined(of(fine), tag(k + 1, next));
         case ArcFeatures::before_fine: return joined(tag(k - 1, before), of(fine));
-        case ArcFeatures::before_fine_next:
-            return joined(joined(tag(k - 1, before), of(fine)), tag(k + 1, next));
+        case ArcFeatures::before_fine_next: return joined(joined(tag(k - 1, before), of(fine)), tag(k + 1, next));
         default: return of(cluster);
     }
 }
@@ -65,7 +66,7 @@ std::vector<NamedFeature> ArcNames::arc(int h, int m) const {
         found.push_back({or_place(std::move(name)), {line + slots[0], line + slots[1], line + slots[2]}});
     };
     for (int t = 0; t < ArcFeatures::pair_templates; ++t) {
-        const auto [a, b] = ArcFeatures::pair_table[static_cast<std::size_t>(t)];
+        const auto [a, b] = ArcFeatures::pair_table[at(t)];
         add(joined(combination(h, a, "head"), combination(m, b, "child")), features_.pair_line(t, head, modifier));
     }
     const auto words = [&](int k, const ArcFeatures::Node& node, std::uint64_t salt, const char* role) {
@@ -90,7 +91,8 @@ std::vector<NamedFeature> ArcNames::arc(int h, int m) const {
         const std::string value = slot == ArcFeatures::between_width - 1 ? columns_[coarse] + "[between]=<other>"
                                                                          : attribute(coarse, k, "between");
         found.push_back({joined(joined(combination(h, ArcFeatures::fine, "head"), value),
-                                combination(m, ArcFeatures::fine, "child")), {row + slot}});
+                                combination(m, ArcFeatures::fine, "child")),
+                         {row + slot}});
     }
     return found;
 }
@@ -104,7 +106,7 @@ std::vector<NamedFeature> ArcNames::label(int h, int m, int label) const {
     features_.for_each_label_row(h, m, head, modifier, [&](std::int64_t row) {
         std::string name;
         if (t < pairs) {
-            const auto [a, b, by_distance] = ArcFeatures::label_table[static_cast<std::size_t>(t)];
+            const auto [a, b, by_distance] = ArcFeatures::label_table[at(t)];
             name = joined(combination(h, a, "head"), combination(m, b, "child"));
             if (by_distance) name = joined(name, "distance");
         } else {

@@ -12,6 +12,7 @@
 #include <span>
 #include <type_traits>
 
+#include "base/index.hpp"
 #include "base/random.hpp"
 #include "structures/tree/arc_features.hpp"
 
@@ -38,9 +39,9 @@ public:
     // that takes four arguments gets what the line combines of the three nodes as well; of h possibly nothing.
     template <class F>
     void sibling_lines(std::span<const Node> nodes, int h, int s, int m, F f) const {
-        const Node& head = nodes[static_cast<std::size_t>(h)];
-        const Node& before = s == h ? nothing_ : nodes[static_cast<std::size_t>(s)];
-        const Node& modifier = m == h ? end_ : nodes[static_cast<std::size_t>(m)];
+        const Node& head = nodes[at(h)];
+        const Node& before = s == h ? nothing_ : nodes[at(s)];
+        const Node& modifier = m == h ? end_ : nodes[at(m)];
         int t = first_sibling_salt;
         const auto three = [&](Combination a, Combination b, Combination c) {
             const auto pair = folded(ArcFeatures::product(head.key[a], before.key[b], t));
@@ -69,9 +70,9 @@ public:
 
     template <class F>
     void grandparent_lines(std::span<const Node> nodes, int g, int h, int m, F f) const {
-        const Node& top = nodes[static_cast<std::size_t>(g)];
-        const Node& head = nodes[static_cast<std::size_t>(h)];
-        const Node& modifier = nodes[static_cast<std::size_t>(m)];
+        const Node& top = nodes[at(g)];
+        const Node& head = nodes[at(h)];
+        const Node& modifier = nodes[at(m)];
         int t = first_grandparent_salt;
         const auto three = [&](Combination a, Combination b, Combination c) {
             const auto pair = folded(ArcFeatures::product(top.key[a], head.key[b], t));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/index.hpp"
 #include "inference/trees/algorithms.hpp"
 #include "inference/trees/minimum_risk.hpp"
 #include "text/hash.hpp"
@@ -42,7 +43,7 @@ KeptArcs prune(const Tree& tree, const float* w, const trees::Pruning& pruning, 
         const int n = tree.words(i);
         if (n > 0) {
             const TreeExpectation e = tree.expectation(w, i, beta, 0, *scratch);
-            likely.resize(static_cast<std::size_t>(n) + 1);
+            likely.resize(at(n) + 1);
             if (!trees::minimum_risk(*decoder, e.arcs.data(), n, tree.options().single_root, scores, likely.data())) {
                 throw Infeasible(i, 0);
             }
@@ -55,7 +56,7 @@ KeptArcs prune(const Tree& tree, const float* w, const trees::Pruning& pruning, 
             trees::prune(e.arcs, n, pruning, likely, truth, kept, report);
             for (int h = 0; h <= n; ++h) {
                 for (int m = 1; m <= n; ++m) {
-                    if (!kept[static_cast<std::size_t>(h) * (static_cast<std::size_t>(n) + 1) + m]) continue;
+                    if (!kept[at(h) * (at(n) + 1) + m]) continue;
                     result.heads.push_back(static_cast<std::uint16_t>(h));
                     result.modifiers.push_back(static_cast<std::uint16_t>(m));
                 }
@@ -71,11 +72,11 @@ SecondOrderTree::SecondOrderTree(std::shared_ptr<const Tree> first, KeptArcs kep
     : first_(std::move(first)), kept_(std::move(kept)), features_(first_->features(), bits), options_(options) {}
 
 bool SecondOrderTree::allows(std::int64_t i, std::span<const std::int32_t> output) const {
-    const auto begin = static_cast<std::size_t>(kept_.offsets[static_cast<std::size_t>(i)]);
-    const auto end = static_cast<std::size_t>(kept_.offsets[static_cast<std::size_t>(i) + 1]);
+    const auto begin = at(kept_.offsets[at(i)]);
+    const auto end = at(kept_.offsets[at(i) + 1]);
     int kept = 0;  // arcs of the output; none is listed twice
     for (std::size_t k = begin; k < end; ++k) {
-        kept += output[static_cast<std::size_t>(kept_.modifiers[k]) - 1] == kept_.heads[k];
+        kept += output[at(kept_.modifiers[k]) - 1] == kept_.heads[k];
     }
     return kept == words(i) && first_->allows(i, output);
 }
@@ -94,18 +95,18 @@ SecondOrderTree::Effort SecondOrderTree::take_effort() const {
 // The sentence's arcs and parts; false when it has no words.
 bool SecondOrderTree::load(std::int64_t i, Scratch& base) const {
     SecondOrderScratch& scratch = own(base);
-    const auto nodes = static_cast<std::size_t>(words(i)) + 1;
+    const auto nodes = at(words(i)) + 1;
     scratch.heads.resize(nodes);
     scratch.output.resize(2 * (nodes - 1));
     if (nodes == 1) return false;
     scratch.kept.assign(nodes * nodes, 0);
-    const auto begin = static_cast<std::size_t>(kept_.offsets[static_cast<std::size_t>(i)]);
-    const auto end = static_cast<std::size_t>(kept_.offsets[static_cast<std::size_t>(i) + 1]);
+    const auto begin = at(kept_.offsets[at(i)]);
+    const auto end = at(kept_.offsets[at(i) + 1]);
     for (std::size_t a = begin; a < end; ++a) scratch.kept[kept_.heads[a] * nodes + kept_.modifiers[a]] = 1;
     scratch.parts.build(static_cast<int>(nodes) - 1, scratch.kept);
     scratch.arcs.resize(nodes * nodes);
     scratch.labels.resize(nodes * nodes);
-    scratch.arc_scores.resize(static_cast<std::size_t>(scratch.parts.arcs()));
+    scratch.arc_scores.resize(at(scratch.parts.arcs()));
     return true;
 }
 
@@ -122,7 +123,7 @@ void SecondOrderTree::score_parts(const float* weights, Scratch& base_scratch) c
     };
     Waiting ring[ahead];
     int received = 0, done = 0;
-    scratch.extra_scores.assign(static_cast<std::size_t>(scratch.parts.extras()), 0.0);
+    scratch.extra_scores.assign(at(scratch.parts.extras()), 0.0);
     const auto finish = [&] {
         const Waiting& part = ring[done++ % ahead];
         float score = 0;
@@ -131,7 +132,7 @@ void SecondOrderTree::score_parts(const float* weights, Scratch& base_scratch) c
             score += line[part.slots[0]] + line[part.slots[1]];
             if (part.sibling) score += line[part.slots[2]];
         }
-        scratch.extra_scores[static_cast<std::size_t>(part.index)] = score;
+        scratch.extra_scores[at(part.index)] = score;
     };
     const auto receive = [&](int index, bool sibling) -> Waiting& {
         if (received - done == ahead) finish();
@@ -172,8 +173,7 @@ void SecondOrderTree::decode(const float* w, std::int64_t i, float cost_weight, 
     const int n = words(i), nodes = n + 1;
     first_->score_arcs(w, i, cost_weight, scratch.sums, scratch.arcs, scratch.labels, scratch.kept.data());
     for (int a = 0; a < scratch.parts.arcs(); ++a) {
-        scratch.arc_scores[static_cast<std::size_t>(a)] =
-            scratch.arcs[static_cast<std::size_t>(scratch.parts.head_of(a)) * nodes + scratch.parts.modifier_of(a)];
+        scratch.arc_scores[at(a)] = scratch.arcs[at(scratch.parts.head_of(a)) * nodes + scratch.parts.modifier_of(a)];
     }
     score_parts(w, base);
     graphs::RelaxationOptions relaxation = trees::SecondOrderDecoder::relaxation();
@@ -189,9 +189,9 @@ void SecondOrderTree::decode(const float* w, std::int64_t i, float cost_weight, 
     unproven_.fetch_add(!best.exact, std::memory_order_relaxed);
     iterations_.fetch_add(best.iterations, std::memory_order_relaxed);
     for (int m = 1; m <= n; ++m) {
-        const std::int32_t h = scratch.heads[static_cast<std::size_t>(m)];
-        scratch.output[static_cast<std::size_t>(m - 1)] = h;
-        scratch.output[static_cast<std::size_t>(n + m - 1)] = scratch.labels[static_cast<std::size_t>(h) * nodes + m];
+        const std::int32_t h = scratch.heads[at(m)];
+        scratch.output[at(m - 1)] = h;
+        scratch.output[at(n + m - 1)] = scratch.labels[at(h) * nodes + m];
     }
 }
 
@@ -203,9 +203,9 @@ void SecondOrderTree::each_part(std::span<const std::int32_t> heads, int h, F f)
         int before = h;
         const auto kind = static_cast<std::uint8_t>(right);
         for (int m = right ? h + 1 : h - 1; right ? m < nodes : m > 0; m += right ? 1 : -1) {
-            if (heads[static_cast<std::size_t>(m)] != h) continue;
+            if (heads[at(m)] != h) continue;
             if (options_.siblings) f(Part{h, before, m, kind});
-            if (options_.grandparents && h > 0) f(Part{heads[static_cast<std::size_t>(h)], h, m, 2});
+            if (options_.grandparents && h > 0) f(Part{heads[at(h)], h, m, 2});
             before = m;
         }
         if (options_.siblings) f(Part{h, before, h, kind});
@@ -229,7 +229,7 @@ void SecondOrderTree::each_index(std::span<const ArcFeatures::Node> nodes, const
 }
 
 template <class F>
-void SecondOrderTree::for_each_in(std::int64_t i, std::span<const Word> changed, F f) const {
+void SecondOrderTree::for_each_in(std::int64_t i, std::span<const Code> changed, F f) const {
     if (changed.empty()) return;
     thread_local std::vector<std::int32_t> truth, cut, touched;
     thread_local std::vector<Part> of_truth, of_cut, only;
@@ -239,9 +239,9 @@ void SecondOrderTree::for_each_in(std::int64_t i, std::span<const Word> changed,
     for (int m = 1; m <= n; ++m) truth.push_back(first_->true_arc(i, m).head);
     cut = truth;
     touched.clear();
-    for (const Word word : changed) {
-        const Tree::Arc arc = Tree::unpack(word);
-        auto& head = cut[static_cast<std::size_t>(arc.modifier)];
+    for (const Code code : changed) {
+        const Tree::Arc arc = Tree::unpack(code);
+        auto& head = cut[at(arc.modifier)];
         if (head == arc.head) continue;
         // Heads that lost or gained a modifier, and the word whose own modifiers have another grandparent.
         touched.insert(touched.end(), {head, arc.head, arc.modifier});
@@ -302,7 +302,8 @@ std::vector<SecondOrderTree::NamedPart> SecondOrderTree::named_parts(std::int64_
             return [&, slots](std::int64_t line, Combination x, Combination y, Combination z) {
                 std::string name;
                 if (x != SecondOrderFeatures::none) name = names.combination(a, x, first_role);
-                if (y != SecondOrderFeatures::none) name = ArcNames::joined(name, names.combination(second, y, second_role));
+                if (y != SecondOrderFeatures::none)
+                    name = ArcNames::joined(name, names.combination(second, y, second_role));
                 NamedFeature feature{ArcNames::joined(name, names.combination(third, z, "child")), {}};
                 for (int slot : slots) feature.weights.push_back(base() + line + slot);
                 features.push_back(std::move(feature));
@@ -318,21 +319,20 @@ std::vector<SecondOrderTree::NamedPart> SecondOrderTree::named_parts(std::int64_
     return found;
 }
 
-double SecondOrderTree::dot(const float* w, std::int64_t i, std::span<const Word> words) const {
-    double total = first_->dot(w, i, words);
-    for_each_in(i, words, [&](std::int64_t index, float sign) { total += sign * w[index]; });
+double SecondOrderTree::dot(const float* w, std::int64_t i, std::span<const Code> codes) const {
+    double total = first_->dot(w, i, codes);
+    for_each_in(i, codes, [&](std::int64_t index, float sign) { total += sign * w[index]; });
     return total;
 }
 
-void SecondOrderTree::axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const {
-    first_->axpy(w, i, words, step);
-    for_each_in(i, words, [&](std::int64_t index, float sign) { w[index] += sign * step; });
+void SecondOrderTree::axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const {
+    first_->axpy(w, i, codes, step);
+    for_each_in(i, codes, [&](std::int64_t index, float sign) { w[index] += sign * step; });
 }
 
-void SecondOrderTree::accumulate(std::int64_t i, std::span<const Word> words, float coefficient,
-                                 SparseSum& sum) const {
-    first_->accumulate(i, words, coefficient, sum);
-    for_each_in(i, words, [&](std::int64_t index, float sign) {
+void SecondOrderTree::accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const {
+    first_->accumulate(i, codes, coefficient, sum);
+    for_each_in(i, codes, [&](std::int64_t index, float sign) {
         sum.add(static_cast<std::uint64_t>(index), sign * coefficient);
     });
 }
@@ -360,7 +360,7 @@ trees::SecondOrderMarginals SecondOrderTree::marginals(const float* w, std::int6
                                                        const graphs::PropagationOptions& options, Scratch& base,
                                                        std::vector<float>& arcs) const {
     SecondOrderScratch& scratch = own(base);
-    const auto nodes = static_cast<std::size_t>(words(i)) + 1;
+    const auto nodes = at(words(i)) + 1;
     arcs.assign(nodes * nodes, 0.0f);
     if (!load(i, base)) {
         trees::SecondOrderMarginals nothing;
@@ -368,21 +368,22 @@ trees::SecondOrderMarginals SecondOrderTree::marginals(const float* w, std::int6
         return nothing;
     }
     const int L = first_->features().labels();
-    first_->features().score_arcs(w, i, scratch.sums, [&](int h, int m, float score, const float* labels) {
-        const float largest = *std::max_element(labels, labels + L);
-        double sum = 0;
-        for (int k = 0; k < L; ++k) sum += std::exp(labels[k] - largest);
-        scratch.arc_scores[static_cast<std::size_t>(scratch.parts.arc(h, m))] =
-            double{score} + largest + std::log(sum);
-    }, scratch.kept.data());
+    first_->features().score_arcs(
+        w, i, scratch.sums,
+        [&](int h, int m, float score, const float* labels) {
+            const float largest = *std::max_element(labels, labels + L);
+            double sum = 0;
+            for (int k = 0; k < L; ++k) sum += std::exp(labels[k] - largest);
+            scratch.arc_scores[at(scratch.parts.arc(h, m))] = double{score} + largest + std::log(sum);
+        },
+        scratch.kept.data());
     score_parts(w, base);
     const trees::SecondOrderOptions how{first_->options().projective, first_->options().single_root};
     auto result = trees::second_order_marginals(scratch.parts, scratch.arc_scores, scratch.extra_scores, how, options);
     if (!result.found) throw Infeasible(i, 0);
     for (int a = 0; a < scratch.parts.arcs(); ++a) {
-        arcs[static_cast<std::size_t>(scratch.parts.head_of(a)) * nodes +
-             static_cast<std::size_t>(scratch.parts.modifier_of(a))] =
-            static_cast<float>(result.arcs[static_cast<std::size_t>(a)]);
+        arcs[at(scratch.parts.head_of(a)) * nodes + at(scratch.parts.modifier_of(a))] =
+            static_cast<float>(result.arcs[at(a)]);
     }
     return result;
 }

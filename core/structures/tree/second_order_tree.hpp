@@ -59,14 +59,14 @@ public:
     bool is_output(std::int64_t i, std::span<const std::int32_t> output) const override {
         return first_->is_output(i, output);
     }
-    bool is_valid(std::int64_t i, std::span<const Word> words) const override { return first_->is_valid(i, words); }
-    void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override {
-        first_->output_of(i, words, output);
+    bool is_valid(std::int64_t i, std::span<const Code> codes) const override { return first_->is_valid(i, codes); }
+    void output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const override {
+        first_->output_of(i, codes, output);
     }
     bool allows(std::int64_t i, std::span<const std::int32_t> output) const override;
-    double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
-    void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
-    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;
+    double dot(const float* w, std::int64_t i, std::span<const Code> codes) const override;
+    void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const override;
+    void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const override;
     double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const override;
     void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output, float step) const override;
     void mark_observed(float* marks, std::int64_t i) const override;
@@ -108,7 +108,7 @@ private:
     void each_index(std::span<const ArcFeatures::Node> nodes, const Part& part, F f) const;
     // f(index, ±1) of the second-order part of δ = φ(truth) − φ(cut).
     template <class F>
-    void for_each_in(std::int64_t i, std::span<const Word> words, F f) const;
+    void for_each_in(std::int64_t i, std::span<const Code> codes, F f) const;
     template <class F>
     void for_each_of(std::int64_t i, std::span<const std::int32_t> output, F f) const;
 

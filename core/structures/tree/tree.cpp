@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/index.hpp"
 #include "inference/trees/algorithms.hpp"
 #include "inference/trees/factors.hpp"
 #include "inference/trees/k_best.hpp"
@@ -45,49 +46,52 @@ std::unique_ptr<Scratch> Tree::make_scratch() const {
 void Tree::decode(const float* w, std::int64_t i, float cost_weight, Scratch& base) const {
     TreeScratch& scratch = own(base);
     const int n = words(i), nodes = n + 1;
-    scratch.arcs.resize(static_cast<std::size_t>(nodes) * nodes);
+    scratch.arcs.resize(at(nodes) * nodes);
     scratch.labels.resize(scratch.arcs.size());
-    scratch.heads.resize(static_cast<std::size_t>(nodes));
-    scratch.output.resize(2 * static_cast<std::size_t>(n));
+    scratch.heads.resize(at(nodes));
+    scratch.output.resize(2 * at(n));
     if (n == 0) return;
     score_arcs(w, i, cost_weight, scratch.sums, scratch.arcs, scratch.labels);
     if (!scratch.decoder->decode(scratch.arcs.data(), n, options_.single_root, scratch.heads.data())) {
         fail_infeasible(i);
     }
     for (int m = 1; m <= n; ++m) {
-        const std::int32_t h = scratch.heads[static_cast<std::size_t>(m)];
-        scratch.output[static_cast<std::size_t>(m - 1)] = h;
-        scratch.output[static_cast<std::size_t>(n + m - 1)] = scratch.labels[static_cast<std::size_t>(h) * nodes + m];
+        const std::int32_t h = scratch.heads[at(m)];
+        scratch.output[at(m - 1)] = h;
+        scratch.output[at(n + m - 1)] = scratch.labels[at(h) * nodes + m];
     }
 }
 
 void Tree::score_arcs(const float* w, std::int64_t i, float cost_weight, ArcFeatures::Sums& sums, std::span<float> arcs,
                       std::span<std::uint8_t> labels, const std::uint8_t* kept) const {
     const int nodes = words(i) + 1, L = features_.labels();
-    features_.score_arcs(w, i, sums, [&](int h, int m, float score, float* of_labels) {
-        if (cost_weight != 0) {
-            const Arc truth = true_arc(i, m);
-            if (h != truth.head) {
-                score += cost_weight;
-            } else {
-                const float miss = cost_weight * options_.label_cost;
-                for (int k = 0; k < L; ++k) of_labels[k] += miss;
-                of_labels[truth.label] -= miss;
+    features_.score_arcs(
+        w, i, sums,
+        [&](int h, int m, float score, float* of_labels) {
+            if (cost_weight != 0) {
+                const Arc truth = true_arc(i, m);
+                if (h != truth.head) {
+                    score += cost_weight;
+                } else {
+                    const float miss = cost_weight * options_.label_cost;
+                    for (int k = 0; k < L; ++k) of_labels[k] += miss;
+                    of_labels[truth.label] -= miss;
+                }
             }
-        }
-        std::fill(of_labels + L, of_labels + features_.stride(), minus_infinity);
-        const int best = features_.kernels().largest(of_labels, features_.stride());
-        const auto at = static_cast<std::size_t>(h) * nodes + m;
-        arcs[at] = score + of_labels[best];
-        labels[at] = static_cast<std::uint8_t>(best);
-    }, kept);
+            std::fill(of_labels + L, of_labels + features_.stride(), minus_infinity);
+            const int best = features_.kernels().largest(of_labels, features_.stride());
+            const auto place = at(h) * nodes + m;
+            arcs[place] = score + of_labels[best];
+            labels[place] = static_cast<std::uint8_t>(best);
+        },
+        kept);
 }
 
 bool Tree::is_output(std::int64_t i, std::span<const std::int32_t> output) const {
     const int n = words(i);
-    if (output.size() != 2 * static_cast<std::size_t>(n)) return false;
+    if (output.size() != 2 * at(n)) return false;
     for (int m = 1; m <= n; ++m) {
-        const std::int32_t head = output[static_cast<std::size_t>(m - 1)], label = output[static_cast<std::size_t>(n + m - 1)];
+        const std::int32_t head = output[at(m - 1)], label = output[at(n + m - 1)];
         if (head < 0 || head > n || head == m || label < 0 || label >= features_.labels()) return false;
     }
     return true;
@@ -95,23 +99,23 @@ bool Tree::is_output(std::int64_t i, std::span<const std::int32_t> output) const
 
 void Tree::difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const {
     const int n = words(i);
-    d.words.clear();
+    d.codes.clear();
     d.cost = 0;
     for (int m = 1; m <= n; ++m) {
-        const Arc arc{m, output[static_cast<std::size_t>(m - 1)], output[static_cast<std::size_t>(n + m - 1)]};
+        const Arc arc{m, output[at(m - 1)], output[at(n + m - 1)]};
         const Arc truth = true_arc(i, m);
         if (arc.head == truth.head && arc.label == truth.label) continue;
         d.cost += cost_of(arc, truth);
-        d.words.push_back(static_cast<Word>(m) << 20 | static_cast<Word>(arc.head) << 8 | static_cast<Word>(arc.label));
+        d.codes.push_back(static_cast<Code>(m) << 20 | static_cast<Code>(arc.head) << 8 | static_cast<Code>(arc.label));
     }
-    d.is_truth = d.words.empty();
+    d.is_truth = d.codes.empty();
 }
 
-bool Tree::is_valid(std::int64_t i, std::span<const Word> words_given) const {
+bool Tree::is_valid(std::int64_t i, std::span<const Code> codes) const {
     const int n = words(i);
     int last = 0;
-    for (Word word : words_given) {
-        const Arc arc = unpack(word);
+    for (Code code : codes) {
+        const Arc arc = unpack(code);
         if (arc.modifier <= last || arc.modifier > n || arc.head > n || arc.head == arc.modifier ||
             arc.label >= features_.labels()) {
             return false;
@@ -121,15 +125,15 @@ bool Tree::is_valid(std::int64_t i, std::span<const Word> words_given) const {
     return true;
 }
 
-void Tree::output_of(std::int64_t i, std::span<const Word> given, std::vector<std::int32_t>& output) const {
+void Tree::output_of(std::int64_t i, std::span<const Code> given, std::vector<std::int32_t>& output) const {
     const int n = words(i);
-    output.resize(2 * static_cast<std::size_t>(n));
+    output.resize(2 * at(n));
     const auto set = [&](const Arc& arc) {
-        output[static_cast<std::size_t>(arc.modifier - 1)] = arc.head;
-        output[static_cast<std::size_t>(n + arc.modifier - 1)] = arc.label;
+        output[at(arc.modifier - 1)] = arc.head;
+        output[at(n + arc.modifier - 1)] = arc.label;
     };
     for (int m = 1; m <= n; ++m) set(true_arc(i, m));
-    for (Word word : given) set(unpack(word));
+    for (Code code : given) set(unpack(code));
 }
 
 bool Tree::allows(std::int64_t i, std::span<const std::int32_t> output) const {
@@ -139,9 +143,9 @@ bool Tree::allows(std::int64_t i, std::span<const std::int32_t> output) const {
 }
 
 template <class F>
-void Tree::for_each_in(std::int64_t i, std::span<const Word> words, F f) const {
-    for (Word word : words) {
-        const Arc cut = unpack(word), truth = true_arc(i, cut.modifier);
+void Tree::for_each_in(std::int64_t i, std::span<const Code> codes, F f) const {
+    for (Code code : codes) {
+        const Arc cut = unpack(code), truth = true_arc(i, cut.modifier);
         const ArcFeatures::Node modifier = features_.node(i, cut.modifier);
         const auto arc = [&](const Arc& a, float sign) {
             features_.for_each(i, a.head, a.modifier, a.label, features_.node(i, a.head), modifier,
@@ -156,24 +160,23 @@ template <class F>
 void Tree::for_each_of(std::int64_t i, std::span<const std::int32_t> output, F f) const {
     const int n = words(i);
     for (int m = 1; m <= n; ++m) {
-        const int h = output[static_cast<std::size_t>(m - 1)];
-        features_.for_each(i, h, m, output[static_cast<std::size_t>(n + m - 1)], features_.node(i, h),
-                           features_.node(i, m), f);
+        const int h = output[at(m - 1)];
+        features_.for_each(i, h, m, output[at(n + m - 1)], features_.node(i, h), features_.node(i, m), f);
     }
 }
 
-double Tree::dot(const float* w, std::int64_t i, std::span<const Word> words) const {
+double Tree::dot(const float* w, std::int64_t i, std::span<const Code> codes) const {
     double total = 0;
-    for_each_in(i, words, [&](std::int64_t index, float sign) { total += sign * w[index]; });
+    for_each_in(i, codes, [&](std::int64_t index, float sign) { total += sign * w[index]; });
     return total;
 }
 
-void Tree::axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const {
-    for_each_in(i, words, [&](std::int64_t index, float sign) { w[index] += sign * step; });
+void Tree::axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const {
+    for_each_in(i, codes, [&](std::int64_t index, float sign) { w[index] += sign * step; });
 }
 
-void Tree::accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const {
-    for_each_in(i, words, [&](std::int64_t index, float sign) {
+void Tree::accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const {
+    for_each_in(i, codes, [&](std::int64_t index, float sign) {
         sum.add(static_cast<std::uint64_t>(index), sign * coefficient);
     });
 }
@@ -188,8 +191,8 @@ void Tree::add_features(float* w, std::int64_t i, std::span<const std::int32_t> 
     for_each_of(i, output, [&](std::int64_t index) { w[index] += step; });
 }
 
-void Tree::prefetch_cut(const float* w, std::int64_t i, std::span<const Word> words) const {
-    for_each_in(i, words, [&](std::int64_t index, float) { __builtin_prefetch(w + index); });
+void Tree::prefetch_cut(const float* w, std::int64_t i, std::span<const Code> codes) const {
+    for_each_in(i, codes, [&](std::int64_t index, float) { __builtin_prefetch(w + index); });
 }
 
 void Tree::labelled_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const {
@@ -197,7 +200,7 @@ void Tree::labelled_scores(const float* w, std::int64_t i, double gamma, std::sp
     std::fill(scores.begin(), scores.end(), 0.0f);  // arcs that no tree has
     ArcFeatures::Sums sums;
     features_.score_arcs(w, i, sums, [&](int h, int m, float score, const float* labels) {
-        float* to = scores.data() + (static_cast<std::size_t>(h) * nodes + m) * L;
+        float* to = scores.data() + (at(h) * nodes + m) * L;
         for (int k = 0; k < L; ++k) to[k] = score + labels[k];
         if (gamma == 0) return;
         const Arc truth = true_arc(i, m);
@@ -215,34 +218,33 @@ double Tree::part_marginals(std::int64_t i, std::span<const float> scores, std::
     const int n = words(i), nodes = n + 1, L = features_.labels();
     std::fill(marginals.begin(), marginals.end(), 0.0f);
     if (n == 0) return 0;
-    scratch.arcs.assign(static_cast<std::size_t>(nodes) * nodes, minus_infinity);
+    scratch.arcs.assign(at(nodes) * nodes, minus_infinity);
     scratch.arc_marginals.resize(scratch.arcs.size());
     const auto each_arc = [&](auto visit) {
         for (int m = 1; m <= n; ++m) {
             for (int h = 0; h <= n; ++h) {
-                if (h != m) visit(static_cast<std::size_t>(h) * nodes + m);
+                if (h != m) visit(at(h) * nodes + m);
             }
         }
     };
-    each_arc([&](std::size_t at) {
-        const float* of_labels = scores.data() + at * L;
+    each_arc([&](std::size_t place) {
+        const float* of_labels = scores.data() + place * L;
         const float largest = *std::max_element(of_labels, of_labels + L);
         if (largest == minus_infinity) return;
         double sum = 0;
         for (int k = 0; k < L; ++k) sum += std::exp(of_labels[k] - largest);
-        scratch.arcs[at] = largest + static_cast<float>(std::log(sum));
+        scratch.arcs[place] = largest + static_cast<float>(std::log(sum));
     });
     double log_partition = 0;
     if (!scratch.tree_sums->marginals(scratch.arcs.data(), n, options_.single_root, scratch.arc_marginals.data(),
                                       log_partition)) {
         fail_infeasible(i);
     }
-    each_arc([&](std::size_t at) {
-        const float p = scratch.arc_marginals[at];
+    each_arc([&](std::size_t place) {
+        const float p = scratch.arc_marginals[place];
         if (p <= 0) return;
         for (int k = 0; k < L; ++k) {
-            marginals[at * L + static_cast<std::size_t>(k)] =
-                p * std::exp(scores[at * L + static_cast<std::size_t>(k)] - scratch.arcs[at]);
+            marginals[place * L + at(k)] = p * std::exp(scores[place * L + at(k)] - scratch.arcs[place]);
         }
     });
     return log_partition;
@@ -254,7 +256,7 @@ double Tree::expected_part_cost(std::int64_t i, std::span<const float> marginals
     for (int m = 1; m <= n; ++m) {
         const Arc truth = true_arc(i, m);
         for (int h = 0; h <= n; ++h) {
-            const float* p = marginals.data() + (static_cast<std::size_t>(h) * (n + 1) + m) * L;
+            const float* p = marginals.data() + (at(h) * (n + 1) + m) * L;
             for (int k = 0; k < L; ++k) total += double{p[k]} * cost_of({m, h, k}, truth);
         }
     }
@@ -269,14 +271,14 @@ void Tree::add_marginals(std::int64_t i, std::span<const float> labelled, Add ad
     features_.nodes(i, nodes);
     for (int m = 1; m <= n; ++m) {
         for (int h = 0; h <= n; ++h) {
-            const float* p = labelled.data() + (static_cast<std::size_t>(h) * (n + 1) + m) * L;
+            const float* p = labelled.data() + (at(h) * (n + 1) + m) * L;
             float arc = 0, largest = 0;
             for (int k = 0; k < L; ++k) {
                 arc += p[k];
                 largest = std::max(largest, std::abs(p[k]));  // differences of probabilities come here, too
             }
             if (h == m || largest < negligible) continue;
-            const auto &head = nodes[static_cast<std::size_t>(h)], &modifier = nodes[static_cast<std::size_t>(m)];
+            const auto &head = nodes[at(h)], &modifier = nodes[at(m)];
             features_.for_each_arc(i, h, m, head, modifier, [&](std::int64_t index) { add(index, arc); });
             features_.for_each_label_row(h, m, head, modifier, [&](std::int64_t row) {
                 for (int k = 0; k < L; ++k) add(row + k, p[k]);
@@ -300,14 +302,14 @@ void Tree::add_part_difference(float* w, std::int64_t i, std::span<const float> 
 
 double Tree::log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& base) const {
     TreeScratch& scratch = own(base);
-    scratch.labelled.resize(static_cast<std::size_t>(parts(i)));
+    scratch.labelled.resize(at(parts(i)));
     scratch.marginals.resize(scratch.labelled.size());
     labelled_scores(w, i, gamma, scratch.labelled);
     const int n = words(i), L = features_.labels();
     double truth_score = 0;
     for (int m = 1; m <= n; ++m) {
         const Arc truth = true_arc(i, m);
-        truth_score += scratch.labelled[(static_cast<std::size_t>(truth.head) * (n + 1) + m) * L + truth.label];
+        truth_score += scratch.labelled[(at(truth.head) * (n + 1) + m) * L + truth.label];
     }
     if (beta != 1) {
         for (float& score : scratch.labelled) score *= static_cast<float>(beta);
@@ -337,25 +339,24 @@ TreeExpectation Tree::expectation(const float* w, std::int64_t i, double beta, d
     TreeScratch& scratch = own(base);
     const int n = words(i), L = features_.labels();
     TreeExpectation result;
-    scratch.labelled.resize(static_cast<std::size_t>(parts(i)));
+    scratch.labelled.resize(at(parts(i)));
     labelled_scores(w, i, gamma, scratch.labelled);
     for (float& score : scratch.labelled) score *= static_cast<float>(beta);
     result.labels.resize(scratch.labelled.size());
     result.log_partition = part_marginals(i, scratch.labelled, result.labels, scratch) / beta;
-    result.arcs.resize(static_cast<std::size_t>(n + 1) * (n + 1));
-    for (std::size_t at = 0; at < result.arcs.size(); ++at) {
-        for (int k = 0; k < L; ++k) result.arcs[at] += result.labels[at * L + static_cast<std::size_t>(k)];
+    result.arcs.resize(at(n + 1) * (n + 1));
+    for (std::size_t place = 0; place < result.arcs.size(); ++place) {
+        for (int k = 0; k < L; ++k) result.arcs[place] += result.labels[place * L + at(k)];
     }
     result.expected_cost = has_truth() ? expected_part_cost(i, result.labels) : 0;
     return result;
 }
 
-std::vector<ScoredOutput> Tree::k_best(const float* w, std::int64_t i, float cost_weight, int k,
-                                       Scratch& base) const {
+std::vector<ScoredOutput> Tree::k_best(const float* w, std::int64_t i, float cost_weight, int k, Scratch& base) const {
     TreeScratch& scratch = own(base);
     const int n = words(i);
     if (n == 0) return {ScoredOutput{0, {}}};
-    scratch.labelled.resize(static_cast<std::size_t>(parts(i)));
+    scratch.labelled.resize(at(parts(i)));
     labelled_scores(w, i, cost_weight, scratch.labelled);
     trees::KBestTrees finder(trees::make_decoder(options_.projective));
     std::vector<ScoredOutput> best;
@@ -379,7 +380,7 @@ void Tree::add_variance(float* target, std::int64_t i) const {
     for (int m = 1; m <= n; ++m) {
         for (int h = 0; h <= n; ++h) {
             if (h == m) continue;
-            const auto &head = nodes[static_cast<std::size_t>(h)], &modifier = nodes[static_cast<std::size_t>(m)];
+            const auto &head = nodes[at(h)], &modifier = nodes[at(m)];
             features_.for_each_arc(i, h, m, head, modifier, [&](std::int64_t index) { target[index] += p; });
             features_.for_each_label_row(h, m, head, modifier, [&](std::int64_t row) {
                 for (int k = 0; k < L; ++k) target[row + k] += q;

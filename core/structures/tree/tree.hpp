@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "inference/trees/decoder.hpp"
 #include "structures/sparse_sum.hpp"
 #include "structures/structure.hpp"
@@ -51,12 +52,12 @@ public:
     void decode(const float* w, std::int64_t i, float cost_weight, Scratch& scratch) const override;
     bool is_output(std::int64_t i, std::span<const std::int32_t> output) const override;
     void difference(std::int64_t i, std::span<const std::int32_t> output, Difference& d) const override;
-    bool is_valid(std::int64_t i, std::span<const Word> words) const override;
-    void output_of(std::int64_t i, std::span<const Word> words, std::vector<std::int32_t>& output) const override;
+    bool is_valid(std::int64_t i, std::span<const Code> codes) const override;
+    void output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const override;
     bool allows(std::int64_t i, std::span<const std::int32_t> output) const override;
-    double dot(const float* w, std::int64_t i, std::span<const Word> words) const override;
-    void axpy(float* w, std::int64_t i, std::span<const Word> words, float step) const override;
-    void accumulate(std::int64_t i, std::span<const Word> words, float coefficient, SparseSum& sum) const override;
+    double dot(const float* w, std::int64_t i, std::span<const Code> codes) const override;
+    void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const override;
+    void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
@@ -76,14 +77,14 @@ public:
     void add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const override;
     double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const override;
     void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output, float step) const override;
-    void prefetch_cut(const float* w, std::int64_t i, std::span<const Word> words) const override;
+    void prefetch_cut(const float* w, std::int64_t i, std::span<const Code> codes) const override;
 
     // γ without truth must be 0.
     TreeExpectation expectation(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const;
 
     int words(std::int64_t i) const {
         const auto sentences = features_.sentences();
-        return static_cast<int>(sentences[static_cast<std::size_t>(i) + 1] - sentences[static_cast<std::size_t>(i)]);
+        return static_cast<int>(sentences[at(i) + 1] - sentences[at(i)]);
     }
     const ArcFeatures& features() const { return features_; }
     const TreeOptions& options() const { return options_; }
@@ -92,11 +93,11 @@ public:
     struct Arc {
         int modifier, head, label;
     };
-    static Arc unpack(Word word) {
-        return {static_cast<int>(word >> 20), static_cast<int>(word >> 8 & 0xFFF), static_cast<int>(word & 0xFF)};
+    static Arc unpack(Code code) {
+        return {static_cast<int>(code >> 20), static_cast<int>(code >> 8 & 0xFFF), static_cast<int>(code & 0xFF)};
     }
     Arc true_arc(std::int64_t i, int modifier) const {
-        const auto token = static_cast<std::size_t>(features_.sentences()[static_cast<std::size_t>(i)] + modifier - 1);
+        const auto token = at(features_.sentences()[at(i)] + modifier - 1);
         return {modifier, heads_[token], labels_[token]};
     }
     float cost_of(const Arc& arc, const Arc& truth) const {
@@ -111,7 +112,7 @@ private:
 
     // f(index, ±1) of everything in δ = φ(truth) − φ(cut).
     template <class F>
-    void for_each_in(std::int64_t i, std::span<const Word> words, F f) const;
+    void for_each_in(std::int64_t i, std::span<const Code> codes, F f) const;
     template <class F>
     void for_each_of(std::int64_t i, std::span<const std::int32_t> output, F f) const;
     template <class Add>

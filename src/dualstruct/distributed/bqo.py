@@ -98,7 +98,7 @@ class BQOIterate(DualPartIterate):
             return
         factor = theta / self.theta
         nothing = np.zeros(0, np.uint32), np.zeros(len(self.problem.structure), np.int64)
-        self.local.duals.go_along(*nothing, factor)  # θα → factor θα
+        self.local.duals.interpolate(*nothing, factor)  # θα → factor θα
         self._combine([self.center.array, self.w.array], [factor, 1 - factor], self.center)
         self._set_theta(theta)
 
@@ -286,7 +286,7 @@ class BQO(DualStrategy):
         eta = _step(problem, gain - along, square, sD, DD, longest, mean)  # 2.3
 
         if eta != 1:  # 2.4
-            duals.go_along(words, words_of_example, eta)
+            duals.interpolate(words, words_of_example, eta)
         iterate.end_round(total, eta)
         if self.theta is None and totals[7] > 0:
             least = max(1.0, communicator.size - 1)
