@@ -566,8 +566,10 @@ class Worker:
         return self.process.poll() is None
 
     def keep(self, why: str) -> None:
-        name = (self.folder / "reader").read_text()
-        self.failures.append({"reader": name, "input": str(self.folder / "input"), "failure": why})
+        reader, given = self.folder / "reader", self.folder / "input"
+        given.touch()  # it may have ended before the first one
+        name = reader.read_text() if reader.exists() else "start"
+        self.failures.append({"reader": name, "input": str(given), "failure": why})
 
     def finish(self) -> None:
         self.log.seek(0)

@@ -10,9 +10,9 @@ from dualstruct import InputError, SequenceTagger, load_model, read_columns
 from dualstruct.data.arrays import format_of, read_arrays
 from dualstruct.data.blocks import read_blocks
 from dualstruct.data.schema import parse_json
-from dualstruct.distributed.checkpoints import _verified
 from dualstruct.features import make_extractor
 from dualstruct.serving.requests import RequestError, read_object
+from dualstruct.training.checkpoints import _verified
 
 DEEP = ["[" * 100_000, '{"a":' * 100_000, "[" * 100_000 + "]" * 100_000, "[" * 990 + "]" * 990]
 
