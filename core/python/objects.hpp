@@ -17,4 +17,12 @@ std::shared_ptr<TokenTable> read_tokens(PyObject* sentences);
 AttributeRows read_attributes(PyObject* sentences, const Number& number);
 Items read_items(PyObject* sentence);
 
+// The same for features that are fitted.
+inline AttributeFeatures::Read reading(PyObject* sentences) {
+    return [sentences](const Number& number) { return read_attributes(sentences, number); };
+}
+inline AttributeFeatures::Read reading(const Items& items) {
+    return [&items](const Number& number) { return number_items(items, number); };
+}
+
 }  // namespace dualstruct

@@ -33,22 +33,10 @@ namespace {
 using namespace nb::literals;
 using WithoutGil = nb::call_guard<GilReleased>;
 
-template <class T>
-std::span<const T> span_of(const Input<T>& array) {
-    return {array.data(), array.size()};
-}
-
 // A numpy array over memory that `owner` keeps alive.
 template <class T>
-Input<T> view(const std::vector<T>& values, nb::handle owner) {
+Input<T> array_over(const std::vector<T>& values, nb::handle owner) {
     return Input<T>(values.data(), {values.size()}, owner);
-}
-
-AttributeFeatures::Read reading(nb::handle sentences) {
-    return [sentences](const Number& number) { return read_attributes(sentences.ptr(), number); };
-}
-AttributeFeatures::Read reading(const Items& items) {
-    return [&items](const Number& number) { return number_items(items, number); };
 }
 
 nb::str to_str(std::string_view s) { return nb::str(s.data(), s.size()); }
@@ -85,16 +73,12 @@ std::pair<Array<std::int64_t>, Array<std::int32_t>> rows_to_numpy(Rows&& rows) {
 }
 
 Function function_from(const std::string& name, const std::variant<int, std::string>& argument) {
-    constexpr std::array<std::pair<std::string_view, Function::Kind>, 10> known{{{"lower", Function::lower},
-                                                                                 {"digits", Function::digits},
-                                                                                 {"prefix", Function::prefix},
-                                                                                 {"suffix", Function::suffix},
-                                                                                 {"shape", Function::shape},
-                                                                                 {"shortshape", Function::short_shape},
-                                                                                 {"kind", Function::kind},
-                                                                                 {"cluster", Function::cluster},
-                                                                                 {"match", Function::match},
-                                                                                 {"test", Function::test}}};
+    using Known = std::pair<std::string_view, Function::Kind>;
+    constexpr std::array known{Known{"lower", Function::lower},   Known{"digits", Function::digits},
+                               Known{"prefix", Function::prefix}, Known{"suffix", Function::suffix},
+                               Known{"shape", Function::shape},   Known{"shortshape", Function::short_shape},
+                               Known{"kind", Function::kind},     Known{"cluster", Function::cluster},
+                               Known{"match", Function::match},   Known{"test", Function::test}};
     const int* length = std::get_if<int>(&argument);
     for (const auto& [text, kind] : known) {
         if (name != text) continue;
@@ -194,13 +178,13 @@ void bind_tokens(nb::module_& m) {
         .def_prop_ro("n_columns", [](const TokenTable& t) { return t.columns.size(); })
         .def_prop_ro(
             "sentences",
-            [](nb::handle_t<TokenTable> self) { return view(nb::cast<const TokenTable&>(self).sentences, self); })
+            [](nb::handle_t<TokenTable> self) { return array_over(nb::cast<const TokenTable&>(self).sentences, self); })
         .def(
             "ids",
             [](nb::handle_t<TokenTable> self, std::size_t column) {
                 const auto& table = nb::cast<const TokenTable&>(self);
                 check_range(table, column, 0, 0);
-                return view(table.columns[column].ids, self);
+                return array_over(table.columns[column].ids, self);
             },
             "column"_a, "The id of each token's string.")
         .def(
@@ -225,12 +209,12 @@ void bind_tokens(nb::module_& m) {
         .def(
             "select",
             [](const TokenTable& table, const Input<std::int64_t>& sentences, const std::vector<std::size_t>& columns) {
-                for (const std::int64_t s : span_of(sentences)) {
+                for (const std::int64_t s : view(sentences)) {
                     if (s < 0 || s >= table.size()) throw nb::index_error("no such sentence");
                 }
                 for (const std::size_t c : columns) check_range(table, c, 0, 0);
                 const GilReleased unlocked;
-                return select_sentences(table, span_of(sentences), columns);
+                return select_sentences(table, view(sentences), columns);
             },
             "sentences"_a, "columns"_a, "A table of its own with some sentences and columns.");
 }
@@ -239,14 +223,14 @@ void bind_tokens(nb::module_& m) {
 std::vector<std::span<const std::int32_t>> trees_of(const Input<std::int32_t>& heads,
                                                     const Input<std::int64_t>& sentences) {
     std::vector<std::span<const std::int32_t>> trees;
-    const std::span<const std::int64_t> bounds = span_of(sentences);
+    const std::span<const std::int64_t> bounds = view(sentences);
     if (bounds.empty() || bounds.front() != 0 || bounds.back() != static_cast<std::int64_t>(heads.size())) {
         throw InputError("the offsets of the sentences do not go from 0 to the number of heads");
     }
     for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
         if (bounds[i] > bounds[i + 1]) throw InputError("the offsets of the sentences do not rise");
         const auto n = at(bounds[i + 1] - bounds[i]);
-        trees.push_back(span_of(heads).subspan(at(bounds[i]), n));
+        trees.push_back(view(heads).subspan(at(bounds[i]), n));
         for (const std::int32_t head : trees.back()) {
             if (head < -1 || head > static_cast<std::int32_t>(n)) {
                 throw InputError("sentence " + std::to_string(i + 1) + ": a head is " + std::to_string(head) +
@@ -281,10 +265,10 @@ void bind_conllu(nb::module_& m) {
                 if (column >= conllu_columns) throw nb::index_error("no such column");
                 if (static_cast<std::int64_t>(ids.size()) != words) throw InputError("a cell for each word is wanted");
                 const auto count = static_cast<std::int32_t>(strings.size());
-                for (const std::int32_t id : span_of(ids)) {
+                for (const std::int32_t id : view(ids)) {
                     if (id < 0 || id >= count) throw nb::index_error("no such string");
                 }
-                changed.push_back({column, span_of(ids), strings});
+                changed.push_back({column, view(ids), strings});
             }
             const std::string written = rewrite_conllu(bytes_of(data), changed);
             return nb::bytes(written.data(), written.size());
@@ -328,7 +312,7 @@ void bind_lists(nb::module_& m) {
             "from_arrays",
             [](const Input<std::uint64_t>& words, const Input<std::int32_t>& path_of,
                const Input<std::uint8_t>& path_bytes, const Input<std::int64_t>& path_offsets) {
-                return Clusters(span_of(words), span_of(path_of), strings_from(path_bytes, path_offsets));
+                return Clusters(view(words), view(path_of), strings_from(path_bytes, path_offsets));
             },
             "words"_a, "path_of"_a, "path_bytes"_a, "path_offsets"_a)
         .def("arrays",
@@ -347,7 +331,7 @@ void bind_lists(nb::module_& m) {
         .def_static(
             "from_arrays",
             [](const Input<std::uint64_t>& prefixes, const Input<std::uint8_t>& is_phrase) {
-                return Gazetteer(span_of(prefixes), span_of(is_phrase));
+                return Gazetteer(view(prefixes), view(is_phrase));
             },
             "prefixes"_a, "is_phrase"_a)
         .def("arrays",
@@ -405,7 +389,7 @@ void bind_features(nb::module_& m) {
             },
             "template_number"_a, "values"_a, WithoutGil())
         .def(
-            "names", [](const TemplateFeatures& f, const Input<std::int32_t>& ids) { return f.names(span_of(ids)); },
+            "names", [](const TemplateFeatures& f, const Input<std::int32_t>& ids) { return f.names(view(ids)); },
             "ids"_a, WithoutGil())
         .def("hashes", [](const TemplateFeatures& f) { return to_numpy(f.hashes()); })
         .def("all_names", [](const TemplateFeatures& f) { return strings_to_numpy(f.all_names()); })
@@ -413,10 +397,10 @@ void bind_features(nb::module_& m) {
             "restore",
             [](TemplateFeatures& f, const Input<std::uint64_t>& hashes, const Input<std::uint8_t>& name_bytes,
                const Input<std::int64_t>& name_offsets) {
-                f.restore(span_of(hashes), strings_from(name_bytes, name_offsets));
+                f.restore(view(hashes), strings_from(name_bytes, name_offsets));
             },
             "hashes"_a, "name_bytes"_a, "name_offsets"_a)
-        .def("select", [](TemplateFeatures& f, const Input<std::uint8_t>& keep) { f.select(span_of(keep)); }, "keep"_a);
+        .def("select", [](TemplateFeatures& f, const Input<std::uint8_t>& keep) { f.select(view(keep)); }, "keep"_a);
 
     nb::class_<Items>(m, "Items", "The attributes of one sentence's tokens by name.")
         .def_static(
@@ -448,7 +432,7 @@ void bind_features(nb::module_& m) {
         .def(
             "fit",
             [](AttributeFeatures& f, nb::handle sentences, std::int64_t min_count) {
-                return attributes_to_numpy(f.fit(reading(sentences), min_count));
+                return attributes_to_numpy(f.fit(reading(sentences.ptr()), min_count));
             },
             "sentences"_a, "min_count"_a)
         .def(
@@ -458,7 +442,7 @@ void bind_features(nb::module_& m) {
         .def(
             "extend",
             [](AttributeFeatures& f, nb::handle sentences) {
-                return attributes_to_numpy(f.extend(reading(sentences)));
+                return attributes_to_numpy(f.extend(reading(sentences.ptr())));
             },
             "sentences"_a)
         .def(
@@ -470,7 +454,7 @@ void bind_features(nb::module_& m) {
         .def(
             "transform",
             [](const AttributeFeatures& f, nb::handle sentences) {
-                return attributes_to_numpy(f.transform(reading(sentences)));
+                return attributes_to_numpy(f.transform(reading(sentences.ptr())));
             },
             "sentences"_a)
         .def_prop_ro("dimension", &AttributeFeatures::dimension)
