@@ -22,7 +22,7 @@ test: .venv/installed-test
 
 # Random cases for the tests of hypothesis, until the time is over: `make test` always tries the same.
 FUZZ_SECONDS ?= 300
-fuzz: .venv/installed-test
+fuzz: .venv/installed-fuzz
 	$(BIN)/python tests/loopback.py $(BIN)/python tests/fuzz.py --seconds $$(($(FUZZ_SECONDS) / 2))
 	$(BIN)/python tests/loopback.py $(BIN)/python tests/hostile_inputs.py --seconds $$(($(FUZZ_SECONDS) / 2))
 

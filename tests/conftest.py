@@ -5,8 +5,13 @@ looks for new ones.
 """
 
 import json
+import os
 import signal
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -51,18 +56,40 @@ def command(monkeypatch, capsys):
 
 @pytest.fixture(scope="session")
 def ray_folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("ray")
+    """One for all processes that run tests."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "ray"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@contextmanager
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """The first process that comes does the work, and the others find what it left."""
+    import fcntl  # which Windows does not have, where Ray is not tested
+
+    with (folder / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture(scope="session")
 def lost_driver(ray_folder):
     """A program that was killed while its workers trained."""
-    return run(*job("ray-driver", ray_folder))
+    kept = ray_folder / "driver.json"
+    with one_at_a_time(ray_folder):
+        if not kept.exists():
+            done = run(*job("ray-driver", ray_folder))
+            kept.write_text(json.dumps([[], done.returncode, done.stdout, done.stderr]))
+    return subprocess.CompletedProcess(*json.loads(kept.read_text()))
 
 
 @pytest.fixture(scope="session")
 def on_ray(ray_folder, lost_driver):
     """What came of all that the tests do on Ray: starting a cluster takes a while."""
-    done = run(*job("ray", ray_folder))
-    assert done.returncode == 0, done.stderr
-    return json.loads((ray_folder / "found.json").read_text())
+    found = ray_folder / "found.json"
+    with one_at_a_time(ray_folder):
+        if not found.exists():
+            done = run(*job("ray", ray_folder))
+            assert done.returncode == 0, done.stderr
+    return json.loads(found.read_text())

@@ -25,13 +25,13 @@ from dualstruct.distributed import (
     IterativeMixing,
     RecoveryWarning,
     SimpleAverage,
-    checkpoints,
     fit_local,
     partition,
     run_local,
 )
 from dualstruct.solvers import DualIterate
 from dualstruct.structures import Subset
+from dualstruct.training import checkpoints
 from dualstruct.workers.communicator import call
 from dualstruct.workers.ray import _Board
 from engine_jobs import SILENCE

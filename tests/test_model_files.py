@@ -18,6 +18,7 @@ from dualstruct.estimators import load_model
 from dualstruct.solvers import DCD, LBFGS, Averaged
 from dualstruct.structures import Multiclass
 from dualstruct.training.loop import CHECKPOINT_FORMAT
+from dualstruct.training.settings import kept_settings
 
 #: Bits that are flipped in each file; `make flips` takes 10,000.
 FLIPS = int(os.environ.get("FLIPS", "200"))
@@ -99,7 +100,7 @@ def model(request):
 
 
 def test_every_parameter_is_one_of_the_model_or_of_the_run(model):
-    kept = set(type(model).of_the_model)
+    kept = set(kept_settings(model))
     assert set(model.get_params()) == kept | (set(OF_THE_RUN) & set(model.get_params()))
     assert kept <= set(KEPT)
     assert not kept & set(OF_THE_RUN)
@@ -108,7 +109,7 @@ def test_every_parameter_is_one_of_the_model_or_of_the_run(model):
 def test_what_the_model_keeps_comes_back(model, tmp_path):
     kind, before = type(model), model.get_params()
     try:
-        for name in kind.of_the_model:
+        for name in kept_settings(kind):
             other = not before[name] if name == "averaged" else KEPT[name]
             model.set_params(**{name: other})
             model.set_params(loss="softmax_margin" if name in ("beta", "gamma") else model.loss)
