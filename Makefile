@@ -69,6 +69,7 @@ docs: .venv/installed-docs
 
 # What starts processes of its own, or uses the core only as the other tests do.
 NOT_SANITIZED := \
+	architecture \
 	cli \
 	cli_columns \
 	cli_confidence \
@@ -86,6 +87,7 @@ NOT_SANITIZED := \
 	metrics \
 	mutation \
 	progress \
+	renamed \
 	rooms \
 	scikit_learn \
 	scikit_learn_checks \
