@@ -19,6 +19,8 @@ from dualstruct.serving.connections import Limits, bounded_config
 from patience import HANGS
 
 SENTENCE = "Dr Ines Calder moved from Lisbon to Oslo in March ."
+#: A busy machine is not to end what a test does not mean to end.
+PATIENT = Limits(header=HANGS, body=HANGS, answer=HANGS, request=HANGS)
 
 
 @cache
@@ -72,10 +74,10 @@ def served(model: Any) -> Served:
 
 
 @contextmanager
-def running(app: Any, limits: Limits | None = None) -> Iterator[str]:
+def running(app: Any, limits: Limits = PATIENT) -> Iterator[str]:
     """A real server on a free port of the loopback interface; gives its address."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
-    server = uvicorn.Server(bounded_config(app, limits or Limits()))
+    server = uvicorn.Server(bounded_config(app, limits))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     while not server.started:

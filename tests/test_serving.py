@@ -261,8 +261,8 @@ def test_a_mistake_of_the_server_is_a_sentence_without_details(monkeypatch):
 
 @pytest.fixture(scope="module")
 def address():
-    limits = Limits(body=HANGS, answer=HANGS)
-    with cases.running(create_app(cases.served(cases.tagger()), limits=limits)) as address:
+    app = create_app(cases.served(cases.tagger()), limits=cases.PATIENT)
+    with cases.running(app) as address:
         yield address
 
 
