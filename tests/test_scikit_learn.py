@@ -28,6 +28,7 @@ from dualstruct import DependencyParser, NotFittedError, ParsingPipeline, Sequen
 from dualstruct.compat.sklearn_crfsuite import CRF, scorers
 from dualstruct.errors import InputError
 from dualstruct.outputs import Outputs
+from patience import HANGS
 from scikit_learn_cases import CASES
 
 FOLDS = KFold(3)
@@ -305,7 +306,9 @@ except NotFittedError as error:
     print(error)
 print("sklearn" in sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=HANGS
+    )
     assert done.stdout.splitlines() == [
         "this SequenceTagger is not trained yet: call fit first",
         "False",

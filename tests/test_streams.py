@@ -13,6 +13,7 @@ import pytest
 from command_cases import COMMANDS, PLAIN, READING, WAYS, make_files
 from dualstruct import SequenceTagger
 from dualstruct.cli import app as cli
+from patience import HANGS
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs fork and /dev/full")
 
@@ -31,7 +32,7 @@ def outcomes(
     (folder / "cases.json").write_text(json.dumps(cases))
     jobs = Path(__file__).with_name("stream_jobs.py")
     command = [sys.executable, str(jobs), str(folder / "cases.json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANGS)
     assert done.returncode == 0, done.stderr
     return dict(zip(ways, map(tuple, json.loads(done.stdout)), strict=True))
 

@@ -16,6 +16,7 @@ from dualstruct.datasets import load_english
 from dualstruct.errors import InputError
 from dualstruct.structures.multiclass import Multiclass
 from dualstruct.threads import ThreadsWarning, usable_threads
+from patience import HANGS
 
 MOST = _core.most_threads()
 SENTENCES = load_english("train")[::6]
@@ -25,7 +26,7 @@ FORMS, LABELS = [s.forms for s in SENTENCES], [s.entities for s in SENTENCES]
 def child(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     """A program of its own: what it does to its process stays there."""
     command = [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANGS)
 
 
 def answer(program: str, *arguments: object):
