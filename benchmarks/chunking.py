@@ -40,11 +40,11 @@ def run_ours(data: Path) -> dict[str, Any]:
     evaluated = clock.lap()
     memory = peak_memory_mb()
 
-    chain = tagger._model.chain(train.tokens)
+    chain = tagger.model_.chain(train.tokens)
     clock.lap()
     repeats = 10
     for _ in range(repeats):
-        chain.decode_all(tagger._model.w)
+        chain.decode_all(tagger.model_.w)
     decoding = clock.lap() / repeats
     return {
         "prepare": read + fitted - tagger.result_.cpu_seconds,
@@ -68,8 +68,8 @@ def run_curve(data: Path) -> dict[str, Any]:
     test = read_columns(data / "conll2000/test.txt.xz")
     # The judge of the test score: the same features and labels, from a tagger of one pass.
     first = SequenceTagger(features="chunking", passes=1).fit(train.tokens, train.labels)
-    chain = first._model.chain(test.tokens)
-    truth, names = first._model.labels.encode_any(test.labels, chain.sentences)
+    chain = first.model_.chain(test.tokens)
+    truth, names = first.model_.labels.encode_any(test.labels, chain.sentences)
     points: list[dict[str, float]] = []
     aside = 0.0
     started = time.process_time()

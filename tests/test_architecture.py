@@ -1,4 +1,4 @@
-"""What docs/architecture.md says of the way from a file to weights is what happens."""
+"""The way from a file to weights is the one that docs/architecture.md walks; names have owners."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 import dualstruct
 from dualstruct import SequenceTagger, read_columns
 from dualstruct.datasets import load_english
+from private_names import sources_in, trespasses
 
 PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
 PACKAGE = Path(dualstruct.__file__).parent
@@ -47,3 +50,42 @@ def test_the_way_from_a_file_to_weights_is_the_one_that_the_page_walks(tmp_path)
         sys.setprofile(None)
     assert list(first) == [name for name, _ in walk()]
     assert len(set(wanted.values())) <= 15
+
+
+def test_nobody_uses_private_names_of_others_or_asks_for_the_kind_of_a_model():
+    assert trespasses(sources_in(PACKAGE)) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("tagger._model.w", "tagger._model is private"),
+        ("class A:\n    def f(self, other):\n        return other._x", "other._x is private"),
+        ("self.inner._x", "self.inner._x is private"),
+        ("from dualstruct.losses import _x", "_x is private"),
+        ("isinstance(m, SequenceTagger)", "isinstance(m, SequenceTagger) asks for a kind of model"),
+        ("isinstance(m, (int, AnyModel))", "isinstance(m, (int, AnyModel)) asks for a kind"),
+        ("type(m) is DependencyParser", "type(m) is DependencyParser asks for a kind of model"),
+        ("m.__class__ == Estimator", "m.__class__ == Estimator asks for a kind of model"),
+        ("match m:\n    case SequenceTagger():\n        pass", "SequenceTagger() asks for a kind"),
+    ],
+)
+def test_what_reaches_into_others_is_found(code, said):
+    [found] = trespasses({"file.py": code})
+    assert found.startswith("file.py:")
+    assert said in found
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class A:\n    _x = 1\n    def f(self, other):\n        return self._y + other._x",
+        "class A:\n    def _x(self): ...\nclass B(A):\n    def f(self, b):\n        return b._x()",
+        "class A:\n    def f(self):\n        return super()._x()",
+        "row._asdict()",
+        "kind is SequenceTagger",
+        "isinstance(m, Strategy)",
+    ],
+)
+def test_what_is_ones_own_is_not_found(code):
+    assert trespasses({"file.py": code}) == []

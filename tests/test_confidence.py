@@ -86,7 +86,7 @@ def test_entities_have_the_probability_of_all_labellings_with_them(seed, names, 
 def test_sequences_have_their_share_of_the_sum(calibrated):
     sentence = ["w00", "w11", "w25"]
     [found] = calibrated.predict_confidence([sentence], k=4)
-    model = calibrated._model
+    model = calibrated.model_
     chain = model.chain([sentence])
     beta = 1 / calibrated.temperature_
     allowed = {tuple(y) for _, y in chain.k_best(model.w, 0, 1000)}
@@ -100,7 +100,7 @@ def test_sequences_have_their_share_of_the_sum(calibrated):
 
 def test_the_temperature_makes_the_true_labels_most_likely(calibrated):
     X, y = noisy(1, 150)
-    model = calibrated._model
+    model = calibrated.model_
     chain = model.chain(X)
     truth = model.labels.encode(y, chain.sentences)
 
@@ -161,7 +161,7 @@ def test_a_crf_needs_no_calibration():
     crf = SequenceTagger(features="word[0]\n", loss="crf", passes=3)
     crf.fit(*noisy(0, 50), dev=noisy(1, 20))
     assert crf.temperature_ == 1.0
-    assert crf._model.temperature is None
+    assert crf.model_.temperature is None
     crf.predict_marginals([["w00"]])
 
 
@@ -181,10 +181,10 @@ def test_empty_sentences_are_sure(calibrated):
 
 
 def test_a_damaged_temperature_is_refused(calibrated, tmp_path):
-    facts, arrays = calibrated._state()
+    facts, arrays = calibrated.state()
     facts["temperature"] = "warm"
     with pytest.raises(InputError, match="temperature is 'warm'"):
-        SequenceTagger()._restore(facts, arrays)
+        SequenceTagger().restore(facts, arrays)
 
 
 def test_ece_is_the_mean_gap_of_the_bins():
@@ -254,7 +254,7 @@ def parser():
 
 def test_trees_have_their_share_of_the_sum(parser):
     sentence = min(load_english("test"), key=len)
-    model = parser._model
+    model = parser.model_
     tree = model.tree(Treebank.from_sentences([sentence]))
     n, n_labels = len(sentence), len(model.labels)
     beta, relation_beta = 1 / parser.temperature_, 1 / model.relation_temperature

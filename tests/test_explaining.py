@@ -202,7 +202,7 @@ def test_rivals_of_an_arc_are_the_best_constrained_trees(projective, single_root
         hash_bits=12, passes=1, projective=projective, single_root=single_root
     ).fit(treebank)
     short = [sentence for sentence in load_english("test") if len(sentence) <= 5][:3]
-    model = parser._model
+    model = parser.model_
     for sentence in short:
         tree = model.tree(Treebank.from_sentences([sentence]))
         n = len(sentence)

@@ -260,7 +260,7 @@ def test_the_command_goes_on_from_the_folder_of_its_workers(tmp_path):
         command += ["--engine", "local", "--workers", "2", "--passes", str(passes), *options]
         done = run(*command)
         assert done.returncode == 0, done.stderr
-        return SequenceTagger.load(model)._model.w.array
+        return SequenceTagger.load(model).model_.w.array
 
     whole = weights("whole", 6)
     folder = str(tmp_path / "run")

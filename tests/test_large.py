@@ -50,7 +50,7 @@ def test_training_from_disk_gives_the_model_of_training_from_memory(loss, tmp_pa
     memory = SequenceTagger(**chosen).fit(X, Y)
     pairs = zip(iter(X), iter(Y), strict=True)
     streamed = SequenceTagger(**chosen).fit_large(pairs, tmp_path / "new")
-    assert streamed._trained().w.array.tobytes() == memory._trained().w.array.tobytes()
+    assert streamed.model_.w.array.tobytes() == memory.model_.w.array.tobytes()
     assert streamed.classes_.tolist() == memory.classes_.tolist()
     assert streamed.result_.gap == memory.result_.gap
     assert not list((tmp_path / "new").iterdir())  # nothing is left behind
@@ -64,7 +64,7 @@ def test_a_file_in_small_blocks_gives_the_same_model(tmp_path, monkeypatch):
     chosen = {"features": "pos", "hash_bits": 14, "passes": 3}
     streamed = SequenceTagger(**chosen).fit_large(tmp_path / "train.txt", tmp_path, dev=(X, Y))
     memory = SequenceTagger(**chosen).fit(X, Y, dev=(X, Y))
-    assert streamed._trained().w.array.tobytes() == memory._trained().w.array.tobytes()
+    assert streamed.model_.w.array.tobytes() == memory.model_.w.array.tobytes()
     assert streamed.read_ == (120, sum(map(len, X)))
     streamed.save(tmp_path / "m.dstruct")
     assert SequenceTagger.load(tmp_path / "m.dstruct").predict(X[:5]) == memory.predict(X[:5])

@@ -131,8 +131,8 @@ def test_pair_features_without_weights_are_left_out(tmp_path):
     X = [[*sentence, "only", "here"] for sentence in X]
     y = [[*labels, "end", "end"] for labels in y]
     tagger = SequenceTagger("U:%x[0,0]\nB:%x[0,0]\nB1:%x[@1,0]", C=1.0).fit(X, y)
-    tagger._model.w.assign(
-        tagger._model.empty_chain().core, np.zeros_like(np.array(tagger._model.w.array))
+    tagger.model_.w.assign(
+        tagger.model_.empty_chain().core, np.zeros_like(np.array(tagger.model_.w.array))
     )
     tagger.save(tmp_path / "empty.dstruct")
     loaded = SequenceTagger.load(tmp_path / "empty.dstruct")

@@ -221,7 +221,7 @@ def test_training_resumes_bit_for_bit(solver, averaged, tmp_path):
     def run(passes: int, **how) -> bytes:
         settings_of = {"loss": loss, "solver": solver, "averaged": averaged, "passes": passes}
         tagger = SequenceTagger("pos", unknown_label="?", **settings_of, **how)
-        return tagger.fit(X, Y)._trained().w.array.tobytes()
+        return tagger.fit(X, Y).model_.w.array.tobytes()
 
     whole = run(7)
     run(3, checkpoint=tmp_path / "run")
@@ -255,7 +255,7 @@ def test_without_unknown_labels_nothing_changes():
     X, Y = [list(trees[i].forms) for i in range(30)], [list(trees[i].upos) for i in range(30)]
     plain = SequenceTagger("pos").fit(X, Y)
     same = SequenceTagger("pos", unknown_label="?").fit(X, Y)
-    assert same._trained().w.array.tobytes() == plain._trained().w.array.tobytes()
+    assert same.model_.w.array.tobytes() == plain.model_.w.array.tobytes()
     assert same.result_.gap == plain.result_.gap
 
 

@@ -25,10 +25,10 @@ from dualstruct.datasets import load_english
 from dualstruct.errors import InputError
 from dualstruct.features import CSRSequences
 from dualstruct.serving import requests
-from dualstruct.serving.answers import serve_model
+from dualstruct.serving.answers import MOST_SUSPECTS, serve_model
 from dualstruct.serving.app import create_app
 from dualstruct.serving.connections import Limits
-from dualstruct.serving.suspicion import MOST, Suspicion, find_suspects
+from dualstruct.serving.suspicion import Suspicion
 from patience import HANGS
 
 WORDS = cases.SENTENCE.split()
@@ -372,14 +372,14 @@ def test_suspects_of_a_file_come_with_their_lines(tmp_path):
     labels[wrong] = ["B-QTY"] * len(labels[wrong])
     path = tmp_path / "train.txt"
     write_columns(path, [sentence.forms for sentence in few], labels)
-    found = find_suspects(cases.tagger(), path)
+    found = serve_model(cases.tagger(), "tagger").suspects(path)
     assert found[0]["sentence"] == wrong + 1
     assert found[0]["where"].startswith("train.txt, line ")
     assert {doubt["given"] for doubt in found[0]["doubts"]} == {"B-QTY"}
     trees = tmp_path / "train.conllu"
     write_conllu(trees, few)
     for model in (cases.parser(), cases.pipeline()):
-        assert 0 < len(find_suspects(model, trees)) <= MOST
+        assert 0 < len(serve_model(model, "trees").suspects(trees)) <= MOST_SUSPECTS
 
 
 def serve(*arguments) -> subprocess.Popen:

@@ -104,7 +104,7 @@ def test_predictions_are_valid_iob2_by_construction(tagger):
             assert not label.startswith("I-") or before[2:] == label[2:]
             before = label
     free = SequenceTagger(C=0.5, constraints=None, passes=1).fit(X, Y)
-    assert free._model.transitions is None
+    assert free.model_.transitions is None
 
 
 def test_broken_training_labels_lift_the_constraints():
@@ -112,7 +112,7 @@ def test_broken_training_labels_lift_the_constraints():
     broken[0] = ["I-PER"] + ["O"] * (len(X[0]) - 1)
     broken[1] = ["B-PER", "B-LOC"] + ["O"] * (len(X[1]) - 2)
     tagger = SequenceTagger(passes=1).fit(X, broken)
-    assert tagger._model.transitions is None
+    assert tagger.model_.transitions is None
     with pytest.raises(InputError, match="sentence 1, token 1: the true label is not allowed"):
         SequenceTagger(passes=1, constraints="iob2").fit(X, broken)
 
@@ -557,4 +557,4 @@ def test_labels_stand_in_the_column_file_or_beside_the_sentences(tmp_path):
         SequenceTagger(passes=1).fit([["a", "b"]])
     by_file = SequenceTagger(passes=1).fit(file)
     by_hand = SequenceTagger(passes=1).fit([["a", "b"]], [["X", "Y"]])
-    np.testing.assert_array_equal(by_file._model.w.array, by_hand._model.w.array)
+    np.testing.assert_array_equal(by_file.model_.w.array, by_hand.model_.w.array)

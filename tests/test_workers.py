@@ -170,7 +170,7 @@ def test_a_tagger_on_workers_reaches_the_optimum_and_the_labels_of_one_machine()
         assert tagger.result_.primal == pytest.approx(one.result_.primal, rel=1e-4)
         assert tagger.classes_.tolist() == one.classes_.tolist()
         assert tagger.n_features_ == one.n_features_
-        np.testing.assert_array_equal(tagger._model.transitions, one._model.transitions)
+        np.testing.assert_array_equal(tagger.model_.transitions, one.model_.transitions)
         assert tagger.predict(X) == one.predict(X)
         assert tagger.trained_on_ == (40, sum(map(len, X)))
 
@@ -186,7 +186,7 @@ def test_a_parser_on_workers_reaches_the_optimum_and_the_shape_of_one_machine():
         assert parser.result_.primal == pytest.approx(one.result_.primal, abs=6e-3)
         assert parser.sources_ == one.sources_
         assert parser.classes_.tolist() == one.classes_.tolist()
-        assert parser._model.shape == one._model.shape
+        assert parser.model_.shape == one.model_.shape
         assert parser.lifted_ == one.lifted_
 
 
@@ -259,11 +259,11 @@ def test_files_and_memory_make_the_same_model_bit_for_bit(files):
     options = {"passes": 4, "C": 0.5, "engine": "local", "workers": 3, "scheme": "bilou"}
     held = SequenceTagger(**options).fit(X, labels_of(X), dev=(X[:8], labels_of(X)[:8]))
     read = SequenceTagger(**options).fit(files, dev=files[:2])
-    np.testing.assert_array_equal(held._model.w.array, read._model.w.array)
+    np.testing.assert_array_equal(held.model_.w.array, read.model_.w.array)
     assert held.result_.dev_score == read.result_.dev_score
     alone = SequenceTagger(passes=4, C=0.5).fit(files)
     again = SequenceTagger(passes=4, C=0.5).fit(X, labels_of(X))
-    np.testing.assert_array_equal(alone._model.w.array, again._model.w.array)
+    np.testing.assert_array_equal(alone.model_.w.array, again.model_.w.array)
 
 
 def test_workers_go_on_from_a_model(files):
@@ -283,7 +283,7 @@ def test_a_run_on_workers_is_saved_resumed_and_loaded(files, tmp_path):
     SequenceTagger(passes=2, checkpoint=tmp_path / "run", **options).fit(files)
     going = SequenceTagger(passes=5, checkpoint=tmp_path / "run", resume=True, **options)
     going.fit(files)
-    np.testing.assert_array_equal(going._model.w.array, whole._model.w.array)
+    np.testing.assert_array_equal(going.model_.w.array, whole.model_.w.array)
     going.save(tmp_path / "m.dstruct")
     loaded = SequenceTagger.load(tmp_path / "m.dstruct")
     assert loaded.engine is None
@@ -327,7 +327,7 @@ def test_one_worker_is_one_machine(solver, loss):
     alone = SequenceTagger(solver=inner, **options, **stop).fit(X, labels_of(X))
     if exact:  # one machine computes its last w anew from its duals
         np.testing.assert_allclose(
-            together._model.w.array, alone._model.w.array, rtol=1e-4, atol=1e-6
+            together.model_.w.array, alone.model_.w.array, rtol=1e-4, atol=1e-6
         )
     else:
         assert together.result_.primal == pytest.approx(alone.result_.primal, abs=2e-4)

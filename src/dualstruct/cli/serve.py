@@ -48,13 +48,12 @@ def serve(
     from dualstruct.serving.app import create_app
     from dualstruct.serving.connections import Limits, bounded_config
     from dualstruct.serving.log import logged
-    from dualstruct.serving.suspicion import Suspicion, find_suspects
+    from dualstruct.serving.suspicion import Suspicion
 
     if train is not None and not train.is_file():
         raise InputError(f"{train} does not exist")
-    loaded = load_model(model)
-    served = serve_model(loaded, model.name)
-    suspicion = Suspicion(None if train is None else partial(find_suspects, loaded, train))
+    served = serve_model(load_model(model), model.name)
+    suspicion = Suspicion(None if train is None else partial(served.suspects, train))
     listening = _listen(host, port)
     near = _is_loopback(host)
     limits = Limits()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -30,10 +29,9 @@ from dualstruct.errors import InputError
 from dualstruct.estimators import (
     DependencyParser,
     ParsingPipeline,
-    PipelineScores,
     SequenceTagger,
 )
-from dualstruct.metrics import TreeScores, evaluate_trees
+from dualstruct.metrics import evaluate_trees
 from dualstruct.suspecting import Suspect
 from dualstruct.training.results import FitResult
 
@@ -198,12 +196,9 @@ class TreeCommands:
             tables = [scores.table(), *(each.table() for each in diagrams.values())]
             say("\n\n".join([*tables, f"{speed:,.0f} tokens a second, features included"]))
             return
-        trees = scores.trees if isinstance(scores, PipelineScores) else scores
-        report = {**_scores_as_json(trees), "tokens_per_second": speed, "seconds": seconds}
+        report = {**scores.to_dict(), "tokens_per_second": speed, "seconds": seconds}
         if diagrams:
             report["confidence"] = {name: each.to_dict() for name, each in diagrams.items()}
-        if isinstance(scores, PipelineScores):
-            report["tags"] = scores.tags
         print_json(report)
 
     def sentences(
@@ -393,13 +388,9 @@ def compare_files(gold: str | Path, predicted: str | Path, as_json: bool) -> Non
     """Print the scores of the trees in one file against those in another one."""
     scores = evaluate_trees(read_conllu(gold), read_conllu(predicted))
     if as_json:
-        print_json(_scores_as_json(scores))
+        print_json(scores.to_dict())
     else:
         say(scores.table())
-
-
-def _scores_as_json(scores: TreeScores) -> dict[str, Any]:
-    return {**asdict(scores), "without_punctuation": scores.without_punctuation._asdict()}
 
 
 def draw_file(

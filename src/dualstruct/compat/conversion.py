@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from dualstruct.data.crfsuite import CRFsuiteModel, is_utf8, joined_names
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
-from dualstruct.tasks.tagging.model import ChainModel
-from dualstruct.training.results import FitResult
 
 __all__ = ["END", "START", "crfsuite_from_tagger", "tagger_from_crfsuite"]
 
@@ -58,7 +56,7 @@ def tagger_from_crfsuite(model: CRFsuiteModel) -> SequenceTagger:
     transition = np.zeros((K + 1, K + 1), np.float32)
     transition[model.transition_sources, model.transition_targets] = model.transition_weights
     name_bytes, name_offsets = joined_names(model.attributes)
-    facts = {
+    facts: dict[str, Any] = {
         "labels": model.labels,
         "inner_scheme": None,
         "outer_scheme": None,
@@ -69,6 +67,21 @@ def tagger_from_crfsuite(model: CRFsuiteModel) -> SequenceTagger:
             "hash_bits": None,
             "min_count": 1,
         },
+        "parameters": {"features": "attributes", "loss": "crf", "constraints": None},
+        "result": {
+            "passes": 0,
+            "primal": math.nan,
+            "dual": None,
+            "gap": None,
+            "dev_score": None,
+            "best_pass": 0,
+            "stopped_by": "conversion",
+            "seconds": 0.0,
+            "cpu_seconds": 0.0,
+            "inference_calls": 0,
+            "cuts": 0,
+            "trace": [],
+        },
     }
     arrays: dict[str, NDArray[Any]] = {
         "emission": emission,
@@ -76,24 +89,9 @@ def tagger_from_crfsuite(model: CRFsuiteModel) -> SequenceTagger:
         "features.name_bytes": name_bytes,
         "features.name_offsets": name_offsets,
     }
-    tagger = SequenceTagger("attributes", loss="crf", constraints=None)
+    tagger = SequenceTagger()
+    tagger.restore(facts, arrays)
     tagger.features_ = "attributes"
-    tagger._model = ChainModel.from_state(facts, arrays)
-    tagger.result_ = FitResult(
-        w=tagger._model.w,
-        passes=0,
-        primal=math.nan,
-        dual=None,
-        gap=None,
-        dev_score=None,
-        best_pass=0,
-        stopped_by="conversion",
-        seconds=0.0,
-        cpu_seconds=0.0,
-        inference_calls=0,
-        cuts=0,
-        trace=[],
-    )
     return tagger
 
 
@@ -108,7 +106,7 @@ def crfsuite_from_tagger(tagger: SequenceTagger) -> CRFsuiteModel:
     >>> crfsuite_from_tagger(tagger).attributes
     ['Ada', 'sings', '<s>', '</s>']
     """
-    model = tagger._trained()
+    model = tagger.model_
     if getattr(model.extractor, "hash_bits", None):
         raise InputError("hashed features have no names, so that CRFsuite cannot know them")
     if model.extractor.pairs is not None and model.pair_weights().any():

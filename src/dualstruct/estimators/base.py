@@ -1,23 +1,22 @@
-"""What estimators share: one way to train, on one machine or on several, model files, pickles."""
+"""What estimators share: one way to train, on one machine or on several."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.data.arrays import as_json, read_arrays, write_arrays
 from dualstruct.data.schema import arguments_of, fit_type
 from dualstruct.data.sources import Source, weighed
 from dualstruct.distributed.base import Strategy
 from dualstruct.distributed.strategies import described, find_strategy, is_strategy
 from dualstruct.distributed.training import Job, Trained, train_together
-from dualstruct.errors import InputError, not_fitted
-from dualstruct.estimators.params import Parameters, pack_solver, unpack_solver
+from dualstruct.errors import InputError
+from dualstruct.estimators.params import pack_solver, unpack_solver
+from dualstruct.estimators.storage import Stored
 from dualstruct.losses import find_loss
 from dualstruct.problem import Problem
 from dualstruct.solvers import Averaged, Completing, Solver, find_solver
@@ -36,10 +35,9 @@ if TYPE_CHECKING:
 ModelT = TypeVar("ModelT", bound=Model)
 
 
-class Estimator(Training, Parameters, Generic[ModelT]):
+class Estimator(Training, Stored, Generic[ModelT]):
     """A model that is trained by a solver and kept in a file."""
 
-    model_format: ClassVar[str]
     #: The gap and the passes that training ends at when it is told nothing about stopping.
     default_gap: ClassVar[float | None] = None
     default_passes: ClassVar[int] = 10
@@ -220,40 +218,24 @@ class Estimator(Training, Parameters, Generic[ModelT]):
     def _model_from(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ModelT:
         """The counterpart of the model's ``state``."""
 
-    def _trained(self) -> ModelT:
-        if not hasattr(self, "_model"):
-            raise not_fitted(f"this {type(self).__name__} is not trained yet")
+    @property
+    def model_(self) -> ModelT:
+        """Everything that predicting takes, in one immutable piece."""
+        self._check_trained()
         return self._model
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to a file; features whose weights are all 0 are left out."""
-        write_arrays(path, self.model_format, *self._state())
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a model that :meth:`save` wrote. Loading runs no code from the file."""
-        return cls()._read(path)
-
-    def _read(self, path: str | Path) -> Self:
-        facts, arrays = read_arrays(path, self.model_format)
-        try:
-            self._restore(facts, arrays)
-        except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"{path} is damaged: {error}") from None
-        return self
-
-    def _state(self) -> State:
-        facts, tensors = self._trained().state()
+    def state(self) -> State:
+        facts, tensors = self.model_.state()
         parameters = {name: getattr(self, name) for name in kept_settings(self)}
         parameters["solver"] = pack_solver(self.solver)
         facts["parameters"] = parameters
         facts["result"] = self.result_.summary()
         return facts, tensors
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         model = self._model_from(facts, arrays)
         self.set_params(**self._parameters_from(facts.get("parameters")))
         self.result_ = FitResult.from_summary(facts.get("result"), model.w)
@@ -267,19 +249,3 @@ class Estimator(Training, Parameters, Generic[ModelT]):
         kept = {name: value for name, value in stored.items() if name not in of_the_run}
         solver = unpack_solver(kept.pop("solver", "auto"))
         return {**arguments_of(type(self), kept, "parameters"), "solver": solver}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For pickles and copies: parameters, and the model as JSON and arrays."""
-        model = None
-        if hasattr(self, "_model"):
-            facts, arrays = self._state()
-            model = as_json(facts), arrays
-        parameters = self.get_params(deep=False)
-        return {"parameters": parameters, "model": model, **self._requests()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        type(self).__init__(self, **state["parameters"])
-        if state["model"] is not None:
-            self._restore(*state["model"])
-        self.set_params(**state["parameters"])
-        self._restore_requests(state)

@@ -40,12 +40,12 @@ class CalibratedEstimator(Estimator[CalibratedT]):
     @property
     def classes_(self) -> NDArray[np.str_]:
         """The labels, in the scheme that the model learns in, or the relations of trees."""
-        return np.array(self._trained().labels.names)
+        return np.array(self.model_.labels.names)
 
     @property
     def temperature_(self) -> float | None:
         """T of p(y) ∝ exp(score / T): fitted on development data, or that of the loss; or None."""
-        fitted = self._trained().temperature
+        fitted = self.model_.temperature
         if fitted is not None:
             return fitted
         loss = find_loss(self.loss, self.beta, self.gamma)

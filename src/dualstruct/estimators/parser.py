@@ -187,8 +187,8 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
         """
         treebank = as_treebank(X)
         treebank.check_trees()
-        check_sources(treebank, self._trained().sources)
-        model = calibrated(self._trained(), treebank, Alone())
+        check_sources(treebank, self.model_.sources)
+        model = calibrated(self.model_, treebank, Alone())
         if model.temperature is None:
             raise InputError(f"{treebank.name}: there are no words to calibrate on")
         self._model = model
@@ -214,17 +214,17 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
     @property
     def sources_(self) -> tuple[str, ...]:
         """What the features look at, besides clusters."""
-        return self._trained().sources
+        return self.model_.sources
 
     @property
     def projective_(self) -> bool:
         """Whether predicted arcs never cross."""
-        return self._trained().shape.projective
+        return self.model_.shape.projective
 
     @property
     def single_root_(self) -> bool:
         """Whether predicted trees have one word under the root."""
-        return self._trained().shape.single_root
+        return self.model_.shape.single_root
 
     def predict(self, X: Sentences) -> Treebank:
         """The sentences with their predicted heads and relations; all else stays as it is.
@@ -299,7 +299,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
         truth.check_trees()
         found = self.predict_confidence(truth, beta)
         predicted = self.predict(truth)
-        labels = self._trained().labels
+        labels = self.model_.labels
         true, ours = (
             labels.encode_any(each.relations, each.sentences)[0] for each in (truth, predicted)
         )
@@ -343,7 +343,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
             A checkpoint of the model's training: rank by the dual mass of each sentence, those
             first that the ramp loss gave up.
         """
-        model = self._trained()
+        model = self.model_
         treebank = as_treebank(X)
         treebank.check_trees()
         check_sources(treebank, model.sources)
@@ -416,7 +416,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
         )
 
     def _structure(self, X: Sentences) -> tuple[Treebank, TreeModel, Tree | SecondOrderTree]:
-        model = self._trained()
+        model = self.model_
         treebank = as_treebank(X)
         check_sources(treebank, model.sources)
         return treebank, model, model.structure(short_enough(treebank))

@@ -5,22 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dualstruct.data.arrays import as_json, read_arrays, write_arrays
 from dualstruct.data.conllu import ConlluSentence, Treebank
 from dualstruct.data.schema import fit_type, inner_arrays
-from dualstruct.errors import InputError, not_fitted
-from dualstruct.estimators.params import Parameters
+from dualstruct.errors import InputError
 from dualstruct.estimators.parser import DependencyParser
+from dualstruct.estimators.storage import Stored
 from dualstruct.estimators.tagger import SequenceTagger
 from dualstruct.explaining import Explanation
 from dualstruct.metrics import TreeScores, evaluate_trees
 from dualstruct.suspecting import FOLDS, Suspect
+from dualstruct.tasks.base import State
 from dualstruct.tasks.parsing.model import filled_cells, is_filled
 from dualstruct.tasks.parsing.sentences import Sentences, as_treebank, one_sentence
 from dualstruct.training.loop import Callback
@@ -50,6 +49,10 @@ class PipelineScores:
         lines = [f"{name.upper():24}{100 * share:8.2f}" for name, share in self.tags.items()]
         return "\n".join([*lines, "", self.trees.table()])
 
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**self.trees.to_dict(), "tags": self.tags}
+
     def __str__(self) -> str:
         return self.table()
 
@@ -62,7 +65,7 @@ class _Facts:
     parts: dict[str, dict[str, Any]]
 
 
-class ParsingPipeline(Parameters):
+class ParsingPipeline(Stored):
     """Taggers and a parser in one model: it takes words and fills in tags and trees.
 
     The parser learns from tags as the taggers give them: the training sentences are divided into
@@ -206,8 +209,7 @@ class ParsingPipeline(Parameters):
         return tags
 
     def _trained(self) -> tuple[dict[str, SequenceTagger], DependencyParser]:
-        if not hasattr(self, "_parts"):
-            raise not_fitted("this ParsingPipeline is not trained yet")
+        self._check_trained()
         return self._parts
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -278,60 +280,29 @@ class ParsingPipeline(Parameters):
         """LAS over all words."""
         return self.evaluate(X).score
 
-    def save(self, path: str | Path) -> None:
-        """Write taggers and parser to one file."""
-        write_arrays(path, self.model_format, *self._state())
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a model that :meth:`save` wrote. Loading runs no code from the file."""
-        facts, arrays = read_arrays(path, cls.model_format)
-        pipeline = cls()
-        try:
-            pipeline._restore(facts, arrays)
-        except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"{path} is damaged: {error}") from None
-        return pipeline
-
-    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def state(self) -> State:
         taggers, parser = self._trained()
         facts: dict[str, Any] = {"folds": self.folds, "parts": {}}
         tensors: dict[str, NDArray[Any]] = {}
         parts: dict[str, SequenceTagger | DependencyParser] = {**taggers, "parser": parser}
         for name, part in parts.items():
-            facts["parts"][name], arrays = part._state()
+            facts["parts"][name], arrays = part.state()
             tensors |= {f"{name}.{key}": array for key, array in arrays.items()}
         return facts, tensors
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         stored = fit_type(_Facts, facts)
 
         def restored(part: Any, name: str) -> Any:
             if name not in stored.parts:
                 raise InputError(f"parts.{name} is missing")
-            part._restore(stored.parts[name], inner_arrays(arrays, name))
+            part.restore(stored.parts[name], inner_arrays(arrays, name))
             return part
 
         names = [name for name in TAGS if name in stored.parts]
         taggers = {name: restored(SequenceTagger(), name) for name in names}
         self._parts = taggers, restored(DependencyParser(), "parser")
         self.set_params(folds=stored.folds, tags=names)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For pickles and copies: parameters, and the model as JSON and arrays."""
-        model = None
-        if hasattr(self, "_parts"):
-            facts, arrays = self._state()
-            model = as_json(facts), arrays
-        parameters = self.get_params(deep=False)
-        return {"parameters": parameters, "model": model, **self._requests()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        type(self).__init__(self)
-        if state["model"] is not None:
-            self._restore(*state["model"])
-        self.set_params(**state["parameters"])
-        self._restore_requests(state)
 
 
 def _has_tags(treebank: Treebank, name: str) -> bool:

@@ -132,35 +132,35 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
     @property
     def structure_(self) -> Template:
         """The structure with what training told about it: feature names, labels."""
-        return self._trained().structure
+        return self.model_.structure
 
     @property
     def certificate_(self) -> Certificate:
         """Primal, dual and gap."""
-        self._trained()
+        self._check_trained()
         result = self.result_
         return Certificate(result.primal, result.dual, result.gap, result.estimate)
 
     @property
     def w_(self) -> NDArray[np.float32]:
         """The weights as one vector."""
-        return self._trained().w.array
+        return self.model_.w.array
 
     @property
     def weights_(self) -> Any:
         """The weights as the structure shows them to people."""
-        model = self._trained()
+        model = self.model_
         return model.structure.weights(model.w)
 
     def predict(self, X: Sequence[Any]) -> list[Any]:
         """The best output of each input."""
-        model = self._trained()
+        model = self.model_
         bound = model.structure.bind(as_list(X))
         return Outputs(model.structure.predict(bound, model.w, self._threads))
 
     def predict_k_best(self, X: Sequence[Any], k: int = 5) -> list[list[tuple[float, Any]]]:
         """The k best outputs of each input with their scores, best first."""
-        model = self._trained()
+        model = self.model_
         bound = model.structure.bind(as_list(X))
         return Outputs(model.structure.predict_k_best(bound, model.w, k))
 
@@ -173,7 +173,7 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
         other : an output, optional
             What to compare with; by default the second best, if the structure has ``k_best``.
         """
-        model = self._trained()
+        model = self.model_
         structure = model.structure
         if not isinstance(structure, CustomStructure):
             raise InputError(
@@ -197,7 +197,7 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
         """1 − the mean cost of the predictions: 1 is perfect, and costs up to 1 give a share."""
         X, Y = as_list(X), as_list(Y)
         check_pairs(X, Y)
-        return score(self._trained().structure, Y, self.predict(X))
+        return score(self.model_.structure, Y, self.predict(X))
 
     @classmethod
     def load(cls, path: str | Path, structure: Template) -> Self:  # type: ignore[override]
@@ -214,8 +214,8 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
         learned = fit_type(dict[str, Any], facts.get("structure"), "structure")
         return TrainedStructure(*self.structure.restore(learned, arrays))
 
-    def _state(self) -> State:
-        facts, arrays = super()._state()
+    def state(self) -> State:
+        facts, arrays = super().state()
         loss = find_loss(self.loss, self.beta, self.gamma)
         facts["parameters"]["loss"] = loss.name
         if isinstance(loss, SoftmaxMargin) and loss.name == "softmax_margin":
@@ -223,8 +223,8 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
         facts["skipped"] = list(self.skipped_.items())
         return facts, arrays
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        super()._restore(facts, arrays)
+    def restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super().restore(facts, arrays)
         self.skipped_ = dict(fit_type(list[tuple[int, int]], facts.get("skipped"), "skipped"))
 
 

@@ -196,7 +196,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         with T chosen by the likelihood of the true labels. Training with ``dev`` does it by itself,
         unless the loss is ``crf``.
         """
-        model = calibrated(self._trained(), as_sentences(X), as_list(y), self._threads, Alone())
+        model = calibrated(self.model_, as_sentences(X), as_list(y), self._threads, Alone())
         if model.temperature is None:
             raise InputError("there is no token to calibrate on with a label that training saw")
         self._model = model
@@ -231,8 +231,8 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         if isinstance(train, Held) and isinstance(train.X, WithVectors):
             raise InputError("vectors are for one machine: leave out WithVectors or engine")
 
-    def _state(self) -> State:
-        facts, arrays = super()._state()
+    def state(self) -> State:
+        facts, arrays = super().state()
         facts["parameters"]["cost"] = pack_costs(self.cost)
         return facts, arrays
 
@@ -242,18 +242,18 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
     @property
     def n_features_(self) -> int:
         """How many features the model has weights for."""
-        return self._trained().extractor.dimension
+        return self.model_.extractor.dimension
 
     @property
     def n_columns_(self) -> int | None:
         """How many columns the tokens have; None for attributes and matrices."""
-        return self._trained().n_columns
+        return self.model_.n_columns
 
     @property
     def layout_(self) -> ColumnLayout | None:
         """How the training file's columns were read, and others are to be read; None for tokens
         without columns."""
-        model = self._trained()
+        model = self.model_
         if model.layout is not None or model.n_columns is None:
             return model.layout
         return ColumnLayout.plain(model.n_columns)
@@ -261,7 +261,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
     @property
     def weights_(self) -> WeightTable:
         """The weights by feature and label, and by pairs of labels."""
-        model = self._trained()
+        model = self.model_
         return WeightTable(
             model.emission(),
             model.transition(),
@@ -283,7 +283,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         allowed : optional
             For each sentence None, or for each token None or the labels it may have.
         """
-        model = self._trained()
+        model = self.model_
         chain = model.chain(as_sentences(X), allowed)
         best = chain.decode_all(model.w, threads=self._threads)
         return Outputs(model.codec.to_outer(model.labels.decode(best, chain.sentences)))
@@ -320,7 +320,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         development data, or that of a probabilistic loss. Without either they are no
         probabilities, and an :class:`~dualstruct.confidence.UncalibratedWarning` says so.
         """
-        model = self._trained()
+        model = self.model_
         sharpness = self._beta(beta, strict=False)
         chain = model.chain(as_sentences(X))
         marginals = chain.marginals_all(model.w, sharpness, threads=self._threads)
@@ -328,12 +328,12 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
 
     def class_indices(self, labels: Sequence[str]) -> list[int]:
         """Where in ``classes_``, and so in the marginals, a sentence's labels are."""
-        model = self._trained()
+        model = self.model_
         return [model.labels.number(name) for name in model.codec.to_inner([labels])[0]]
 
     def predict_k_best(self, X: Sequence[Any], k: int = 5) -> list[list[tuple[float, list[str]]]]:
         """The k best labellings of each sentence with their scores, best first."""
-        model = self._trained()
+        model = self.model_
         chain = model.chain(as_sentences(X))
         names = model.labels.names
         found = [chain.k_best(model.w, i, k) for i in range(len(chain))]
@@ -367,7 +367,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         >>> found.probability <= found.entities[1].probability <= 1
         True
         """
-        model = self._trained()
+        model = self.model_
         sharpness = self._beta(beta, strict=True)
         chain = model.chain(as_sentences(X))
         names = model.labels.names
@@ -403,7 +403,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         beta: float | None = None,
     ) -> dict[str, Reliability]:
         """Confidence against accuracy of tokens, entities and whole sentences."""
-        model = self._trained()
+        model = self.model_
         X, y = as_sentences(X), as_list(y)
         truth = model.codec.to_inner(y)
         chain = model.chain(X)
@@ -451,7 +451,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         >>> abs(sum(each.amount for each in turin.contributions) - turin.difference) < 1e-9
         True
         """
-        model = self._trained()
+        model = self.model_
         chain = model.chain([sentence])
         count = chain.tokens(0)
         extractor = model.extractor
@@ -512,7 +512,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
 
     def suspect_case(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> ChainCase:
         """Sentences and their labels as the search for suspects sees them."""
-        model = self._trained()
+        model = self.model_
         X, y = as_sentences(X), as_list(y)
         if has_unknown(y, self.unknown_label):
             raise InputError(
@@ -546,7 +546,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         >>> tagger.predict([["dog"]])
         [['DET']]
         """
-        model = self._trained()
+        model = self.model_
         at = model.extractor.find(feature)
         if at is None:
             raise InputError(f"the model has no feature {feature!r}: training never saw it")
@@ -556,7 +556,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
 
     def set_transition(self, before: str, after: str, weight: float) -> None:
         """Change the weight of one label after another one; <s> and </s> are the outside."""
-        model = self._trained()
+        model = self.model_
         outside = len(model.labels)
         row = outside if before == START else model.labels.number(before)
         column = outside if after == END else model.labels.number(after)
@@ -568,7 +568,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
 
     def set_pair_weight(self, feature: str, before: str, after: str, weight: float) -> None:
         """Change the weight of a pair feature (a ``B`` line), by its name, for a step."""
-        model = self._trained()
+        model = self.model_
         at = None if model.extractor.pairs is None else model.extractor.pairs.find(feature)
         if at is None:
             raise InputError(f"the model has no pair feature {feature!r}: training never saw it")
@@ -578,7 +578,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
 
     def evaluate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Scores:
         """Accuracy, and precision, recall and F1 of the spans, over all and by type."""
-        model = self._trained()
+        model = self.model_
         chain = model.chain(as_sentences(X))
         truth, names, unseen = true_labels(self, model.codec, as_list(y), chain)
         if unseen is not None:

@@ -18,8 +18,8 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,6 +185,10 @@ class TreeScores:
                 for name, each in rows.items()
             ]
         return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "without_punctuation": self.without_punctuation._asdict()}
 
     def __str__(self) -> str:
         return self.table()

@@ -6,15 +6,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from dualstruct.data.conllu import Treebank
+from dualstruct.data.columns import ColumnFile, read_columns, read_like
+from dualstruct.data.conllu import Treebank, read_conllu
 from dualstruct.drawing.svg import LEVEL, place_tree
 from dualstruct.errors import InputError
 from dualstruct.estimators import DependencyParser, ParsingPipeline, SequenceTagger
 from dualstruct.estimators.loading import AnyModel
 from dualstruct.features.template_extractor import TemplateExtractor
 from dualstruct.serving.requests import Columns, Token
+from dualstruct.suspecting import Suspect
 from dualstruct.training.results import FitResult
 
 Answer = dict[str, Any]
@@ -29,6 +32,9 @@ TREE_COLUMNS = {
 }
 #: And what treebanks call them.
 TREEBANK_COLUMNS = {"lemma": "lemmas", "upos": "upos", "xpos": "xpos", "feats": "feats"}
+
+#: How many suspects the page shows.
+MOST_SUSPECTS = 20
 
 
 class Served(ABC):
@@ -60,6 +66,15 @@ class Served(ABC):
     @abstractmethod
     def explain(self, sentence: list[Token], token: int, of: str) -> Answer:
         """Why one token, counted from 1, has what it has."""
+
+    @abstractmethod
+    def _suspects(self, train: Path) -> tuple[ColumnFile | Treebank, list[Suspect]]:
+        """A training file, and the most suspect of its sentences."""
+
+    def suspects(self, train: Path) -> list[Answer]:
+        """The most suspect sentences of a training file, with the lines where they begin."""
+        data, found = self._suspects(train)
+        return [{"where": data.where(each.sentence - 1, 0), **each.to_dict()} for each in found]
 
     def about(self) -> Answer:
         """What somebody who writes a sentence has to know."""
@@ -120,6 +135,11 @@ class ServedTagger(Served):
     def explain(self, sentence: list[Token], token: int, of: str) -> Answer:
         return self.model.explain(sentence, token).to_dict()
 
+    def _suspects(self, train: Path) -> tuple[ColumnFile, list[Suspect]]:
+        layout = self.model.layout_
+        data = read_columns(train) if layout is None else read_like(train, layout)
+        return data, self.model.suspects(data.tokens, data.labels, MOST_SUSPECTS)
+
 
 class ServedParser(Served):
     """Trees, from tagged words or from words alone."""
@@ -128,7 +148,7 @@ class ServedParser(Served):
     most_tokens = 200  # memory grows with the square
 
     def __init__(self, model: DependencyParser | ParsingPipeline, name: str) -> None:
-        self.parser, self.taggers = model.parser_, model.taggers_
+        self.model, self.parser, self.taggers = model, model.parser_, model.taggers_
         looked_at = tuple(TREE_COLUMNS[name] for name in self.parser.sources_)
         self.columns = Columns(("word",) if model.takes_words else looked_at)
         super().__init__(name, self.parser)
@@ -189,11 +209,15 @@ class ServedParser(Served):
             return self.taggers[of].explain(sentence, token).to_dict()
         return self.parser.explain(self._treebank(sentence), token).to_dict()
 
+    def _suspects(self, train: Path) -> tuple[Treebank, list[Suspect]]:
+        data = read_conllu(train)
+        return data, self.model.suspects(data, top=MOST_SUSPECTS)
+
 
 def _tagger_columns(tagger: SequenceTagger, name: str) -> Columns:
     """The columns of a tagger by their names, as far as the templates name them."""
     count = tagger.n_columns_
-    extractor = tagger._trained().extractor
+    extractor = tagger.model_.extractor
     if count is None:
         if extractor.state()[0].get("source") == "matrices":
             raise InputError(f"{name} looks at rows of a matrix, and nobody can type these")

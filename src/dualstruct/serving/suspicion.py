@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from dualstruct.data.columns import ColumnFile, read_columns, read_like
-from dualstruct.data.conllu import Treebank, read_conllu
 from dualstruct.errors import DualstructError
-from dualstruct.estimators import SequenceTagger
-from dualstruct.estimators.loading import AnyModel
 
-#: How many suspects the page shows.
-MOST = 20
 WITHOUT_FILE = "start the server with --train FILE to see with which sentences the model disagrees"
 
 
@@ -64,15 +57,3 @@ class Suspicion:
         """For JSON: missing, working, ready or failed; why; and the suspects."""
         with self._lock:
             return self._state
-
-
-def find_suspects(model: AnyModel, train: Path) -> list[dict[str, Any]]:
-    """The most suspect sentences of a training file, with the lines where they begin."""
-    data: ColumnFile | Treebank
-    if isinstance(model, SequenceTagger):
-        data = read_columns(train) if model.layout_ is None else read_like(train, model.layout_)
-        found = model.suspects(data.tokens, data.labels, MOST)
-    else:
-        data = read_conllu(train)
-        found = model.suspects(data, top=MOST)
-    return [{"where": data.where(each.sentence - 1, 0), **each.to_dict()} for each in found]

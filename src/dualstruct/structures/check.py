@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.structures.base import Structure
-from dualstruct.structures.custom import CustomExamples, CustomStructure, key_of, told
+from dualstruct.structures.custom import CustomStructure
+from dualstruct.structures.custom_examples import CustomExamples, key_of, told
 from dualstruct.structures.template import Template
 
 #: How much better a known output must be than the decoded one, relative to what they add up from.

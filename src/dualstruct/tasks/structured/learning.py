@@ -14,7 +14,8 @@ from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
 from dualstruct.losses import SoftmaxMargin, find_loss
 from dualstruct.structures.base import Structure
-from dualstruct.structures.custom import CustomExamples, CustomStructure, note
+from dualstruct.structures.custom import CustomStructure
+from dualstruct.structures.custom_examples import CustomExamples, note
 from dualstruct.structures.template import Template
 from dualstruct.tasks.base import State
 from dualstruct.tasks.structured.settings import StructuredSettings
