@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from dualstruct.data.crfsuite import CRFsuiteModel, is_utf8, joined_names
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
+from dualstruct.tasks.tagging.model import END, START
 
 __all__ = ["END", "START", "crfsuite_from_tagger", "tagger_from_crfsuite"]
 
-START, END = "<s>", "</s>"
 #: The weight of what is forbidden; its exponential is 0.
 FORBIDDEN = -1000.0
 #: Our weights are a matrix of features and labels; more bytes than this are refused.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dualstruct.confidence import Entity, Reading, SentenceConfidence
+from dualstruct.confidence import SentenceConfidence
 from dualstruct.data.examples import as_list
 from dualstruct.data.layout import ColumnLayout
 from dualstruct.data.sources import ColumnFiles, Held, Share, Source, check_paths, paths_of
@@ -19,18 +19,15 @@ from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
 from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.explaining import Explanation
-from dualstruct.explaining.sentences import forms_of, wanted_tokens
 from dualstruct.features import WithVectors
 from dualstruct.labels.costs import pack_costs
-from dualstruct.labels.names import Labels, UnseenLabelWarning
-from dualstruct.labels.schemes import are_span_labels, spans
-from dualstruct.metrics import Reliability, Scores, evaluate_ids, reliability
+from dualstruct.labels.names import UnseenLabelWarning
+from dualstruct.metrics import Reliability, Scores, evaluate_ids
 from dualstruct.outputs import Outputs
-from dualstruct.structures import Chain
 from dualstruct.suspecting import FOLDS, Suspect
 from dualstruct.tasks.base import State
-from dualstruct.tasks.tagging.confidence import Spans, entity_probabilities
-from dualstruct.tasks.tagging.explaining import END, START, explain_chain
+from dualstruct.tasks.tagging.confidence import sentence_confidence, sequence_reliability
+from dualstruct.tasks.tagging.explaining import explain_sentence
 from dualstruct.tasks.tagging.large import blocks_of, temporary_folder, training_set_on_disk
 from dualstruct.tasks.tagging.learning import (
     KnownTagging,
@@ -44,7 +41,6 @@ from dualstruct.tasks.tagging.partial import has_unknown
 from dualstruct.tasks.tagging.sentences import as_sentences, is_dataset, labelled
 from dualstruct.tasks.tagging.settings import TaggerSettings
 from dualstruct.tasks.tagging.suspecting import ChainCase
-from dualstruct.tasks.tagging.suspecting import quick_settings as chain_settings
 from dualstruct.tasks.tagging.weights import WeightTable
 from dualstruct.training.loop import Callback
 from dualstruct.training.settings import Training, documented
@@ -367,33 +363,8 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         >>> found.probability <= found.entities[1].probability <= 1
         True
         """
-        model = self.model_
         sharpness = self._beta(beta, strict=True)
-        chain = model.chain(as_sentences(X))
-        names = model.labels.names
-        marked = Spans(names) if are_span_labels(names) else None
-        found: list[SentenceConfidence] = Outputs()
-        for i in range(len(chain)):
-            expected = chain.expectation(model.w, i, sharpness)
-            best = [(score, y.tolist()) for score, y in chain.k_best(model.w, i, k)]
-            inner = [[names[j] for j in y] for _, y in best]
-            outer = model.codec.to_outer(inner)
-            readings = [
-                Reading(score, _probability(score, expected.log_partition, sharpness), labels)
-                for (score, _), labels in zip(best, outer, strict=True)
-            ]
-            tokens = expected.labels[np.arange(len(inner[0])), best[0][1]].astype(float).tolist()
-            entities = [] if marked is None else entity_probabilities(marked, expected, inner[0])
-            found.append(
-                SentenceConfidence(
-                    outer[0],
-                    readings[0].probability,
-                    tokens,
-                    [Entity(*each) for each in entities],
-                    readings,
-                )
-            )
-        return found
+        return sentence_confidence(self.model_, as_sentences(X), k, sharpness)
 
     def reliability(
         self,
@@ -403,32 +374,9 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         beta: float | None = None,
     ) -> dict[str, Reliability]:
         """Confidence against accuracy of tokens, entities and whole sentences."""
-        model = self.model_
         X, y = as_sentences(X), as_list(y)
-        truth = model.codec.to_inner(y)
-        chain = model.chain(X)
-        numbers, _ = model.labels.encode_any(truth, chain.sentences)
         found = self.predict_confidence(X, beta=beta)
-        predicted = chain.decode_all(model.w, threads=self._threads)
-        right = predicted == numbers
-        of_sentence = [bool(part.all()) for part in np.split(right, chain.sentences[1:-1])]
-        diagrams = {
-            "tokens": reliability(
-                "tokens", [p for each in found for p in each.marginals], right, bins
-            )
-        }
-        if are_span_labels(model.labels.names):
-            probabilities, correct = [], []
-            for each, labels in zip(found, truth, strict=True):
-                true = set(spans(labels))
-                for entity in each.entities:
-                    probabilities.append(entity.probability)
-                    correct.append((entity.type, entity.start, entity.end) in true)
-            diagrams["entities"] = reliability("entities", probabilities, correct, bins)
-        diagrams["sentences"] = reliability(
-            "sentences", [each.probability for each in found], of_sentence[: len(found)], bins
-        )
-        return diagrams
+        return sequence_reliability(self.model_, X, y, found, bins, self._threads)
 
     def explain(self, sentence: Any, token: int | None = None) -> Explanation:
         """Why each token of a sentence gets its label, or one token, counted from 1.
@@ -451,27 +399,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         >>> abs(sum(each.amount for each in turin.contributions) - turin.difference) < 1e-9
         True
         """
-        model = self.model_
-        chain = model.chain([sentence])
-        count = chain.tokens(0)
-        extractor = model.extractor
-        names = extractor.names_in([sentence])
-        pairs, pair_names = chain.rows.pairs, []
-        if extractor.pairs is not None and pairs is not None:
-            found = extractor.pairs.names_in([sentence])
-            pair_names = [found[a:b] for a, b in pairwise(pairs.offsets.tolist())]
-        best = chain.decode_all(model.w)
-        return explain_chain(
-            chain,
-            model.w,
-            0,
-            forms=forms_of(sentence, count),
-            labels=model.labels.names,
-            feature_names=[names[a:b] for a, b in pairwise(chain.rows.offsets.tolist())],
-            pair_names=pair_names,
-            tokens=wanted_tokens(token, count),
-            predicted=model.codec.to_outer(model.labels.decode(best, chain.sentences))[0],
-        )
+        return explain_sentence(self.model_, sentence, token)
 
     def suspects(
         self,
@@ -519,21 +447,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
                 "suspects are found among sentences whose labels are all known: leave out those "
                 f"with {self.unknown_label!r}"
             )
-        inner = model.codec.to_inner(y)
-        labels = model.labels.extend(Labels.learn(inner))
-        rows = model.extractor.transform(X)
-        chain = Chain(rows, len(labels), labels.encode(inner, rows.sentences))
-        known = len(labels) == len(model.labels)
-        return ChainCase(
-            chain,
-            labels.names,
-            model.transitions if known else None,
-            chain_settings(chain, self.C if self.loss == "crf" else 1.0),
-            own=lambda: chain.pack(*model.grown_weights(rows, labels)),
-            words=lambda i: forms_of(list(X[i]), chain.tokens(i)),
-            given=y,
-            to_outer=lambda said: model.codec.to_outer([said])[0] if known else said,
-        )
+        return ChainCase.of(model, X, y, self.C if self.loss == "crf" else 1.0)
 
     def set_weight(self, feature: str, label: str, weight: float) -> None:
         """Change the weight of a feature, by its name, for a label; ``save`` keeps it.
@@ -546,35 +460,15 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         >>> tagger.predict([["dog"]])
         [['DET']]
         """
-        model = self.model_
-        at = model.extractor.find(feature)
-        if at is None:
-            raise InputError(f"the model has no feature {feature!r}: training never saw it")
-        emission = np.array(model.emission())
-        emission[at, model.labels.number(label)] = _finite(weight)
-        self._model = model.with_weights(emission, model.transition(), model.pair_weights())
+        self._model = self.model_.with_weight(feature, label, weight)
 
     def set_transition(self, before: str, after: str, weight: float) -> None:
         """Change the weight of one label after another one; <s> and </s> are the outside."""
-        model = self.model_
-        outside = len(model.labels)
-        row = outside if before == START else model.labels.number(before)
-        column = outside if after == END else model.labels.number(after)
-        if row == column == outside:
-            raise InputError("there is no transition from <s> to </s>")
-        transition = model.transition()
-        transition[row, column] = _finite(weight)
-        self._model = model.with_weights(model.emission(), transition, model.pair_weights())
+        self._model = self.model_.with_transition(before, after, weight)
 
     def set_pair_weight(self, feature: str, before: str, after: str, weight: float) -> None:
         """Change the weight of a pair feature (a ``B`` line), by its name, for a step."""
-        model = self.model_
-        at = None if model.extractor.pairs is None else model.extractor.pairs.find(feature)
-        if at is None:
-            raise InputError(f"the model has no pair feature {feature!r}: training never saw it")
-        pairs = np.array(model.pair_weights())
-        pairs[at, model.labels.number(before), model.labels.number(after)] = _finite(weight)
-        self._model = model.with_weights(model.emission(), model.transition(), pairs)
+        self._model = self.model_.with_pair_weight(feature, before, after, weight)
 
     def evaluate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Scores:
         """Accuracy, and precision, recall and F1 of the spans, over all and by type."""
@@ -591,13 +485,3 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
     def score(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
         """F1 for BIO-like labels, accuracy for others."""
         return self.evaluate(X, y).score
-
-
-def _probability(score: float, log_partition: float, beta: float) -> float:
-    return float(np.exp(min(beta * (score - log_partition), 0.0)))
-
-
-def _finite(weight: float) -> float:
-    if not np.isfinite(weight):
-        raise InputError(f"a weight is a finite number, not {weight}")
-    return weight

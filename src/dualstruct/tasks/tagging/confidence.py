@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.confidence import Entity, Reading, SentenceConfidence
 from dualstruct.confidence.temperature import fit_temperature, summed
-from dualstruct.labels.schemes import BEGINNING_PREFIXES, CLOSING_PREFIXES, spans, split_label
+from dualstruct.labels.schemes import (
+    BEGINNING_PREFIXES,
+    CLOSING_PREFIXES,
+    are_span_labels,
+    spans,
+    split_label,
+)
+from dualstruct.metrics import Reliability, reliability
+from dualstruct.outputs import Outputs
 from dualstruct.structures import Chain
 from dualstruct.structures.chain import Expectation
+from dualstruct.tasks.tagging.model import ChainModel
 
 if TYPE_CHECKING:
     from dualstruct.workers.communicator import Communicator
@@ -110,11 +120,65 @@ def _given_first(found: Expectation, t: int, mine: NDArray[np.intp]) -> NDArray[
     return given
 
 
-def entity_probabilities(
-    spans_of: Spans, found: Expectation, labels: Sequence[str]
-) -> list[tuple[str, int, int, float]]:
-    """The spans that a sentence's labels mark, with their probabilities."""
-    return [
-        (span.type, span.start, span.end, spans_of.probability(found, *span))
-        for span in spans(labels)
-    ]
+def sentence_confidence(
+    model: ChainModel, X: Sequence[Any], k: int, beta: float
+) -> list[SentenceConfidence]:
+    """The k best labellings of each sentence, with the probabilities of the best one's parts."""
+    chain = model.chain(X)
+    names = model.labels.names
+    marked = Spans(names) if are_span_labels(names) else None
+    found: list[SentenceConfidence] = Outputs()
+    for i in range(len(chain)):
+        expected = chain.expectation(model.w, i, beta)
+        best = [(score, y.tolist()) for score, y in chain.k_best(model.w, i, k)]
+        inner = [[names[j] for j in y] for _, y in best]
+        outer = model.codec.to_outer(inner)
+        readings = [
+            Reading(score, _probability(score, expected.log_partition, beta), labels)
+            for (score, _), labels in zip(best, outer, strict=True)
+        ]
+        tokens = expected.labels[np.arange(len(inner[0])), best[0][1]].astype(float).tolist()
+        entities = []
+        if marked is not None:
+            entities = [
+                Entity(*span, marked.probability(expected, *span)) for span in spans(inner[0])
+            ]
+        found.append(
+            SentenceConfidence(outer[0], readings[0].probability, tokens, entities, readings)
+        )
+    return found
+
+
+def _probability(score: float, log_partition: float, beta: float) -> float:
+    return float(np.exp(min(beta * (score - log_partition), 0.0)))
+
+
+def sequence_reliability(
+    model: ChainModel,
+    X: Sequence[Any],
+    y: Sequence[Sequence[str]],
+    found: Sequence[SentenceConfidence],
+    bins: int,
+    threads: int,
+) -> dict[str, Reliability]:
+    """Confidence against accuracy of tokens, entities and whole sentences."""
+    truth = model.codec.to_inner(y)
+    chain = model.chain(X)
+    numbers, _ = model.labels.encode_any(truth, chain.sentences)
+    right = chain.decode_all(model.w, threads=threads) == numbers
+    of_sentence = [bool(part.all()) for part in np.split(right, chain.sentences[1:-1])]
+    diagrams = {
+        "tokens": reliability("tokens", [p for each in found for p in each.marginals], right, bins)
+    }
+    if are_span_labels(model.labels.names):
+        probabilities, correct = [], []
+        for each, labels in zip(found, truth, strict=True):
+            true = set(spans(labels))
+            for entity in each.entities:
+                probabilities.append(entity.probability)
+                correct.append((entity.type, entity.start, entity.end) in true)
+        diagrams["entities"] = reliability("entities", probabilities, correct, bins)
+    diagrams["sentences"] = reliability(
+        "sentences", [each.probability for each in found], of_sentence[: len(found)], bins
+    )
+    return diagrams

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +25,12 @@ from dualstruct.explaining.results import (
     by_size,
     total,
 )
+from dualstruct.explaining.sentences import forms_of, wanted_tokens
 from dualstruct.features import FeatureRows
 from dualstruct.structures import Chain
+from dualstruct.tasks.tagging.model import END, START, ChainModel
 
 Scores = NDArray[np.float64]
-START, END = "<s>", "</s>"
 
 
 class ChainScores:
@@ -113,6 +115,30 @@ def _weighted(
             part *= rows.values[a:b].astype(float).reshape(-1, *[1] * (weights.ndim - 1))
         found.append(part)
     return found
+
+
+def explain_sentence(model: ChainModel, sentence: Any, token: int | None) -> Explanation:
+    """Why a sentence's tokens, or one of them, counted from 1, get their labels."""
+    chain = model.chain([sentence])
+    count = chain.tokens(0)
+    extractor = model.extractor
+    names = extractor.names_in([sentence])
+    pairs, pair_names = chain.rows.pairs, []
+    if extractor.pairs is not None and pairs is not None:
+        found = extractor.pairs.names_in([sentence])
+        pair_names = [found[a:b] for a, b in pairwise(pairs.offsets.tolist())]
+    best = chain.decode_all(model.w)
+    return explain_chain(
+        chain,
+        model.w,
+        0,
+        forms=forms_of(sentence, count),
+        labels=model.labels.names,
+        feature_names=[names[a:b] for a, b in pairwise(chain.rows.offsets.tolist())],
+        pair_names=pair_names,
+        tokens=wanted_tokens(token, count),
+        predicted=model.codec.to_outer(model.labels.decode(best, chain.sentences))[0],
+    )
 
 
 def explain_chain(

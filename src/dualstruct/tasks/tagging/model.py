@@ -25,6 +25,9 @@ from dualstruct.labels.names import Labels
 from dualstruct.labels.schemes import Scheme, convert_scheme
 from dualstruct.structures import Chain
 
+#: What stands before the first label and after the last one.
+START, END = "<s>", "</s>"
+
 
 @dataclass(frozen=True, eq=False)
 class Codec:
@@ -106,6 +109,35 @@ class ChainModel:
         """The same model with other weights."""
         return replace(self, w=self.empty_chain().pack(emission, transition, pairs))
 
+    def with_weight(self, feature: str, label: str, weight: float) -> ChainModel:
+        """The same model with another weight of a feature for a label."""
+        at = self.extractor.find(feature)
+        if at is None:
+            raise InputError(f"the model has no feature {feature!r}: training never saw it")
+        emission = np.array(self.emission())
+        emission[at, self.labels.number(label)] = _finite(weight)
+        return self.with_weights(emission, self.transition(), self.pair_weights())
+
+    def with_transition(self, before: str, after: str, weight: float) -> ChainModel:
+        """The same model with another weight of one label after another one."""
+        outside = len(self.labels)
+        row = outside if before == START else self.labels.number(before)
+        column = outside if after == END else self.labels.number(after)
+        if row == column == outside:
+            raise InputError("there is no transition from <s> to </s>")
+        transition = self.transition()
+        transition[row, column] = _finite(weight)
+        return self.with_weights(self.emission(), transition, self.pair_weights())
+
+    def with_pair_weight(self, feature: str, before: str, after: str, weight: float) -> ChainModel:
+        """The same model with another weight of a pair feature for a step."""
+        at = None if self.extractor.pairs is None else self.extractor.pairs.find(feature)
+        if at is None:
+            raise InputError(f"the model has no pair feature {feature!r}: training never saw it")
+        pairs = np.array(self.pair_weights())
+        pairs[at, self.labels.number(before), self.labels.number(after)] = _finite(weight)
+        return self.with_weights(self.emission(), self.transition(), pairs)
+
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """JSON and arrays; features whose weights are all 0 are left out."""
         emission, pairs = self.emission(), self.pair_weights()
@@ -174,6 +206,12 @@ class ChainModel:
         pairs = np.zeros((rows.pairs.dimension, len(labels), len(labels)), dtype=np.float32)
         pairs[: len(old_pairs), : len(self.labels), : len(self.labels)] = old_pairs
         return emission, transition, pairs
+
+
+def _finite(weight: float) -> float:
+    if not np.isfinite(weight):
+        raise InputError(f"a weight is a finite number, not {weight}")
+    return weight
 
 
 def unlabelled_chain(

@@ -14,12 +14,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.explaining.sentences import forms_of
 from dualstruct.features.base import places_of
+from dualstruct.labels.names import Labels
 from dualstruct.labels.schemes import Span, are_span_labels, spans, split_label
 from dualstruct.solvers import find_solver
 from dualstruct.structures import Chain
@@ -36,6 +39,7 @@ from dualstruct.suspecting.search import (
     surprise,
 )
 from dualstruct.tasks.tagging.confidence import Spans, sentences_to_calibrate
+from dualstruct.tasks.tagging.model import ChainModel
 
 #: A likelihood: its scores are nearly probabilities.
 LOSS, PASSES = "crf", 10
@@ -85,6 +89,27 @@ class ChainCase:
     words: Callable[[int], Sequence[str]]
     given: Sequence[Sequence[str]]
     to_outer: Callable[[list[str]], list[str]]
+
+    @classmethod
+    def of(
+        cls, model: ChainModel, X: Sequence[Any], y: Sequence[Sequence[str]], C: float
+    ) -> ChainCase:
+        """Sentences with their labels, which may be others than the model knows."""
+        inner = model.codec.to_inner(y)
+        labels = model.labels.extend(Labels.learn(inner))
+        rows = model.extractor.transform(X)
+        chain = Chain(rows, len(labels), labels.encode(inner, rows.sentences))
+        known = len(labels) == len(model.labels)
+        return cls(
+            chain,
+            labels.names,
+            model.transitions if known else None,
+            quick_settings(chain, C),
+            own=lambda: chain.pack(*model.grown_weights(rows, labels)),
+            words=lambda i: forms_of(list(X[i]), chain.tokens(i)),
+            given=y,
+            to_outer=lambda said: model.codec.to_outer([said])[0] if known else said,
+        )
 
     @property
     def structure(self) -> Chain:
