@@ -1,9 +1,10 @@
-"""Which room of the core includes which: `make lint` runs it, and it prints what breaks the rule.
+"""Which room of the core includes which, and how long files are: `make lint` runs it, and it
+prints what breaks the rule.
 
     python tests/rooms.py
 
 Rooms are the folders of core/; what each may include stands in ROOMS. Only core/python knows
-Python.
+Python. No file of core/ and src/ has more than MOST_LINES lines, unless a program wrote it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import re
 import sys
 from pathlib import Path
 
-CORE = Path(__file__).parents[1] / "core"
+ROOT = Path(__file__).parents[1]
+CORE = ROOT / "core"
+MOST_LINES = 500
+GENERATED = {"_core.pyi"}
 
 ROOMS: dict[str, set[str]] = {
     "base": set(),
@@ -44,7 +48,19 @@ def violations(core: Path) -> list[str]:
     return found
 
 
+def too_long(root: Path) -> list[str]:
+    """A line for every file of core/ and src/ that is too long to be read at once."""
+    found = []
+    for path in sorted([*root.glob("core/**/*"), *root.glob("src/**/*")]):
+        if path.suffix in (".py", ".pyi", ".cpp", ".hpp") and path.name not in GENERATED:
+            lines = len(path.read_text(encoding="utf-8").splitlines())
+            if lines > MOST_LINES:
+                place = path.relative_to(root)
+                found.append(f"{place}: {lines} lines; files have at most {MOST_LINES}")
+    return found
+
+
 if __name__ == "__main__":
-    problems = violations(CORE)
+    problems = violations(CORE) + too_long(ROOT)
     print("\n".join(problems), end="\n" if problems else "")
     sys.exit(bool(problems))

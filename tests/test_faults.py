@@ -33,7 +33,7 @@ from dualstruct.solvers import DualIterate
 from dualstruct.structures import Subset
 from dualstruct.training import checkpoints
 from dualstruct.workers.communicator import call
-from dualstruct.workers.ray import _Board
+from dualstruct.workers.ray_board import Board
 from engine_jobs import SILENCE
 from engines_here import found_by_ranks, job, mpiexec, needs_ray, run
 from patience import HANGS
@@ -289,7 +289,7 @@ def test_the_board_refuses_what_comes_twice_or_from_an_earlier_attempt():
     number = call("allreduce", np.ones(1))
 
     async def story() -> list:
-        board = _Board(2)
+        board = Board(2)
         await board.begin(0)
         waits = asyncio.create_task(board.meet(0, 0, 0, number, 1, 60))
         await asyncio.sleep(0)

@@ -1,8 +1,10 @@
-"""The rooms of the core include each other in one direction, and only core/python knows Python."""
+"""The rooms of the core include each other in one direction, only core/python knows Python, and
+files are short enough to be read at once.
+"""
 
 import pytest
 
-from rooms import CORE, ROOMS, violations
+from rooms import CORE, GENERATED, MOST_LINES, ROOMS, ROOT, too_long, violations
 
 
 @pytest.mark.skipif(not CORE.exists(), reason="the sources of the core are not here")
@@ -22,4 +24,20 @@ def test_an_include_that_a_room_may_not_have_is_named(tmp_path):
         "text/words.cpp: only python/ may include Python.h",
         "text/words.cpp: only python/ may include nanobind/ndarray.h",
         "text/words.cpp: text/ may not include learning/cuts.hpp",
+    ]
+
+
+@pytest.mark.skipif(not CORE.exists(), reason="the sources of the core are not here")
+def test_no_file_is_too_long_to_be_read_at_once():
+    assert too_long(ROOT) == []
+
+
+def test_a_file_that_is_too_long_is_named_unless_a_program_wrote_it(tmp_path):
+    folder = tmp_path / "src" / "package"
+    folder.mkdir(parents=True)
+    for name in (*GENERATED, "long.py"):
+        (folder / name).write_text("x = 1\n" * (MOST_LINES + 1))
+    (folder / "short.py").write_text("x = 1\n" * MOST_LINES)
+    assert too_long(tmp_path) == [
+        f"src/package/long.py: {MOST_LINES + 1} lines; files have at most {MOST_LINES}"
     ]

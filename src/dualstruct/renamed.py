@@ -1,11 +1,11 @@
-"""Modules that have moved: their names of before still import, with a deprecation warning."""
+"""What has another name now: the name of before still imports, with a deprecation warning."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -76,6 +76,29 @@ class _Finder:
         is_package = name == "dualstruct.files"
         loader: Any = _Alias(f"dualstruct.{present}")
         return ModuleSpec(name, loader, is_package=is_package)
+
+
+def old_names(module: str, present: Mapping[str, str]) -> Callable[[str], Any]:
+    """A ``__getattr__`` for a module that knows names of before.
+
+    Parameters
+    ----------
+    module : str
+        The module's own name.
+    present : mapping
+        The name of before, and the present one with its module, within dualstruct.
+    """
+
+    def find(name: str) -> Any:
+        if name not in present:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        place, _, now = present[name].rpartition(".")
+        warnings.warn(
+            f"{module}.{name} is now dualstruct.{present[name]}", DeprecationWarning, stacklevel=2
+        )
+        return getattr(importlib.import_module(f"dualstruct.{place}"), now)
+
+    return find
 
 
 def keep_old_names() -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct.data.columns import ColumnSentences
-from dualstruct.data.conllu import Treebank, attributes
+from dualstruct.data.treebank import Treebank, attributes
 from dualstruct.metrics.counts import TypeScores, share
 from dualstruct.metrics.words import check_same_words
 

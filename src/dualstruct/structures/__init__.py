@@ -4,7 +4,8 @@ from dualstruct.structures.base import Structure
 from dualstruct.structures.chain import Chain, Expectation
 from dualstruct.structures.check import StructureError, StructureReport, check_structure
 from dualstruct.structures.custom import CompiledDecoder, CustomStructure
-from dualstruct.structures.factor_graph import FactorGraph, FactorGraphs
+from dualstruct.structures.factor_graph import FactorGraph
+from dualstruct.structures.graph_output import FactorGraphs
 from dualstruct.structures.graph_templates import GraphCRF, Grid, KGramChain, MultiLabel
 from dualstruct.structures.multiclass import Multiclass
 from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree, prune_arcs

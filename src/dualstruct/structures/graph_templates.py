@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from dualstruct.data.schema import Range, fit_type
 from dualstruct.errors import InputError
 from dualstruct.graphs import Graph, chain_edges, complete_edges, grid_edges
-from dualstruct.structures.factor_graph import GraphTemplate, Kinds
+from dualstruct.structures.factor_graph import Kinds
+from dualstruct.structures.graph_output import GraphTemplate
 from dualstruct.structures.multiclass import find_labels, number_labels, pack_labels
 
 

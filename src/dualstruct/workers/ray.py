@@ -1,247 +1,47 @@
 """Ranks that are actors of a Ray cluster.
 
-Arrays travel through Ray's object store; one small actor, the *board*, tells each rank where the
-others' are. A long array is cut into as many parts as there are ranks: every rank adds up one part,
-in rank order, and puts it back for all.
-
 When an actor dies or hangs, the others stop, a new one takes its rank, and all of them start on the
-work anew: the next *attempt*. Messages bear the number of their attempt and of the meeting they are
-for; any other one is refused, so nothing is added up twice.
+work anew: the next *attempt*.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import secrets
 import socket
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.util import find_spec
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dualstruct.errors import InputError
 from dualstruct.workers.communicator import (
     TIMEOUT,
-    Call,
     CommunicationError,
     Communicator,
     LateError,
-    Numbers,
     PeerFailedError,
     RecoveryWarning,
-    call,
-    check_calls,
     check_timeout,
     check_workers,
     failed,
     first_to_tell,
-    late,
     named,
-    sum_in_order,
 )
 from dualstruct.workers.interrupts import hearing_ctrl_c
+from dualstruct.workers.ray_board import LAST_WORDS, LOOK, Board, DiedError, RayCommunicator
 
 Result = TypeVar("Result")
 
-#: Arrays of fewer bytes are sent to the board itself.
-SHORT = 50_000
-#: Seconds that ranks get to notice that another one has failed.
-LAST_WORDS = 5.0
 #: Seconds that a cluster gets to let us in.
 CONNECTING = 60.0
 #: Seconds that a cluster gets to start the actors; one that grows on demand needs minutes.
 STARTING = 600.0
-#: Seconds between two looks at the board and at Ctrl-C.
-LOOK = 0.5
 #: The address of the cluster that was started by this process, and the workers it has room for.
 _started: tuple[str, int] | None = None
-
-
-class _DiedError(CommunicationError):
-    """An actor's process is gone."""
-
-
-class _Board:
-    """Where ranks leave what they bring until all have come; Ray runs it as an actor."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._stop = False
-        self._told: list[str] = []
-        self._changed = asyncio.Condition()
-        self._heard = time.monotonic()
-        self._attempt = -1
-
-    async def begin(self, attempt: int) -> None:
-        """Whoever belongs to an earlier attempt is refused from now on."""
-        async with self._changed:
-            self._attempt = attempt
-            self._meeting = 0
-            self._brought: dict[int, tuple[Call, Any]] = {}
-            self._all: list[tuple[Call, Any]] = []
-            self._gone: int | None = None
-            self._heard = time.monotonic()
-            self._changed.notify_all()
-
-    async def meet(
-        self, attempt: int, meeting: int, rank: int, wanted: Call, brought: Any, timeout: float
-    ) -> tuple[str, Any]:
-        """What all ranks brought; or who will not come any more, or has not come in time."""
-
-        def over() -> bool:
-            return self._attempt != attempt
-
-        async with self._changed:
-            if over() or meeting != self._meeting or rank in self._brought:
-                return "refused", None
-            self._heard = time.monotonic()
-            self._brought[rank] = (wanted, brought)
-            if len(self._brought) == self._size:
-                self._all = [self._brought[each] for each in range(self._size)]
-                self._brought = {}
-                self._meeting += 1
-                self._changed.notify_all()
-            try:
-                await asyncio.wait_for(
-                    self._changed.wait_for(
-                        lambda: over() or self._meeting != meeting or self._gone is not None
-                    ),
-                    timeout,
-                )
-            except asyncio.TimeoutError:
-                return "late", [each for each in range(self._size) if each not in self._brought]
-            if over():
-                return "refused", None
-            if self._meeting == meeting:
-                return "gone", self._gone
-            return "all", self._all
-
-    async def leave(self, attempt: int, rank: int) -> None:
-        async with self._changed:
-            if self._attempt == attempt and self._gone is None:
-                self._gone = rank
-            self._changed.notify_all()
-
-    async def tell(self, sentence: str) -> None:
-        self._told.append(sentence)
-
-    async def news(self) -> tuple[list[str], float]:
-        """What was told since the last time, and for how many seconds no rank has come."""
-        told, self._told = self._told, []
-        return told, time.monotonic() - self._heard
-
-    async def interrupt(self) -> None:
-        self._stop = True
-
-    async def interrupted(self) -> bool:
-        return self._stop
-
-
-class RayCommunicator:
-    """An actor's connection to the other actors."""
-
-    def __init__(self, board: Any, attempt: int, rank: int, size: int, timeout: float) -> None:
-        import ray
-
-        self._ray = ray
-        self._board = board
-        self.attempt = attempt
-        self.rank = rank
-        self.size = size
-        self._timeout = timeout
-        self._meetings = 0
-        # What others may still read: until the next meeting is over, they have not all been there.
-        self._lent: list[Any] = []
-
-    @property
-    def interrupted(self) -> bool:
-        return self.rank == 0 and bool(self._ask(self._board.interrupted.remote()))
-
-    def tell(self, sentence: str) -> None:
-        self._ask(self._board.tell.remote(sentence))
-
-    def allreduce(self, array: NDArray[Numbers]) -> NDArray[Numbers]:
-        own = np.ascontiguousarray(array)
-        if own.nbytes < SHORT:
-            total: NDArray[Numbers] = sum_in_order(self._meet("allreduce", own, own))
-            return total
-        # Parts of the flat array: Ray may hand out what it stores without a copy.
-        parts = [self._ray.put(part) for part in np.array_split(own.ravel(), self.size)]
-        brought = self._meet("allreduce", own, parts)
-        mine = self._fetch([refs[self.rank] for refs in brought], "its part of an allreduce")
-        summed = [self._ray.put(sum_in_order(mine))]
-        sums = self._meet("allreduce, second half", own, summed)
-        self._lent = [summed]
-        result: NDArray[Numbers] = np.concatenate(
-            self._fetch([ref for [ref] in sums], "the sums of an allreduce")
-        )
-        return result.reshape(own.shape)
-
-    def broadcast(self, array: NDArray[Numbers], root: int = 0) -> NDArray[Numbers]:
-        own = np.array(array)
-        brought = own if self.rank == root else None
-        received: NDArray[Numbers] = self._meet(f"broadcast from {root}", own, brought)[root]
-        return received
-
-    def barrier(self) -> None:
-        self._meet("barrier", np.zeros(0), None)
-
-    def _meet(self, what: str, array: NDArray[Any], brought: Any) -> list[Any]:
-        """What all ranks brought, once they have come for the same."""
-        wanted = call(what, array)
-        outcome, answer = self._ask(
-            self._board.meet.remote(
-                self.attempt, self._meetings, self.rank, wanted, brought, self._timeout
-            )
-        )
-        self._meetings += 1
-        if outcome == "late":
-            raise late(self.rank, answer, wanted, self._timeout)
-        if outcome == "gone":
-            raise failed(self.rank, answer)
-        if outcome == "refused":
-            raise PeerFailedError(
-                f"worker {self.rank} comes to a {what} of attempt {self.attempt}, which is over"
-            )
-        check_calls([each for each, _ in answer])
-        return [each for _, each in answer]
-
-    def _ask(self, answer: Any) -> Any:
-        """The board's answer; it knows itself when to give up waiting for the ranks."""
-        seconds = self._timeout + LAST_WORDS
-        try:
-            return self._ray.get(answer, timeout=seconds)
-        except self._ray.exceptions.GetTimeoutError:
-            raise PeerFailedError(
-                f"worker {self.rank} has waited {seconds:g} seconds for an answer of the board"
-            ) from None
-        except self._ray.exceptions.RayActorError:
-            raise PeerFailedError(f"worker {self.rank} waits for the board, which died") from None
-
-    def _fetch(self, refs: Sequence[Any], what: str) -> list[NDArray[Any]]:
-        """Arrays that the ranks, in this order, have put into the object store."""
-        ready, pending = self._ray.wait(refs, num_returns=len(refs), timeout=self._timeout)
-        if pending:
-            others = [rank for rank, ref in enumerate(refs) if ref in set(pending)]
-            raise LateError(
-                f"worker {self.rank} has waited {self._timeout:g} seconds for {what} from "
-                f"{named(others)}",
-                others,
-            )
-        try:
-            arrays: list[NDArray[Any]] = self._ray.get(ready, timeout=self._timeout)
-        except self._ray.exceptions.RayError as error:  # whoever put it there is gone
-            raise PeerFailedError(
-                f"worker {self.rank} waits for {what}, which is lost ({type(error).__name__})"
-            ) from None
-        return arrays
 
 
 class _Worker:
@@ -271,7 +71,7 @@ class _Cluster:
         once = {"max_restarts": 0, "max_task_retries": 0}
         if self._board is None:
             board = self._ray.remote(num_cpus=0, max_concurrency=4 * self._workers + 10, **once)
-            self._board = board(_Board).remote(self._workers)
+            self._board = board(Board).remote(self._workers)
         # A cluster of our own is as large as this machine, whoever used it first.
         cpus = 0 if _OURS in self._ray.cluster_resources() else 1
         worker = self._ray.remote(num_cpus=cpus, **once)(_Worker)
@@ -315,13 +115,13 @@ class _Cluster:
                         errors[rank] = error.cause
                         error.cause.__cause__ = error  # it knows where
                 except ray.exceptions.OutOfMemoryError:
-                    errors[rank] = _DiedError(f"worker {rank} was killed for lack of memory")
+                    errors[rank] = DiedError(f"worker {rank} was killed for lack of memory")
                 except (
                     ray.exceptions.RayActorError,
                     ray.exceptions.WorkerCrashedError,
                     ray.exceptions.ObjectLostError,
                 ):
-                    errors[rank] = _DiedError(f"worker {rank} died")
+                    errors[rank] = DiedError(f"worker {rank} died")
                 self._board.leave.remote(attempt, rank)
             self._stop_at_once_if_asked()
             if self._presses() and not told:
@@ -348,7 +148,7 @@ class _Cluster:
     def clear(self, errors: dict[int, BaseException]) -> None:
         """Away with actors that died or hang, and with a board that failed all of the ranks."""
         for rank, error in errors.items():
-            if isinstance(error, _DiedError):
+            if isinstance(error, DiedError):
                 self._end(rank)
             if isinstance(error, LateError):
                 for other in error.late:
@@ -520,7 +320,7 @@ def run_ray(
                 if not errors:
                     return [results[rank] for rank in range(workers)]
                 fault = first_to_tell(errors)
-                if not isinstance(fault, (_DiedError, LateError, PeerFailedError)):
+                if not isinstance(fault, (DiedError, LateError, PeerFailedError)):
                     raise fault
                 if presses() or attempt == restarts:
                     break

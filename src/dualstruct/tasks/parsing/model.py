@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.confidence.temperature import checked_temperature
-from dualstruct.data.conllu import TABLE_COLUMN, Treebank
 from dualstruct.data.schema import Range, fit_type, stored_array
+from dualstruct.data.treebank import TABLE_COLUMN, Treebank
 from dualstruct.errors import InputError
 from dualstruct.features.template_extractor import CLUSTER_ARRAYS, clusters_from
 from dualstruct.labels.names import Labels
