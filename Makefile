@@ -6,8 +6,8 @@ CORE := $(shell find core -name '*.cpp' -o -name '*.hpp')
 # One build of the core serves every target; what it was compiled with stays in .venv.
 PIP := -m pip install --quiet --disable-pip-version-check
 BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTRUCT_WERROR=$(or $(WERROR),OFF)
-# A file's tests stay together: some share a cluster or a browser.
-CORES := --numprocesses auto --dist loadfile
+# A file's tests stay together: some share a cluster or a browser. tests/conftest.py says in which order.
+CORES := --numprocesses auto --dist loadfile --no-loadscope-reorder
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs sanitize tsan flips wheel-test clean \

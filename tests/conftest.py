@@ -35,6 +35,33 @@ settings.register_profile(
 )
 settings.load_profile("fixed")
 
+#: The files that take longest come first, so that no process is left alone with one at the end;
+#: those that wait (for a cluster of Ray) beside those that compute.
+LONG = [
+    "test_faults.py",
+    "test_structures.py",
+    "test_chain.py",
+    "test_smooth.py",
+    "test_streams.py",
+    "test_cli.py",
+    "test_workers.py",
+    "test_cli_trees.py",
+    "test_template_features.py",
+    "test_experiments.py",
+    "test_tree_algorithms.py",
+    "test_silly_numbers.py",
+    "test_mutation.py",
+    "test_serving.py",
+    "test_serving_page.py",
+    "test_serving_schema.py",
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {name: k for k, name in enumerate(LONG)}
+    items.sort(key=lambda item: place.get(item.path.name, len(LONG)))
+
+
 # A run in the background starts with Ctrl-C ignored; the tests that send it need it heard. Child
 # processes get the default back.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dualstruct import DCD, Problem, _core
@@ -17,6 +17,7 @@ from dualstruct.errors import InputError
 from dualstruct.features import FeatureRows
 from dualstruct.structures import Chain
 from naive import NaiveChain, random_chain, viterbi
+from random_cases import cases
 
 chains = st.builds(
     lambda seed, **shape: (np.random.default_rng(seed), shape),
@@ -40,7 +41,7 @@ def build(case) -> tuple[NaiveChain, Chain, np.ndarray, _core.Weights, np.random
     return naive, chain, w, chain.pack(*naive.split(w)), rng
 
 
-@settings(max_examples=1000)
+@cases(1000)
 @given(chains, st.sampled_from([0.0, 1.0, -1.0, 0.5]))
 def test_decode_finds_the_best_of_all_labellings(case, cost_weight):
     naive, chain, w, weights, _ = build(case)
@@ -51,7 +52,7 @@ def test_decode_finds_the_best_of_all_labellings(case, cost_weight):
         assert w @ naive.phi(i, y) + cost_weight * naive.loss(i, y) == pytest.approx(best, abs=1e-4)
 
 
-@settings(max_examples=1000)
+@cases(1000)
 @given(chains, st.integers(1, 12), st.sampled_from([0.0, 1.0, -1.0]))
 def test_k_best_lists_the_best_labellings_in_order(case, k, cost_weight):
     naive, chain, w, weights, _ = build(case)
@@ -66,7 +67,7 @@ def test_k_best_lists_the_best_labellings_in_order(case, k, cost_weight):
             assert value == pytest.approx(score, abs=1e-4)
 
 
-@settings(max_examples=1000)
+@cases(1000)
 @given(chains, st.sampled_from([0.3, 1.0, 4.0]), st.sampled_from([0.0, 1.0, -0.5]))
 def test_expectation_equals_the_sum_over_all_labellings(case, beta, gamma):
     naive, chain, w, weights, _ = build(case)
@@ -79,7 +80,7 @@ def test_expectation_equals_the_sum_over_all_labellings(case, beta, gamma):
         np.testing.assert_allclose(found.pairs, pairs, atol=2e-5)
 
 
-@settings(max_examples=1000)
+@cases(1000)
 @given(chains)
 def test_cut_arithmetic_equals_dense_vectors(case):
     naive, chain, w, weights, rng = build(case)
@@ -109,7 +110,7 @@ def test_cut_arithmetic_equals_dense_vectors(case):
         assert w @ naive.phi(i, y) == pytest.approx(best, abs=1e-4)
 
 
-@settings(max_examples=500)
+@cases(500)
 @given(chains, st.sampled_from([0.3, 1.0, 4.0]), st.sampled_from([0.0, 1.0]))
 def test_expected_features_equal_the_sum_over_all_labellings(case, beta, gamma):
     naive, chain, w, weights, rng = build(case)
@@ -318,7 +319,7 @@ def test_these_tests_pass_at_every_instruction_set(level):
             "not instruction",
             *files,
         ],
-        env={**os.environ, "DUALSTRUCT_SIMD": level},
+        env={**os.environ, "DUALSTRUCT_SIMD": level, "DUALSTRUCT_SHARE_OF_CASES": "0.2"},
         capture_output=True,
         text=True,
     )

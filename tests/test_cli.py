@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import run_command
 from dualstruct import SequenceTagger, write_columns
 from dualstruct.datasets import load_english
 from dualstruct.losses import LOSSES
@@ -23,11 +24,7 @@ TRAIN, TEST = load_english("train"), load_english("test")
 
 
 def dualstruct(*arguments, stdin: str | bytes | None = None) -> subprocess.CompletedProcess:
-    if isinstance(stdin, str):
-        stdin = stdin.encode()
-    command = [sys.executable, "-m", "dualstruct", *map(str, arguments)]
-    done = subprocess.run(command, input=stdin, capture_output=True, timeout=HANGS)
-    done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+    done = run_command(*arguments, input=stdin or "")
     assert "Traceback" not in done.stderr
     return done
 
@@ -96,11 +93,19 @@ def test_train_stops_as_it_is_told(files, tmp_path):
 
 
 def test_the_same_seed_gives_the_same_model_whatever_the_process(files, tmp_path):
-    models = []
+    """Processes of their own: each has other hashes of strings, and one is forked."""
+    train = ["train", str(files / "train.txt"), "--passes", "3"]
+    run(*train, "--seed", 1, "--model", tmp_path / "forked")
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        run("train", files / "train.txt", "--model", tmp_path / name, "--passes", 3, "--seed", seed)
-        models.append(SequenceTagger.load(tmp_path / name).result_.w.array.tobytes())
-    assert models[0] == models[1] != models[2]
+        command = [sys.executable, "-m", "dualstruct", *train, "--seed", str(seed)]
+        hashes = {**os.environ, "PYTHONHASHSEED": str(ord(name))}
+        command += ["--model", str(tmp_path / name)]
+        subprocess.run(command, env=hashes, check=True, capture_output=True, timeout=HANGS)
+    models = {
+        name: SequenceTagger.load(tmp_path / name).result_.w.array.tobytes()
+        for name in ("forked", "a", "b", "c")
+    }
+    assert models["forked"] == models["a"] == models["b"] != models["c"]
 
 
 def test_training_says_in_words_what_it_did(files, tmp_path):

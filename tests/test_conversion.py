@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
+from commands import run_command
 from dualstruct import SequenceTagger
 from dualstruct.compat import pycrfsuite
 from dualstruct.compat.conversion import END, START, crfsuite_from_tagger, tagger_from_crfsuite
 from dualstruct.data.crfsuite import CRFsuiteModel, parse_crfsuite, write_crfsuite
 from dualstruct.errors import InputError
-from patience import HANGS
 
 
 def made_up(seed=0, sentences=20):
@@ -129,8 +126,7 @@ def test_what_cannot_be_converted_is_refused():
 
 
 def convert(*arguments):
-    command = [sys.executable, "-m", "dualstruct", "convert", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=HANGS)
+    return run_command("convert", *arguments)
 
 
 def test_the_command_converts_both_ways(tmp_path):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
 from dualstruct.solvers import CPD, DCD, DCDLight, find_solver
 from naive import NaiveChain, NaiveDCD, problems, random_chain
+from random_cases import cases
 
 exact = [DCD(delta=1e-9), DCDLight(delta=1e-9), CPD(delta=1e-9, tolerance=0.1)]
 
@@ -21,7 +22,7 @@ def flat(naive: NaiveChain, chain, w) -> np.ndarray:
     ).astype(float)
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(problems, st.sampled_from(exact), st.sampled_from([0.05, 1.0, 10.0]))
 def test_the_certified_optimum_is_that_of_a_general_qp_solver(naive, solver, C):
     chain = naive.fast()
@@ -46,7 +47,7 @@ def test_the_certified_optimum_is_that_of_a_general_qp_solver(naive, solver, C):
     assert distance <= np.sqrt(2 * 3e-6 * max(1, optimum))
 
 
-@settings(max_examples=100)
+@cases(100)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 5]), st.sampled_from([0.01, 0.1]))
 def test_every_step_is_that_of_the_papers_algorithm(seed, r, delta):
     # Real features and costs make ties rare; where there is one, either choice is right.
@@ -65,7 +66,7 @@ def test_every_step_is_that_of_the_papers_algorithm(seed, r, delta):
         assert iterate.cuts == sum(map(len, slow.W))
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(problems, st.sampled_from(exact))
 def test_the_dual_rises_and_the_state_stays_consistent(naive, solver):
     chain = naive.fast()
@@ -157,7 +158,7 @@ def test_an_unknown_solver_or_loss_names_those_that_exist():
         DCD(delta=-1)
 
 
-@settings(max_examples=50)
+@cases(50)
 @given(problems, st.integers(0, 1000))
 def test_a_center_draws_the_weights_towards_it_and_the_gap_still_closes(naive, seed):
     chain = naive.fast()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -13,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commands import run_command
 from dualstruct import InputError, SequenceTagger, read_columns, write_columns
 from dualstruct.data.blocks import read_blocks
 from dualstruct.datasets import load_english
@@ -122,25 +121,20 @@ def test_threads_predict_at_the_same_time_and_agree():
     assert all(answer == [expected] * 3 for answer in answers)
 
 
-def run(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "dualstruct", *arguments]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-
-
 def test_the_command_trains_from_disk_and_labels_a_stream(tmp_path):
     write_columns(tmp_path / "train.txt", X, Y)
     model = str(tmp_path / "m.dstruct")
     options = ["--features", "pos", "--passes", "3", "--hash-bits", "14", "--json"]
     core = ["--out-of-core", str(tmp_path / "disk")]
-    trained = run("train", str(tmp_path / "train.txt"), "--model", model, *options, *core)
+    trained = run_command("train", str(tmp_path / "train.txt"), "--model", model, *options, *core)
     assert trained.returncode == 0, trained.stderr
     report = json.loads(trained.stdout)
     assert (report["sentences"], report["features"]) == (120, 2**14)
     tagger = SequenceTagger("pos", passes=3, hash_bits=14).fit(X, Y)
     lines = "\n\n".join("\n".join(sentence) for sentence in X) + "\n"
-    told = run("predict", model, text=lines)
+    told = run_command("predict", model, input=lines)
     found = read_columns(io.StringIO(told.stdout))
     assert [list(y) for y in found.labels] == tagger.predict(X)
-    bad = run("train", "a.txt", "--model", model, "--start", model, *core)
+    bad = run_command("train", "a.txt", "--model", model, "--start", model, *core)
     assert "--out-of-core takes one file" in bad.stderr
     assert np.isfinite(report["primal"])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
@@ -26,6 +26,7 @@ from dualstruct.training.loop import fit
 from dualstruct.training.stopping import Stopping
 from naive import NaiveChain, random_chain
 from naive_optima import minimum
+from random_cases import cases
 
 chains = st.builds(
     lambda seed, **shape: random_chain(np.random.default_rng(seed), **shape),
@@ -79,7 +80,7 @@ def random_weights(naive: NaiveChain, chain: Chain, seed: int) -> tuple[np.ndarr
     return w, chain.pack(*naive.split(w))
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(chains, losses, st.integers(0, 99), st.integers(1, 3))
 def test_gradient_pass_equals_enumeration_and_differences(naive, loss, seed, threads):
     chain = naive.fast()
@@ -96,7 +97,7 @@ def test_gradient_pass_equals_enumeration_and_differences(naive, loss, seed, thr
     assert direction @ judge.gradient(w) == pytest.approx(slope, rel=1e-4, abs=1e-4)
 
 
-@settings(max_examples=100)
+@cases(100)
 @given(chains, st.booleans())
 def test_hinge_gradients_equal_enumeration(naive, squared):
     chain = naive.fast()
@@ -113,7 +114,7 @@ def test_hinge_gradients_equal_enumeration(naive, squared):
     np.testing.assert_allclose(flat(naive, chain, descent), g, rtol=1e-4, atol=2e-3)
 
 
-@settings(max_examples=200)
+@cases(200)
 @given(chains, st.sampled_from([30.0, 300.0]), st.integers(0, 99))
 def test_scores_too_far_apart_for_products_go_through_logarithms(naive, spread, seed):
     chain = naive.fast()
@@ -201,7 +202,7 @@ def train(problem: Problem, solver, passes: int = 500):
     return iterate
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(chains, losses, st.sampled_from([0.1, 1.0, 10.0]))
 def test_lbfgs_reaches_the_optimum_and_certifies_it(naive, loss, C):
     chain = naive.fast()
@@ -217,7 +218,7 @@ def test_lbfgs_reaches_the_optimum_and_certifies_it(naive, loss, C):
     assert np.linalg.norm(judge.gradient(flat(naive, chain, iterate.w))) < 1e-2 * max(1, C)
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(chains, losses, st.integers(0, 99))
 def test_dual_of_any_weights_bounds_the_optimum(naive, loss, seed):
     chain = naive.fast()
@@ -544,7 +545,7 @@ def distributions(naive: NaiveChain, chain: Chain, theta: np.ndarray) -> list[np
     return result
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(chains, st.sampled_from(["crf", "softmax_margin"]), st.sampled_from([0.2, 2.0]))
 def test_exponentiated_gradient_keeps_its_dual_exact_and_rising(naive, name, C):
     chain = naive.fast()
@@ -570,7 +571,7 @@ def test_exponentiated_gradient_keeps_its_dual_exact_and_rising(naive, name, C):
 mirrored = NaiveChain([np.array([[-0.07476009]])], 2, [(1,)], np.array([[0, 2.2595], [1.9799, 0]]))
 
 
-@settings(max_examples=25)
+@cases(25)
 @given(chains, losses, st.sampled_from([0.1, 1.0]))
 @example(mirrored, SoftmaxMargin(1, 1), 1.0)
 def test_exponentiated_gradient_agrees_with_lbfgs(naive, loss, C):
@@ -632,7 +633,7 @@ def test_these_tests_pass_at_every_instruction_set(level):
     command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [*command, "-k", "not instruction and not settings", str(Path(__file__))],
-        env={**os.environ, "DUALSTRUCT_SIMD": level},
+        env={**os.environ, "DUALSTRUCT_SIMD": level, "DUALSTRUCT_SHARE_OF_CASES": "0.2"},
         capture_output=True,
         text=True,
     )

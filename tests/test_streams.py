@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from command_cases import COMMANDS, PLAIN, READING, WAYS, make_files
+from commands import run_command
 from dualstruct import SequenceTagger
 from dualstruct.cli import app as cli
-from patience import HANGS
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs fork and /dev/full")
 
@@ -28,13 +26,11 @@ def outcomes(
     folder: Path, ways: dict[str, list[str]], **streams
 ) -> dict[str, tuple[int, str, str]]:
     """Exit code, output and messages of each way."""
-    cases = [[[part.replace("{}", str(folder)) for part in way], streams] for way in ways.values()]
-    (folder / "cases.json").write_text(json.dumps(cases))
-    jobs = Path(__file__).with_name("stream_jobs.py")
-    command = [sys.executable, str(jobs), str(folder / "cases.json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=HANGS)
-    assert done.returncode == 0, done.stderr
-    return dict(zip(ways, map(tuple, json.loads(done.stdout)), strict=True))
+    found = {}
+    for name, way in ways.items():
+        done = run_command(*(part.replace("{}", str(folder)) for part in way), **streams)
+        found[name] = (done.returncode, done.stdout, done.stderr)
+    return found
 
 
 def without_server(ways: dict[str, list[str]]) -> dict[str, list[str]]:

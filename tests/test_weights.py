@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commands import run_command
 from dualstruct import (
     DependencyParser,
     InputError,
@@ -276,9 +275,9 @@ def test_the_command_takes_weights_costs_and_unknown_labels(tmp_path):
     model = str(tmp_path / "m.dstruct")
 
     def says(*options: str) -> str:
-        command = [sys.executable, "-m", "dualstruct", "train", str(tmp_path / "train.txt")]
         common = ["--model", model, "-C", "1", "--unknown-label", "?", "--passes", "100"]
-        subprocess.run([*command, *common, *options], check=True, capture_output=True)
+        done = run_command("train", tmp_path / "train.txt", *common, *options)
+        assert done.returncode == 0, done.stderr
         return SequenceTagger.load(model).predict([["x"]])[0][0]
 
     assert says() == "B"
