@@ -132,6 +132,7 @@ class Treebank(Sequence[ConlluSentence]):
 
     Examples
     --------
+    >>> from dualstruct import read_conllu
     >>> from dualstruct.datasets import english_path
     >>> treebank = read_conllu(english_path())
     >>> len(treebank), treebank.upos[0][:3], treebank[0].heads[:3]
