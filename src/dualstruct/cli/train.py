@@ -95,43 +95,51 @@ def given_settings(task: str, values: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
+TrainFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TRAIN…",
+        help="Column files, or CoNLL-U for trees (.gz, .xz too); - is standard input.",
+    ),
+]
+ModelToWrite = Annotated[Path, typer.Option("--model", help="Where to write the model.")]
+Task = Annotated[
+    str, typer.Option(help="tag: labels; parse: trees; tag+parse: trees from words alone.")
+]
+Dev = Annotated[
+    Path | None, typer.Option(help="Development data: keep the weights that do best on it.")
+]
+Start = Annotated[
+    Path | None, typer.Option("--start", help="Go on from this model instead of from zero.")
+]
+OutOfCore = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Keep features on disk here, for files larger than memory; hashes them.",
+        rich_help_panel=TAGGERS,
+    ),
+]
+Folds = Annotated[
+    int | None,
+    typer.Option(
+        help="In how many parts tag+parse tags its training sentences. Default: 5.",
+        rich_help_panel=PARSERS,
+    ),
+]
+
+
 @with_settings
 def train(
-    train: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="TRAIN…",
-            help="Column files, or CoNLL-U for trees (.gz, .xz too); - is standard input.",
-        ),
-    ],
-    model: Annotated[Path, typer.Option("--model", help="Where to write the model.")],
-    task: Annotated[
-        str,
-        typer.Option(help="tag: labels; parse: trees; tag+parse: trees from words alone."),
-    ] = "tag",
-    dev: Annotated[
-        Path | None, typer.Option(help="Development data: keep the weights that do best on it.")
-    ] = None,
-    start: Annotated[
-        Path | None, typer.Option("--start", help="Go on from this model instead of from zero.")
-    ] = None,
-    out_of_core: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Keep features on disk here, for files larger than memory; hashes them.",
-            rich_help_panel=TAGGERS,
-        ),
-    ] = None,
+    train: TrainFiles,
+    model: ModelToWrite,
+    task: Task = "tag",
+    dev: Dev = None,
+    start: Start = None,
+    out_of_core: OutOfCore = None,
     label_column: LabelColumn = None,
     columns: Columns = None,
-    folds: Annotated[
-        int | None,
-        typer.Option(
-            help="In how many parts tag+parse tags its training sentences. Default: 5.",
-            rich_help_panel=PARSERS,
-        ),
-    ] = None,
+    folds: Folds = None,
     as_json: Json = False,
     **settings: Any,
 ) -> None:
@@ -144,22 +152,27 @@ def train(
     from dualstruct.cli.models import learner_of
 
     started, cpu_started = time.perf_counter(), time.process_time()
-    if task not in TASKS:
-        raise InputError(f"--task is {task!r}; it is tag, parse or tag+parse")
     special = {
         "out_of_core": out_of_core,
         "label_column": label_column,
         "columns": columns,
         "folds": folds,
     }
-    for name, value in special.items():
-        if value is not None and ONLY_FOR[name] != task:
-            raise InputError(f"--{name.replace('_', '-')} is for --task {ONLY_FOR[name]}")
+    _check_task(task, special)
     _check_files(train, model, dev, start, task, settings)
     given = given_settings(task, settings) | {"verbose": sys.stderr.isatty()}
     report, result = learner_of(task)(train, dev, start, model, given, **special)
     if report is not None:  # otherwise another process of the job tells
         _finish(report, result, started, cpu_started, as_json)
+
+
+def _check_task(task: str, special: dict[str, Any]) -> None:
+    """Refuse an unknown task, and options that are for another one."""
+    if task not in TASKS:
+        raise InputError(f"--task is {task!r}; it is tag, parse or tag+parse")
+    for name, value in special.items():
+        if value is not None and ONLY_FOR[name] != task:
+            raise InputError(f"--{name.replace('_', '-')} is for --task {ONLY_FOR[name]}")
 
 
 def _check_files(
