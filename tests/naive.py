@@ -47,7 +47,7 @@ class NaiveChain:
             transitions=self.transitions,
             allowed=self.allowed,
         )
-        chain.weigh(self.weights)
+        chain.set_example_weights(self.weights)
         return chain
 
     @property

@@ -40,7 +40,7 @@ def weighted(case: Case) -> tuple[Case, np.ndarray]:
     weights = np.resize([1.5, 0.25, 2.0], len(case.structure))
     if len(weights) > 3:
         weights[3] = 0.0
-    case.structure.weigh(weights)
+    case.structure.set_example_weights(weights)
     return case, weights
 
 

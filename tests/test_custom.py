@@ -468,7 +468,7 @@ def test_examples_are_freed_after_training():
     svm = StructuredSVM(Orders(), passes=2).fit(X, Y)
     svm.predict(X)
     bound = Orders().bind(X, Y)
-    bound.template.remembers = bound  # a cycle through the core
+    bound.output_type.remembers = bound  # a cycle through the core
     del X, bound
     gc.collect()
     assert watched() is None

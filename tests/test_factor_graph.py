@@ -17,7 +17,7 @@ from dualstruct.graphs import Graph, chain_edges, complete_edges, grid_edges
 from dualstruct.solvers import DCA, DCD
 from dualstruct.structures import (
     FactorGraph,
-    FactorGraphs,
+    FactorGraphOutput,
     GraphCRF,
     Grid,
     KGramChain,
@@ -254,12 +254,12 @@ def test_what_is_not_proven_is_counted():
     with pytest.raises(InputError, match="without loops"):
         structure.k_best(w, 0, 2)
     truth = [rng.integers(0, 2, 6) for _ in graphs]
-    svm = StructuredSVM(FactorGraphs(), C=1.0, passes=3).fit(graphs, truth)
+    svm = StructuredSVM(FactorGraphOutput(), C=1.0, passes=3).fit(graphs, truth)
     assert svm.result_.unproven > 0
     assert f"{svm.result_.unproven} decodings not proven" in str(svm.result_)
     svm.predict(graphs)
     assert svm.structure_.exactness_.decoded == 20
-    proven = StructuredSVM(FactorGraphs(branch=True), C=1.0, passes=3).fit(graphs, truth)
+    proven = StructuredSVM(FactorGraphOutput(branch=True), C=1.0, passes=3).fit(graphs, truth)
     assert proven.result_.unproven == 0
 
 
@@ -297,7 +297,7 @@ def test_hard_factors_hold_in_training_and_prediction():
     X = [x for x in rng.normal(size=(60, 3, 3, 4)) if ranked(x)[0][0] > ranked(x)[1][0] + 1]
     Y = [np.eye(3, dtype=int)[list(ranked(x)[0][1])].ravel() for x in X]
     graphs = [matching(x) for x in X]
-    svm = StructuredSVM(FactorGraphs(), C=10.0, gap=1e-3).fit(graphs, Y)
+    svm = StructuredSVM(FactorGraphOutput(), C=10.0, gap=1e-3).fit(graphs, Y)
     assert svm.score(graphs, Y) == 1
     for y in svm.predict(graphs):
         assert (y.reshape(3, 3).sum(axis=0) == 1).all()

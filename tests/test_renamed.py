@@ -6,9 +6,11 @@ import importlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import dualstruct
+from dualstruct.graphs import Graph
 from dualstruct.renamed import RENAMED
 
 #: A name in some of the modules, by the name of before.
@@ -55,3 +57,40 @@ def test_fit_is_a_function_also_after_its_module_of_before_was_imported():
 def test_a_name_that_never_was_is_no_module():
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("dualstruct.files.nothing")
+
+
+OLD_CLASSES = [
+    ("dualstruct", "FactorGraphs", "FactorGraphOutput"),
+    ("dualstruct.structures", "FactorGraphs", "FactorGraphOutput"),
+    ("dualstruct.structures", "Template", "OutputType"),
+    ("dualstruct.structures.graph_output", "FactorGraphs", "FactorGraphOutput"),
+    ("dualstruct.structures.output_type", "Template", "OutputType"),
+]
+
+
+@pytest.mark.parametrize(("module", "old", "present"), OLD_CLASSES)
+def test_a_class_of_before_is_the_present_one(module, old, present):
+    home = importlib.import_module(module)
+    with pytest.warns(DeprecationWarning, match=f"{old} is now dualstruct..*{present}"):
+        found = getattr(home, old)
+    assert found is getattr(home, present)
+
+
+def test_a_class_of_before_in_a_module_of_before_is_the_present_one():
+    with pytest.warns(DeprecationWarning, match="is now"):
+        from dualstruct.structures.template import Template
+    assert Template is dualstruct.structures.OutputType
+
+
+def test_methods_of_before_call_the_present_ones():
+    X = np.array([[1.0], [-1.0]])
+    bound = dualstruct.Multiclass().learn(X, ["a", "b"]).bind(X, ["a", "b"])
+    with pytest.warns(DeprecationWarning, match="weigh is now set_example_weights"):
+        bound.weigh([2.0, 1.0])
+    assert bound.example_weights.tolist() == [2.0, 1.0]
+    with pytest.warns(DeprecationWarning, match="completes is now has_unknown_truth"):
+        assert bound.completes is False
+    with pytest.warns(DeprecationWarning, match="explained is now translating_errors"):
+        bound.explained()
+    with pytest.warns(DeprecationWarning, match="explained is now translating_errors"):
+        Graph().explained()

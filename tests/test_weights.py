@@ -158,14 +158,14 @@ def test_several_machines_reach_the_optimum_of_weighted_examples(solver, loss):
 def test_weights_that_make_no_sense_are_refused(bad):
     chain = random_chain(np.random.default_rng(0), sentences=2).fast()
     with pytest.raises(InputError, match="weight"):
-        chain.weigh(bad)
+        chain.set_example_weights(bad)
 
 
 def test_a_checkpoint_of_other_weights_is_not_gone_on_from(tmp_path):
     chain = random_chain(np.random.default_rng(0), sentences=3).fast()
     problem = Problem(chain, "hinge", 1.0)
     fit(problem, SDM(), PASSES, checkpoint=tmp_path / "run")
-    chain.weigh([1.0, 2.0, 1.0])
+    chain.set_example_weights([1.0, 2.0, 1.0])
     with pytest.raises(InputError, match="other data"):
         fit(problem, SDM(), PASSES, checkpoint=tmp_path / "run", resume=True)
 

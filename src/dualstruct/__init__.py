@@ -11,7 +11,7 @@ SequenceTagger(C=1.0)
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dualstruct.renamed import keep_old_names
+from dualstruct.renamed import keep_old_names, old_names
 
 if TYPE_CHECKING:
     from dualstruct.data.columns import read_columns as read_columns
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from dualstruct.structures import CompiledDecoder as CompiledDecoder
     from dualstruct.structures import CustomStructure as CustomStructure
     from dualstruct.structures import FactorGraph as FactorGraph
-    from dualstruct.structures import FactorGraphs as FactorGraphs
+    from dualstruct.structures import FactorGraphOutput as FactorGraphOutput
     from dualstruct.structures import GraphCRF as GraphCRF
     from dualstruct.structures import Grid as Grid
     from dualstruct.structures import KGramChain as KGramChain
@@ -85,7 +85,7 @@ _HOMES = {
         "MIRA Pegasos Perceptron RampSDM SDM SGD"
     ),
     "structures": (
-        "Chain CompiledDecoder CustomStructure FactorGraph FactorGraphs GraphCRF Grid "
+        "Chain CompiledDecoder CustomStructure FactorGraph FactorGraphOutput GraphCRF Grid "
         "KGramChain MultiLabel Multiclass check_structure"
     ),
     "training.loop": "fit",
@@ -114,7 +114,7 @@ __all__ = [
     "DualstructError",
     "ExponentiatedGradient",
     "FactorGraph",
-    "FactorGraphs",
+    "FactorGraphOutput",
     "FitResult",
     "FrankWolfe",
     "GraphCRF",
@@ -149,10 +149,12 @@ __all__ = [
     "write_conllu",
 ]
 
+_old_name = old_names("dualstruct", {"FactorGraphs": "structures.graph_output.FactorGraphOutput"})
+
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
-        raise AttributeError(f"module 'dualstruct' has no attribute {name!r}")
+        return _old_name(name)
     value = getattr(import_module(f"dualstruct.{_HOME_OF[name]}"), name)
     globals()[name] = value
     return value

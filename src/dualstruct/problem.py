@@ -5,9 +5,10 @@ The center c is 0 unless training goes on from an earlier model. With w = c + Σ
     D(α) = Σ_iy α_iy Δ_i(y) − ½(‖w‖² − ‖c‖²) − (what the loss adds)
 
 C is the weight of one example's loss; where examples have weights of their own
-(``Structure.weigh``), it is C_i = C·weight_i. By weak duality P(w) ≥ P* ≥ D(α) for every w and
-every feasible α, so P − D bounds what is left to gain, whatever solver produced them. Where several
-machines have a part of the examples each, a communicator adds up what each of them finds.
+(``Structure.set_example_weights``), it is C_i = C·weight_i. By weak duality P(w) ≥ P* ≥ D(α) for
+every w and every feasible α, so P − D bounds what is left to gain, whatever solver produced them.
+Where several workers have a share of the examples each, a communicator adds up what each of them
+finds.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Problem:
 
     def primal(self, w: _core.Weights) -> float:
         """P(w), by a full inference pass."""
-        with self.structure.explained():
+        with self.structure.translating_errors():
             losses = self.loss.values(self.structure.core, w, self.threads)
         weights = self.structure.example_weights
         total = float(losses.sum() if weights is None else losses @ weights)

@@ -1,4 +1,4 @@
-"""What has another name now: the name of before still imports, with a deprecation warning."""
+"""What has another name now: the name of before still works, with a deprecation warning."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ RENAMED = {
     "files.spans": "labels.schemes",
     "fit": "training",
     "progress": "training.progress",
+    "structures.graph_templates": "structures.ready_graphs",
+    "structures.template": "structures.output_type",
 }
 
 
@@ -99,6 +101,35 @@ def old_names(module: str, present: Mapping[str, str]) -> Callable[[str], Any]:
         return getattr(importlib.import_module(f"dualstruct.{place}"), now)
 
     return find
+
+
+class OldAttribute:
+    """A method or property under its name of before.
+
+    >>> class Box:
+    ...     def size(self):
+    ...         return 3
+    ...
+    ...     how_much = OldAttribute("size")
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     Box().how_much()
+    3
+    >>> print(found[0].message)
+    Box.how_much is now size
+    """
+
+    def __init__(self, present: str) -> None:
+        self._present = present
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        message = f"{owner.__name__}.{self._name} is now {self._present}"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return getattr(instance, self._present)
 
 
 def keep_old_names() -> None:

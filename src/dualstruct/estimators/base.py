@@ -187,10 +187,12 @@ class Estimator(Training, Stored, Generic[ModelT]):
         stopping = self._stopping(judge is not None)
         loss = find_loss(self.loss, self.beta, self.gamma)
         # eg starts close to the truth, and is slow where costs do not say what that is.
-        slow = structure.completes or not structure.has_parts or structure.has_many_parts
+        slow = structure.has_unknown_truth or not structure.has_parts or structure.has_many_parts
         if solver.name == "eg" and self.solver == "auto" and slow:
             solver = self._find_solver("lbfgs")
-        if structure.completes and loss.name != "ramp":  # the ramp's own rounds complete, too
+        if (
+            structure.has_unknown_truth and loss.name != "ramp"
+        ):  # the ramp's own rounds complete, too
             solver = Completing(solver)
         problem = Problem(
             structure,

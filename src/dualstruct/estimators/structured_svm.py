@@ -20,7 +20,7 @@ from dualstruct.losses import SoftmaxMargin, find_loss
 from dualstruct.outputs import Outputs
 from dualstruct.problem import Certificate
 from dualstruct.structures.custom import CustomStructure
-from dualstruct.structures.template import Template
+from dualstruct.structures.output_type import OutputType
 from dualstruct.tasks.base import State
 from dualstruct.tasks.structured.explaining import compare_features
 from dualstruct.tasks.structured.learning import (
@@ -122,15 +122,15 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
             raise InputError("StructuredSVM requires y to be passed, but the target y is None")
         return Held(as_list(X), as_list(y))
 
-    def _start(self, train: Source, old: TrainedStructure | None) -> Template:
+    def _start(self, train: Source, old: TrainedStructure | None) -> OutputType:
         share = train.whole()
         return learn(self, share.X, share.y)
 
-    def _learn(self, job: Job, start: Template) -> KnownStructure:
+    def _learn(self, job: Job, start: OutputType) -> KnownStructure:
         return KnownStructure(self, job, start)
 
     @property
-    def structure_(self) -> Template:
+    def structure_(self) -> OutputType:
         """The structure with what training told about it: feature names, labels."""
         return self.model_.structure
 
@@ -200,7 +200,7 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
         return score(self.model_.structure, Y, self.predict(X))
 
     @classmethod
-    def load(cls, path: str | Path, structure: Template) -> Self:  # type: ignore[override]
+    def load(cls, path: str | Path, structure: OutputType) -> Self:  # type: ignore[override]
         """Read a model that :meth:`save` wrote, for the structure that it was trained with.
 
         The file holds weights and settings, not the structure: that is your code.
@@ -228,9 +228,9 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
         self.skipped_ = dict(fit_type(list[tuple[int, int]], facts.get("skipped"), "skipped"))
 
 
-def score(template: Template, Y: Sequence[Any], predicted: Sequence[Any]) -> float:
+def score(output_type: OutputType, Y: Sequence[Any], predicted: Sequence[Any]) -> float:
     """1 − the mean cost."""
-    found = costs(template, Y, predicted)
+    found = costs(output_type, Y, predicted)
     if not found:
         raise InputError("there is nothing to score")
     return 1 - float(np.mean(found))

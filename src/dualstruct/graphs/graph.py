@@ -28,6 +28,7 @@ from dualstruct.graphs.parts import (
     OwnFactor,
     Tables,
 )
+from dualstruct.renamed import OldAttribute
 from dualstruct.sparse import is_sparse
 
 #: Tables beyond this size are refused: they would be scanned entry by entry.
@@ -232,7 +233,7 @@ class Graph:
         tolerance : float
             Score and bound count as equal within this share of the score.
         """
-        with self.explained():
+        with self.translating_errors():
             found = self.core.best(
                 *self._scores(), branch, max_nodes, max_iterations, residual, tolerance
             )
@@ -242,7 +243,7 @@ class Graph:
         """The k best assignments of a graph without loops, best first."""
         if k < 1:
             raise InputError(f"k is {k}; it must be at least 1")
-        with self.explained():
+        with self.translating_errors():
             return self.core.k_best(*self._scores(), k)
 
     def marginals(
@@ -251,7 +252,7 @@ class Graph:
         """Sum-product; where the graph has loops, damped and repeated until nothing changes."""
         if not 0 <= damping < 1:
             raise InputError(f"damping is {damping}; it must be in [0, 1)")
-        with self.explained():
+        with self.translating_errors():
             found = self.core.marginals(*self._scores(), max_iterations, damping, tolerance)
         return self.split_marginals(*found)
 
@@ -340,9 +341,11 @@ class Graph:
                 f"{name}: variable {v + 1} is in state {values[v]} of {self._states[v]}"
             )
 
-    def explained(self) -> _Explained:
+    def translating_errors(self) -> _NamingTheFactor:
         """Turns the core's "no assignment" into a sentence that names the factor."""
-        return _Explained(self)
+        return _NamingTheFactor(self)
+
+    explained = OldAttribute("translating_errors")
 
     def _scores(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         parts = [np.empty(0)]
@@ -430,7 +433,7 @@ class Graph:
         self._add(block, 1)
 
 
-class _Explained:
+class _NamingTheFactor:
     """Names the factor that leaves no assignment."""
 
     def __init__(self, graph: Graph) -> None:

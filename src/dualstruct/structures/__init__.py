@@ -1,16 +1,17 @@
 """Structures: what the outputs of an example are, their features and their cost."""
 
+from dualstruct.renamed import old_names
 from dualstruct.structures.base import Structure
 from dualstruct.structures.chain import Chain, Expectation
 from dualstruct.structures.check import StructureError, StructureReport, check_structure
 from dualstruct.structures.custom import CompiledDecoder, CustomStructure
 from dualstruct.structures.factor_graph import FactorGraph
-from dualstruct.structures.graph_output import FactorGraphs
-from dualstruct.structures.graph_templates import GraphCRF, Grid, KGramChain, MultiLabel
+from dualstruct.structures.graph_output import FactorGraphOutput
 from dualstruct.structures.multiclass import Multiclass
+from dualstruct.structures.output_type import OutputType
+from dualstruct.structures.ready_graphs import GraphCRF, Grid, KGramChain, MultiLabel
 from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree, prune_arcs
 from dualstruct.structures.subset import Subset
-from dualstruct.structures.template import Template
 from dualstruct.structures.tree import Tree, TreeColumns, TreeExpectation
 
 __all__ = [
@@ -19,22 +20,30 @@ __all__ = [
     "CustomStructure",
     "Expectation",
     "FactorGraph",
-    "FactorGraphs",
+    "FactorGraphOutput",
     "GraphCRF",
     "Grid",
     "KGramChain",
     "MultiLabel",
     "Multiclass",
+    "OutputType",
     "PrunedArcs",
     "SecondOrderTree",
     "Structure",
     "StructureError",
     "StructureReport",
     "Subset",
-    "Template",
     "Tree",
     "TreeColumns",
     "TreeExpectation",
     "check_structure",
     "prune_arcs",
 ]
+
+__getattr__ = old_names(
+    __name__,
+    {
+        "FactorGraphs": "structures.graph_output.FactorGraphOutput",
+        "Template": "structures.output_type.OutputType",
+    },
+)

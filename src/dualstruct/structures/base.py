@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError, UnsupportedError
+from dualstruct.renamed import OldAttribute
 
 #: Weights of examples stay below this: sums of single precision are multiplied by them.
 MAX_WEIGHT = 1e12
@@ -43,7 +44,7 @@ class Structure(ABC):
     skipped: Mapping[int, int] = {}
     #: How many answers of decode were not proven the best so far; 0 where decoding is exact.
     unproven: int = 0
-    #: How much each example counts; None: all 1. :meth:`weigh` sets it.
+    #: How much each example counts; None: all 1. :meth:`set_example_weights` sets it.
     example_weights: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
@@ -63,11 +64,11 @@ class Structure(ABC):
         return w
 
     @property
-    def completes(self) -> bool:
+    def has_unknown_truth(self) -> bool:
         """Whether parts of the true outputs are unknown and have to be guessed."""
         return False
 
-    def weigh(self, weights: ArrayLike | None) -> None:
+    def set_example_weights(self, weights: ArrayLike | None) -> None:
         """Multiply C by a weight of each example: 2 is as if the example were there twice.
 
         Set it before a problem or a subset is made of the structure.
@@ -87,6 +88,10 @@ class Structure(ABC):
             raise InputError("the weights of all examples are zero: there is nothing to learn from")
         self.core.weigh(given)
         self.example_weights = given
+
+    completes = OldAttribute("has_unknown_truth")
+    weigh = OldAttribute("set_example_weights")
+    explained = OldAttribute("translating_errors")
 
     @property
     def has_parts(self) -> bool:
@@ -115,7 +120,7 @@ class Structure(ABC):
 
     def decode(self, w: _core.Weights, i: int, cost_weight: float = 0.0) -> NDArray[np.int32]:
         """argmax_y w·φ_i(y) + cost_weight·Δ_i(y)."""
-        with self.explained():
+        with self.translating_errors():
             return self.core.decode(w, self._example(i, cost_weight), cost_weight)
 
     def decode_all(
@@ -123,7 +128,7 @@ class Structure(ABC):
     ) -> NDArray[np.int32]:
         """The best output of every example, one after the other."""
         self._needs_truth(cost_weight)
-        with self.explained():
+        with self.translating_errors():
             return self.core.decode_all(w, cost_weight, threads)
 
     def k_best(
@@ -132,7 +137,7 @@ class Structure(ABC):
         """The k best outputs and their scores, best first; fewer when fewer exist."""
         if not 1 <= k <= MOST_OUTPUTS:
             raise InputError(f"k is {k}; it must be 1 to {MOST_OUTPUTS:,}")
-        with self.explained():
+        with self.translating_errors():
             return self.core.k_best(w, self._example(i, cost_weight), k, cost_weight)
 
     def cost(self, i: int, output: ArrayLike) -> float:
@@ -167,7 +172,7 @@ class Structure(ABC):
         """The counterpart of :meth:`state`."""
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
+    def translating_errors(self) -> Iterator[None]:
         """Turns the core's "no output" and "cannot" into sentences that say where and what."""
         try:
             yield

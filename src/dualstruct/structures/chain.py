@@ -196,14 +196,14 @@ class Chain(Structure):
         self._of_incomplete = np.repeat(inside, lengths)  # [tokens]
 
     @property
-    def completes(self) -> bool:
+    def has_unknown_truth(self) -> bool:
         return self.unknown is not None
 
     def best_completion(self, w: _core.Weights, threads: int = 1) -> NDArray[np.int32]:
         """argmax_h w·φ(h) over the labellings h that have the labels known: [tokens]."""
         assert self.truth is not None
         completed = np.array(self.truth)
-        with self.explained():
+        with self.translating_errors():
             completed[self._of_incomplete] = self._completer.decode_all(w, 0.0, threads)
         return completed
 
@@ -264,7 +264,7 @@ class Chain(Structure):
     ) -> Expectation:
         """Log-partition, expected cost and marginals of labels and of neighbouring pairs."""
         check_beta(beta)
-        with self.explained():
+        with self.translating_errors():
             return Expectation(*self.core.expectation(w, self._example(i, gamma), beta, gamma))
 
     def marginals_all(
@@ -273,7 +273,7 @@ class Chain(Structure):
         """The label marginals of every sentence: [tokens, labels]."""
         check_beta(beta)
         self._needs_truth(gamma)
-        with self.explained():
+        with self.translating_errors():
             return self.core.marginals_all(w, beta, gamma, threads)
 
     def emission_weights(self, w: _core.Weights) -> NDArray[np.float32]:

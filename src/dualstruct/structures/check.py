@@ -21,7 +21,7 @@ from dualstruct.errors import InputError
 from dualstruct.structures.base import Structure
 from dualstruct.structures.custom import CustomStructure
 from dualstruct.structures.custom_examples import CustomExamples, key_of, told
-from dualstruct.structures.template import Template
+from dualstruct.structures.output_type import OutputType
 
 #: How much better a known output must be than the decoded one, relative to what they add up from.
 ROUNDING = 1e-4
@@ -57,7 +57,7 @@ class StructureReport:
 
 
 def check_structure(
-    structure: Template | Structure,
+    structure: OutputType | Structure,
     X: Sequence[Any] | None = None,
     Y: Sequence[Any] | None = None,
     *,
@@ -69,7 +69,7 @@ def check_structure(
 
     Parameters
     ----------
-    structure : CustomStructure, another Template, or a Structure that already holds examples
+    structure : CustomStructure, another OutputType, or a Structure that already holds examples
     X, Y : sequences
         Examples to try it on; for a Structure those it holds.
     outputs : callable, optional
@@ -114,11 +114,11 @@ def check_structure(
     return report
 
 
-def _bind(template: Template, X: list[Any], Y: list[Any]) -> Structure:
-    if isinstance(template, CustomStructure):
-        template = copy.copy(template)
-        template.on_error = "skip"  # all mistakes, not only the first
-    return template.learn(X, Y).bind(X, Y)
+def _bind(output_type: OutputType, X: list[Any], Y: list[Any]) -> Structure:
+    if isinstance(output_type, CustomStructure):
+        output_type = copy.copy(output_type)
+        output_type.on_error = "skip"  # all mistakes, not only the first
+    return output_type.learn(X, Y).bind(X, Y)
 
 
 class _Check:
@@ -195,7 +195,7 @@ class _Check:
         self._beaten(i, known)
         self._arithmetic(i, known)
         self._k_best(i)
-        if self.custom and self.custom.template.expectation is not None:
+        if self.custom and self.custom.output_type.expectation is not None:
             self._expectation(i, known)
 
     def _failed(self, i: int) -> bool:
@@ -332,7 +332,7 @@ class _Check:
 
     def _user_methods(self, custom: CustomExamples, i: int) -> None:
         """What only a user's own methods can get wrong."""
-        template, x, truth = custom.template, custom.X[i], custom.Y[i] if custom.Y else None
+        output_type, x, truth = custom.output_type, custom.X[i], custom.Y[i] if custom.Y else None
         w = np.array(self.vectors[1])
         w.setflags(write=False)
         before = copied(x), copied(truth), w.copy()
@@ -353,17 +353,19 @@ class _Check:
                     i,
                     warning=True,
                 )
-            value = template.value(w, x, y, truth, 1.0)
-            repeated = template.value(w, x, again, truth, 1.0)
+            value = output_type.value(w, x, y, truth, 1.0)
+            repeated = output_type.value(w, x, again, truth, 1.0)
             if abs(value - repeated) > ROUNDING * (1 + abs(value)):
                 self.mistake("decode gives another answer to the same question", i, not self.exact)
             for output in (truth, y):
-                first = template.features(x, output)
+                first = output_type.features(x, output)
                 kept = copied(first)
-                second = template.features(x, output)
+                second = output_type.features(x, output)
                 if not same(kept, second):
                     self.mistake("features change between calls", i)
-                if not same(copied(template.cost(truth, output)), template.cost(truth, output)):
+                if not same(
+                    copied(output_type.cost(truth, output)), output_type.cost(truth, output)
+                ):
                     self.mistake("cost changes between calls", i)
             if not same(before[0], x):
                 self.mistake("features change x", i)

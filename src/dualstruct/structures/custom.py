@@ -24,7 +24,7 @@ from dualstruct.structures.custom_examples import (
     note,
     to_bytes,
 )
-from dualstruct.structures.template import Template
+from dualstruct.structures.output_type import OutputType
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -60,7 +60,7 @@ class CompiledDecoder:
         self._keep = (function, data, keep)
 
 
-class CustomStructure(Template):
+class CustomStructure(OutputType):
     """Any output that you can decode: write three methods, and every solver learns it.
 
     ``decode(w, x, truth=None, cost_weight=0)``

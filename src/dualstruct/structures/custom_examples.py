@@ -46,24 +46,24 @@ class Calls:
     """
 
     def __init__(
-        self, template: CustomStructure, space: FeatureSpace, X: list[Any], Y: list[Any] | None
+        self, output_type: CustomStructure, space: FeatureSpace, X: list[Any], Y: list[Any] | None
     ) -> None:
-        self.decode = template.decode
-        self.features = template.features
-        self.cost = template.cost
-        self.k_best = template.k_best
-        self.expectation = template.expectation
-        self.from_compiled = template.from_compiled
+        self.decode = output_type.decode
+        self.features = output_type.features
+        self.cost = output_type.cost
+        self.k_best = output_type.k_best
+        self.expectation = output_type.expectation
+        self.from_compiled = output_type.from_compiled
         self.X = X
         self.Y = Y
         self.names = space.names
-        self.hash_bits = template.hash_bits or 0
+        self.hash_bits = output_type.hash_bits or 0
         self.learns_names = Y is not None and not space.frozen
         self.skipped: Counter[int] = Counter()
         # Why an example was skipped first; an exception itself would keep all of training alive.
         self.failures: dict[int, str] = {}
         self._size = space.size
-        self._go_on = template.on_error == "skip"
+        self._go_on = output_type.on_error == "skip"
         self._weights: WeakValueDictionary[int, _core.Weights] = WeakValueDictionary()
 
     def lend(self, w: _core.Weights) -> None:
@@ -120,31 +120,31 @@ class CustomExamples(Structure):
 
     def __init__(
         self,
-        template: CustomStructure,
+        output_type: CustomStructure,
         space: FeatureSpace,
         X: Sequence[Any],
         Y: Sequence[Any] | None,
     ) -> None:
-        self.template = template
+        self.output_type = output_type
         self._space = space
         self.X = list(X)
         self.Y = None if Y is None else list(Y)
-        self._calls = Calls(template, space, self.X, self.Y)
-        self._compiled = template.compiled_decoder(self.X, self.Y)
+        self._calls = Calls(output_type, space, self.X, self.Y)
+        self._compiled = output_type.compiled_decoder(self.X, self.Y)
         compiled = () if self._compiled is None else (self._compiled.address, self._compiled.data)
         self.core = _core.Custom(self._calls, space.size, *compiled)
         self._digest = digest_of([*self.core.true_features(), to_bytes(list(space.names or ()))])
 
     @property
     def kind(self) -> str:
-        return type(self.template).__name__
+        return type(self.output_type).__name__
 
     @property
     def exact(self) -> bool:
-        return self.template.exact
+        return self.output_type.exact
 
     def has_exact_inference(self, sums: bool) -> bool:
-        return self.template.exact
+        return self.output_type.exact
 
     @property
     def skipped(self) -> Mapping[int, int]:  # type: ignore[override]
@@ -202,7 +202,7 @@ class CustomExamples(Structure):
         """The k best outputs and their scores, best first, in the form that Y has."""
         if k < 1:
             raise InputError(f"k is {k}; it must be at least 1")
-        if self.template.k_best is None:
+        if self.output_type.k_best is None:
             raise UnsupportedError(f"{self.kind}: it has no method k_best")
         truth = self._truth(i)
         best = self._call("k_best", i, w.array, self.X[i], k, truth, cost_weight)
@@ -233,7 +233,7 @@ class CustomExamples(Structure):
 
     def _call(self, method: str, i: int, *arguments: Any) -> Any:
         try:
-            return getattr(self.template, method)(*arguments)
+            return getattr(self.output_type, method)(*arguments)
         except Exception as error:
             note(error, f"in {method}, {self.name_example(i)}")
             raise

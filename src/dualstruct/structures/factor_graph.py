@@ -78,7 +78,7 @@ class FactorGraph(Structure):
     """
 
     core: _core.FactorGraph
-    #: What a template made the graphs from.
+    #: What an output type made the graphs from.
     inputs: Sequence[Any] = ()
 
     def __init__(
@@ -121,7 +121,7 @@ class FactorGraph(Structure):
 
     def best(self, w: _core.Weights, i: int, cost_weight: float = 0.0) -> Best:
         """What decode finds, with its score, a bound, and whether it is proven the best."""
-        with self.explained():
+        with self.translating_errors():
             return Best(*self.core.best(w, self._example(i, cost_weight), cost_weight))
 
     def expectation(
@@ -132,7 +132,7 @@ class FactorGraph(Structure):
         ``log_partition`` is (1/β) log Σ_y exp β(w·φ(y) + γΔ(y)).
         """
         check_beta(beta)
-        with self.explained():
+        with self.translating_errors():
             found = self.core.marginals(w, self._example(i, gamma), beta, gamma)
         return self.graphs[i].split_marginals(*found)
 

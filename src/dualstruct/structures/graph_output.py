@@ -14,18 +14,21 @@ from dualstruct import _core
 from dualstruct.data.schema import Range, fit_type, stored_array
 from dualstruct.errors import InputError
 from dualstruct.graphs import Graph
+from dualstruct.renamed import old_names
 from dualstruct.structures.base import Structure
 from dualstruct.structures.factor_graph import Exactness, FactorGraph, Kinds, find_kinds
-from dualstruct.structures.template import Template, check_size
+from dualstruct.structures.output_type import OutputType, check_size
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 Count = Annotated[int, Range(0, 2**31)]
 
+__getattr__ = old_names(__name__, {"FactorGraphs": "structures.graph_output.FactorGraphOutput"})
 
-class GraphTemplate(Template):
-    """What templates of factor graphs share: they turn x into a graph and y into an assignment."""
+
+class GraphOutput(OutputType):
+    """What outputs of factor graphs share: they turn x into a graph and y into an assignment."""
 
     branch: bool = False
     kinds_: Kinds
@@ -137,7 +140,7 @@ class _Facts:
     kinds: list[tuple[str, Count, Count]]
 
 
-class FactorGraphs(GraphTemplate):
+class FactorGraphOutput(GraphOutput):
     """Factor graphs that you build yourself: x is a :class:`~dualstruct.graphs.Graph`.
 
     Outputs are arrays with a state for every variable, and cost 1 for each wrong one.
@@ -156,7 +159,7 @@ class FactorGraphs(GraphTemplate):
     ...     g.exactly_one(list(range(len(x))))
     ...     return g
     >>> X = [graph([3.0, 1.0, 2.0]), graph([0.5, 2.5])]
-    >>> svm = StructuredSVM(FactorGraphs()).fit(X, [[1, 0, 0], [0, 1]])
+    >>> svm = StructuredSVM(FactorGraphOutput()).fit(X, [[1, 0, 0], [0, 1]])
     >>> [y.tolist() for y in svm.predict([graph([1.0, 4.0, 3.0])])]
     [[0, 1, 0]]
     """

@@ -23,7 +23,7 @@ from dualstruct.graphs import MAX_VALUE
 from dualstruct.sparse import is_sparse
 from dualstruct.structures.base import Structure, digest_of
 from dualstruct.structures.chain import cost_matrix
-from dualstruct.structures.template import Template, check_size
+from dualstruct.structures.output_type import OutputType, check_size
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -111,7 +111,7 @@ class MulticlassExamples(Structure):
         return digest_of(self._arrays)
 
 
-class Multiclass(Template):
+class Multiclass(OutputType):
     """One label an example, for :class:`~dualstruct.StructuredSVM`.
 
     X is an array [examples, features], a scipy sparse matrix or a list of vectors; Y holds a label

@@ -74,7 +74,7 @@ def prune_arcs(
     check_beta(beta)
     if keep_truth and tree.heads is None:
         raise InputError("true arcs can be kept only where the true trees are known")
-    with tree.explained():
+    with tree.translating_errors():
         offsets, heads, modifiers, words, _, true_arcs = _core.prune_arcs(
             tree.core, w, most_heads, threshold, beta, keep_truth
         )
@@ -207,6 +207,6 @@ class SecondOrderTree(Structure):
         """Probabilities of arcs by loopy belief propagation with a TREE factor."""
         if not 0 <= damping < 1:
             raise InputError(f"damping is {damping}; it must be at least 0 and less than 1")
-        with self.explained():
+        with self.translating_errors():
             found = self.core.marginals(w, self._example(i), max_iterations, damping)
         return SecondOrderMarginals(*found)

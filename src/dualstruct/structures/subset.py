@@ -77,7 +77,7 @@ class Subset(Structure):
         self.whole.restore(arrays)
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
+    def translating_errors(self) -> Iterator[None]:
         """The core names the example as the whole structure numbers it."""
-        with self.whole.explained():
+        with self.whole.translating_errors():
             yield

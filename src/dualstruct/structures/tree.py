@@ -185,7 +185,7 @@ class Tree(Structure):
     ) -> TreeExpectation:
         """Log-partition, expected cost and marginals of arcs and labelled arcs."""
         check_beta(beta)
-        with self.explained():
+        with self.translating_errors():
             return TreeExpectation(*self.core.expectation(w, self._example(i, gamma), beta, gamma))
 
     def checked_output(self, i: int, output: ArrayLike) -> NDArray[np.int32]:

@@ -131,7 +131,7 @@ def fit(
     try:
         while stopped_by is None:
             try:
-                with problem.structure.explained():
+                with problem.structure.translating_errors():
                     point = run.one_pass(stopping, certify_every)
                 stopped_by = run.reason_to_stop(stopping)
                 for callback in callbacks:
@@ -142,7 +142,7 @@ def fit(
                     run.save(saved)
             except KeyboardInterrupt:
                 stopped_by = "interrupt"
-        with problem.structure.explained():
+        with problem.structure.translating_errors():
             return run.finish(stopped_by)
     except Exception as error:
         if problem.communicator is not None:  # the others are elsewhere, and needed for all this

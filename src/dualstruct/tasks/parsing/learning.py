@@ -117,7 +117,7 @@ class KnownParsing:
             values, self._pruner = old.grown_weights(tree)
         if self._second is not None:
             self.structure = self._second.structure(tree, self._pruned(self._second, tree))
-        self.structure.weigh(weights)
+        self.structure.set_example_weights(weights)
         if old is not None:
             self.center = self.structure.new_weights(values)
         self._attributes["feature_seconds_"] = time.perf_counter() - started

@@ -16,7 +16,7 @@ from dualstruct.losses import SoftmaxMargin, find_loss
 from dualstruct.structures.base import Structure
 from dualstruct.structures.custom import CustomStructure
 from dualstruct.structures.custom_examples import CustomExamples, note
-from dualstruct.structures.template import Template
+from dualstruct.structures.output_type import OutputType
 from dualstruct.tasks.base import State
 from dualstruct.tasks.structured.settings import StructuredSettings
 from dualstruct.threads import usable_threads
@@ -28,7 +28,7 @@ from dualstruct.workers.merging import gather, total
 class TrainedStructure:
     """A structure that knows what training told about it, and its weights."""
 
-    structure: Template
+    structure: OutputType
     w: _core.Weights
 
     def state(self) -> State:
@@ -36,16 +36,16 @@ class TrainedStructure:
         return {"structure": learned}, arrays
 
 
-def learn(settings: StructuredSettings, X: Any, Y: Any) -> Template:
+def learn(settings: StructuredSettings, X: Any, Y: Any) -> OutputType:
     """What all examples tell about the structure."""
     check_pairs(X, Y)
     if not count(X):
         raise InputError("there are no examples to train on")
-    template = settings.structure
-    if isinstance(template, CustomStructure):
-        template = copy.copy(template)
-        template.on_error = settings.on_error
-    return template.learn(X, Y)
+    output_type = settings.structure
+    if isinstance(output_type, CustomStructure):
+        output_type = copy.copy(output_type)
+        output_type.on_error = settings.on_error
+    return output_type.learn(X, Y)
 
 
 class KnownStructure:
@@ -55,20 +55,20 @@ class KnownStructure:
     ----------
     settings : StructuredSettings
     job : Job
-    known : Template
+    known : OutputType
         What :func:`learn` learned.
     """
 
     center = None
 
-    def __init__(self, settings: StructuredSettings, job: Job, known: Template) -> None:
+    def __init__(self, settings: StructuredSettings, job: Job, known: OutputType) -> None:
         self._settings, self._job, self._known = settings, job, known
         self.structure: Structure = known.bind(job.share.X, job.share.y)
-        self.structure.weigh(job.share.weights.get("sample_weight"))
+        self.structure.set_example_weights(job.share.weights.get("sample_weight"))
         loss = find_loss(settings.loss, settings.beta, settings.gamma)
         if not isinstance(loss, SoftmaxMargin) or not isinstance(self.structure, CustomExamples):
             return
-        if self.structure.template.expectation is None:
+        if self.structure.output_type.expectation is None:
             raise InputError(
                 f"the loss {loss.name} needs expectations, and {self.structure.kind} has no method "
                 "expectation: write one, or take the loss hinge, squared_hinge or ramp"
@@ -116,12 +116,12 @@ def check_pairs(X: Any, Y: Any) -> None:
         raise InputError(f"there are {count(X)} inputs, but {count(Y)} true outputs")
 
 
-def costs(template: Template, Y: Sequence[Any], predicted: Sequence[Any]) -> list[float]:
+def costs(output_type: OutputType, Y: Sequence[Any], predicted: Sequence[Any]) -> list[float]:
     """Δ of each prediction."""
     found = []
     for i, (truth, y) in enumerate(zip(Y, predicted, strict=True)):
         try:
-            found.append(float(template.cost(truth, y)))
+            found.append(float(output_type.cost(truth, y)))
         except Exception as error:
             note(error, f"in cost, example {i + 1}")
             raise

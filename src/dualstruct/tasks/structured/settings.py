@@ -7,7 +7,7 @@ from typing import Any
 
 from dualstruct.errors import InputError
 from dualstruct.losses import Loss
-from dualstruct.structures.template import Template
+from dualstruct.structures.output_type import OutputType
 from dualstruct.training.settings import Training, positional, setting
 
 
@@ -19,14 +19,14 @@ class StructuredSettings(Training):
 
     Parameters
     ----------
-    structure : Template
+    structure : OutputType
         A :class:`~dualstruct.CustomStructure` of your own, or one of the ready ones.
     on_error : {"raise", "skip"}
         What to do when a method of a custom structure fails on a training example: stop, with what
         was learned kept, or leave the example out this time and count it (``skipped_``).
     """
 
-    structure: Template
+    structure: OutputType
     on_error: str = setting("raise", kept=True)
     loss: str | Loss = field(default="hinge", metadata=Training.metadata("loss"), kw_only=True)
     C: float = field(default=1.0, metadata=Training.metadata("C"), kw_only=True)
@@ -40,7 +40,7 @@ class StructuredSettings(Training):
 
 
 def check_template(structure: Any) -> None:
-    if not isinstance(structure, Template):
+    if not isinstance(structure, OutputType):
         raise InputError(
             f"structure is {structure!r}; give an instance of a CustomStructure or of a "
             "ready structure"

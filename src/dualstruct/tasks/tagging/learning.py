@@ -199,16 +199,16 @@ class KnownTagging:
         self._check_label_count(learned.codec.labels, len(truth))
         transitions = self._allowed()
         chain = self._chain(transitions)
-        if chain.completes and settings.constraints == "auto":
+        if chain.has_unknown_truth and settings.constraints == "auto":
             try:
                 chain.best_completion(chain.new_weights())
             except InputError:  # the known labels leave no way through
                 chain = self._chain(transitions := None)
-        chain.weigh(job.share.weights.get("sample_weight"))
+        chain.set_example_weights(job.share.weights.get("sample_weight"))
         self._transitions = transitions
         self.structure = chain
         self.center = None if start is None else chain.pack(*start)
-        if chain.completes:
+        if chain.has_unknown_truth:
             w = self.center or first_weights(chain, truth, settings.seed)
             chain.set_truth(chain.best_completion(w, usable_threads(settings.threads)))
 

@@ -16,11 +16,11 @@ from dualstruct.data.schema import Range, fit_type
 from dualstruct.errors import InputError
 from dualstruct.graphs import Graph, chain_edges, complete_edges, grid_edges
 from dualstruct.structures.factor_graph import Kinds
-from dualstruct.structures.graph_output import GraphTemplate
+from dualstruct.structures.graph_output import GraphOutput
 from dualstruct.structures.multiclass import find_labels, number_labels, pack_labels
 
 
-class MultiLabel(GraphTemplate):
+class MultiLabel(GraphOutput):
     """Any subset of the labels: y is an array of 0 and 1, one for each label.
 
     Every label has weights for the features, and pairs of labels have a table of their own: which
@@ -119,7 +119,7 @@ class _Labels:
     labels: list[str | int | float | bool]
 
 
-class Labelled(GraphTemplate):
+class Labelled(GraphOutput):
     """Variables that all have the same labels, of any type."""
 
     labels_: list[Any]

@@ -1,6 +1,6 @@
 """What StructuredSVM asks of a kind of output: how a user's X and Y become a structure, and back.
 
-A :class:`~dualstruct.structures.base.Structure` holds examples; a template holds none. It knows
+A :class:`~dualstruct.structures.base.Structure` holds examples; an output type holds none. It knows
 what outputs look like and what training data told about them (label names, numbers of features),
 and binds any X to a structure whose weights fit those that were learned.
 """
@@ -18,23 +18,26 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.data.schema import stored_array
 from dualstruct.errors import InputError
+from dualstruct.renamed import old_names
 from dualstruct.structures.base import Structure
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+__getattr__ = old_names(__name__, {"Template": "structures.output_type.OutputType"})
 
-class Template(ABC):
+
+class OutputType(ABC):
     """A kind of output that :class:`~dualstruct.StructuredSVM` learns.
 
-    ``StructuredSVM.fit`` calls ``known = template.learn(X, Y)`` and trains on
+    ``StructuredSVM.fit`` calls ``known = output_type.learn(X, Y)`` and trains on
     ``known.bind(X, Y)``; ``predict`` calls ``known.predict(known.bind(X), w, threads)``.
     """
 
     def learn(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
         """A copy that knows what the training data tell: label names, how many features there are.
 
-        The original stays as it was, so that one template may serve several models.
+        The original stays as it was, so that one may serve several models.
         """
         return copy.copy(self)
 
