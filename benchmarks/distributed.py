@@ -3,15 +3,15 @@
     python benchmarks/distributed.py [--data FOLDER] [--json FILE] [--plot FILE] [--only NAME …]
                                      [--sentences N] [--most PASSES]
 
-convergence-*   Passes until the gap is 1 % and 0.1 %, for 1 to 32 ranks simulated in one process,
+convergence-*   Passes until the gap is 1 % and 0.1 %, for 1 to 32 workers simulated in one process,
                 of BQO and ADMM; the simple average and iterative mixing (of MIRA) have no dual, and
                 are judged by the primal of the same problem against the best dual of all runs.
                 Features are hashed into few rows, so that 32 sets of weights fit into one machine.
-                A rank's CPU time and the bytes that it gives to sums are counted; from them follows
-                what 32 machines on 10 GbE would take.
+                A worker's CPU time and the bytes that it gives to sums are counted; from them
+                follows what 32 machines on 10 GbE would take.
 allreduce       The sum of 2^22 float32 on four Ray workers of this machine.
 wall            One and two Ray workers train the parser to the same gap.
-memory          What a rank holds: its part of the data and its cuts, and the weights.
+memory          What a worker holds: its share of the data and its cuts, and the weights.
 
 By default some hundred sentences are taken, because 32 simulated machines share the cores of one.
 """
@@ -76,30 +76,30 @@ def structure_of(data: Path, corpus: str, sentences: int) -> Any:
 
 
 class Counting:
-    """A communicator that counts the bytes this rank gives to sums."""
+    """A communicator that counts the bytes this worker gives to sums."""
 
-    def __init__(self, ranks: Any) -> None:
-        self._ranks = ranks
-        self.rank, self.size = ranks.rank, ranks.size
+    def __init__(self, workers: Any) -> None:
+        self._workers = workers
+        self.rank, self.size = workers.rank, workers.size
         self.bytes = 0
 
     @property
     def interrupted(self) -> bool:
-        return self._ranks.interrupted
+        return self._workers.interrupted
 
     def allreduce(self, array: Any) -> Any:
         self.bytes += array.nbytes
-        return self._ranks.allreduce(array)
+        return self._workers.allreduce(array)
 
     def broadcast(self, array: Any, root: int = 0) -> Any:
-        return self._ranks.broadcast(array, root)
+        return self._workers.broadcast(array, root)
 
     def barrier(self) -> None:
-        self._ranks.barrier()
+        self._workers.barrier()
 
 
 def simulate(structure: Any, corpus: str, strategy: str, workers: int, most: int) -> dict[str, Any]:
-    """The primal after each pass, and what a pass costs a rank."""
+    """The primal after each pass, and what a pass costs a worker."""
     from dualstruct import DCD, MIRA, Problem
     from dualstruct.distributed import (
         ADMM,
@@ -118,11 +118,11 @@ def simulate(structure: Any, corpus: str, strategy: str, workers: int, most: int
         "simple-average": SimpleAverage(inner),
         "iterative-mixing": IterativeMixing(MIRA()),
     }[strategy]
-    parts = partition(len(structure), workers)
+    shares = partition(len(structure), workers)
 
-    def work(ranks: Any) -> dict[str, Any]:
-        counting = Counting(ranks)
-        own = Subset(structure, parts[ranks.rank])
+    def work(communicator: Any) -> dict[str, Any]:
+        counting = Counting(communicator)
+        own = Subset(structure, shares[communicator.rank])
         problem = Problem(own, "squared_hinge", C[corpus], communicator=counting)
         trained = problem
         if strategy == "iterative-mixing":
@@ -198,13 +198,13 @@ def passes_of_dual(run: dict[str, Any], optimum: float, share: float) -> int | N
 def allreduce(data: Path, corpus: str) -> dict[str, Any]:
     from dualstruct.distributed import run_ray
 
-    def work(ranks: Any) -> list[float]:
-        array = np.full(2**22, ranks.rank, dtype=np.float32)
+    def work(communicator: Any) -> list[float]:
+        array = np.full(2**22, communicator.rank, dtype=np.float32)
         seconds = []
         for _ in range(7):
-            ranks.barrier()
+            communicator.barrier()
             started = time.perf_counter()
-            ranks.allreduce(array)
+            communicator.allreduce(array)
             seconds.append(time.perf_counter() - started)
         return seconds
 
@@ -213,7 +213,7 @@ def allreduce(data: Path, corpus: str) -> dict[str, Any]:
 
 
 def wall(data: Path, corpus: str) -> dict[str, Any]:
-    """Two Ray workers against one, both to a gap of 10 %, each reading its part of the file."""
+    """Two Ray workers against one, both to a gap of 10 %, each reading its share of the file."""
     import tempfile
 
     from dualstruct import DependencyParser, read_conllu, write_conllu
@@ -241,7 +241,7 @@ def wall(data: Path, corpus: str) -> dict[str, Any]:
 
 
 def memory(data: Path, corpus: str) -> dict[str, Any]:
-    """Peak memory of one rank's process that reads its part and trains, by number of ranks."""
+    """Peak memory of one worker's process that reads its share and trains, by number of workers."""
     import tempfile
 
     from dualstruct import read_conllu, write_conllu
@@ -254,16 +254,16 @@ def memory(data: Path, corpus: str) -> dict[str, Any]:
         for workers in (1, 2, 4, 8):
             import subprocess
 
-            command = [sys.executable, __file__, "--part", str(path), str(workers)]
+            command = [sys.executable, __file__, "--share", str(path), str(workers)]
             done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
             found[str(workers)] = json.loads(done.stdout)
     return found
 
 
-def part_memory(path: Path, workers: int) -> dict[str, float]:
-    """What the first of so many ranks holds after a pass over its part, without the others."""
+def share_memory(path: Path, workers: int) -> dict[str, float]:
+    """What the first of so many workers holds after a pass over its share, without the others."""
     from dualstruct import DCD, Problem
-    from dualstruct.distributed import data as parts
+    from dualstruct.data import sources
     from dualstruct.labels.names import Labels
     from dualstruct.tasks.parsing.model import TreeShape, make_tree, present_sources
 
@@ -271,9 +271,9 @@ def part_memory(path: Path, workers: int) -> dict[str, float]:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         return pages * resource.getpagesize() / 2**20
 
-    parts.agree = lambda ranks, facts: None  # there is nobody to ask
+    sources.agree = lambda workers, facts: None  # there is nobody to ask
     empty = resident()
-    treebank = parts.TreeFiles((path,)).share(parts._Place(0, workers), 0).X
+    treebank = sources.TreeFiles((path,)).share(sources._Place(0, workers), 0).X
     labels = Labels.learn(treebank.relations)
     relations = labels.encode(treebank.relations, treebank.sentences)
     shape = TreeShape(True, True, 18, 14, 0.5)
@@ -302,7 +302,7 @@ def extrapolated(found: dict[str, Any], corpus: str, workers: int) -> tuple[floa
     passes = passes_of_dual(run, found["optimum"], 0.01)
     if passes is None:
         return None
-    # A pass costs a rank something for each of its sentences and something for each weight.
+    # A pass costs a worker something for each of its sentences and something for each weight.
     measured = [found["runs"][f"bqo {k}"]["cpu"] for k in WORKERS]
     design = np.array([[1 / k, 1.0] for k in WORKERS])
     by_sentences, by_weights = np.linalg.lstsq(design, np.array(measured), rcond=None)[0]
@@ -330,7 +330,7 @@ def report(results: dict[str, Any]) -> None:
             f"1 % / 0.1 %, at most {found['most']}; the optimum is known to "
             f"{100 * (found['least_primal'] / found['optimum'] - 1):.2g} %"
         )
-        table = Table("ranks", *(str(k) for k in WORKERS), box=None)
+        table = Table("workers", *(str(k) for k in WORKERS), box=None)
         for strategy in STRATEGIES:
             cells = []
             for workers in WORKERS:
@@ -376,14 +376,14 @@ def report(results: dict[str, Any]) -> None:
         ratio = [found["2"][name] / found["1"][name] for name in ("seconds", "cpu_seconds")]
         console.print(f"two against one: {ratio[0]:.2f} of the time, {ratio[1]:.2f} of the CPU")
     if "memory" in results:
-        table = Table("ranks", *results["memory"], box=None)
+        table = Table("workers", *results["memory"], box=None)
         for name in ("sentences", "held_mb", "weights_mb"):
             table.add_row(name, *(f"{each[name]:,.0f}" for each in results["memory"].values()))
         console.print(table)
 
 
 def plot(results: dict[str, Any], path: Path) -> None:
-    """Distance from the optimum by pass, one panel a corpus and number of ranks."""
+    """Distance from the optimum by pass, one panel a corpus and number of workers."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -419,10 +419,10 @@ def main() -> None:
     parser.add_argument("--most", type=int, help="passes of a simulated run")
     parser.add_argument("--only", nargs="*", choices=RUNS, default=list(RUNS))
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
-    parser.add_argument("--part", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--share", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.part:
-        print(json.dumps(part_memory(Path(options.part[0]), int(options.part[1]))))
+    if options.share:
+        print(json.dumps(share_memory(Path(options.share[0]), int(options.share[1]))))
         return
     if options.run:
         measure, corpus = RUNS[options.run]

@@ -42,37 +42,37 @@ PASSES = 8
 SILENCE = 10
 
 
-def train(ranks, name: str = "bqo", *, passes: int = PASSES, **options) -> list:
+def train(workers, name: str = "bqo", *, passes: int = PASSES, **options) -> list:
     """What came of it, to the last bit."""
     strategy, loss = STRATEGIES[name]
     structure = make_chains(sentences=30, tokens=5, labels=3, features=30, seed=3).structure()
-    own = Subset(structure, partition(len(structure), ranks.size)[ranks.rank])
-    problem = Problem(own, loss, 0.2, communicator=ranks)
+    own = Subset(structure, partition(len(structure), workers.size)[workers.rank])
+    problem = Problem(own, loss, 0.2, communicator=workers)
     result = fit(problem, strategy, Stopping(passes=passes), checkpoint_every=2, **options)
     weights = hashlib.sha256(result.w.array.tobytes()).hexdigest()
     return [result.stopped_by, result.passes, result.primal, result.dual, result.cuts, weights]
 
 
-def train_all(ranks) -> list:
+def train_all(workers) -> list:
     """Every strategy, and every way to talk."""
-    found: list = [train(ranks, name) for name in STRATEGIES]
+    found: list = [train(workers, name) for name in STRATEGIES]
     # Long enough to be cut into parts, and not to be divided evenly.
-    long = np.random.default_rng(ranks.rank).normal(size=100_001).astype(np.float32)
-    found.append(hashlib.sha256(ranks.allreduce(long).tobytes()).hexdigest())
-    square = ranks.allreduce(long[:90_000].reshape(300, 300))
+    long = np.random.default_rng(workers.rank).normal(size=100_001).astype(np.float32)
+    found.append(hashlib.sha256(workers.allreduce(long).tobytes()).hexdigest())
+    square = workers.allreduce(long[:90_000].reshape(300, 300))
     found.append([*square.shape, hashlib.sha256(square.tobytes()).hexdigest()])
-    found.append(ranks.broadcast(np.array([ranks.rank]), root=ranks.size - 1).tolist())
+    found.append(workers.broadcast(np.array([workers.rank]), root=workers.size - 1).tolist())
     return found
 
 
-def fail(ranks) -> None:
-    if ranks.rank == 1:
+def fail(workers) -> None:
+    if workers.rank == 1:
         raise InputError("sentence 7 is broken")
-    ranks.barrier()
+    workers.barrier()
 
 
-def differ(ranks) -> None:
-    ranks.allreduce(np.zeros(3 + ranks.rank))
+def differ(workers) -> None:
+    workers.allreduce(np.zeros(3 + workers.rank))
 
 
 def once(path: Path) -> bool:
@@ -84,9 +84,9 @@ def once(path: Path) -> bool:
     return True
 
 
-def fault_at(ranks, number: int, fault) -> None:
-    """Let something happen when this rank is about to take part in its n-th sum."""
-    allreduce, sums = ranks.allreduce, 0
+def fault_at(workers, number: int, fault) -> None:
+    """Let something happen when this worker is about to take part in its n-th sum."""
+    allreduce, sums = workers.allreduce, 0
 
     def counted(array):
         nonlocal sums
@@ -95,7 +95,7 @@ def fault_at(ranks, number: int, fault) -> None:
             fault()
         return allreduce(array)
 
-    ranks.allreduce = counted
+    workers.allreduce = counted
 
 
 def kill(pid: int | None = None) -> None:
@@ -114,65 +114,65 @@ def told(run) -> dict:
 
 
 def every_strategy_loses_a_worker(folder: Path):
-    def work(ranks) -> dict[str, list]:
+    def work(workers) -> dict[str, list]:
         found = {}
         for number, name in enumerate(STRATEGIES):
-            allreduce = ranks.allreduce
-            if ranks.rank == number % ranks.size:
+            allreduce = workers.allreduce
+            if workers.rank == number % workers.size:
                 mark = folder / f"{name} was killed"
-                fault_at(ranks, 12 + number, lambda mark=mark: once(mark) and kill())
-            found[name] = train(ranks, name, checkpoint=folder / name)
-            ranks.allreduce = allreduce
+                fault_at(workers, 12 + number, lambda mark=mark: once(mark) and kill())
+            found[name] = train(workers, name, checkpoint=folder / name)
+            workers.allreduce = allreduce
         return found
 
     return work
 
 
 def hangs(folder: Path):
-    def work(ranks) -> list:
-        if ranks.rank == 1 and ranks.attempt == 0:
-            fault_at(ranks, 20, signal.pause)
-        return train(ranks, checkpoint=folder / "hangs")
+    def work(workers) -> list:
+        if workers.rank == 1 and workers.attempt == 0:
+            fault_at(workers, 20, signal.pause)
+        return train(workers, checkpoint=folder / "hangs")
 
     return work
 
 
-def dies_always(ranks) -> None:
-    if ranks.rank == 1:
+def dies_always(workers) -> None:
+    if workers.rank == 1:
         kill()
-    ranks.barrier()
+    workers.barrier()
 
 
 def goes_on(folder: Path, driver: int):
     """From what a killed driver left, until Ctrl-C."""
 
-    def work(ranks) -> list:
-        if ranks.rank == 0:
-            fault_at(ranks, 10, lambda: os.kill(driver, signal.SIGINT))
-        return train(ranks, checkpoint=folder / "driver", resume=True, passes=10**6)
+    def work(workers) -> list:
+        if workers.rank == 0:
+            fault_at(workers, 10, lambda: os.kill(driver, signal.SIGINT))
+        return train(workers, checkpoint=folder / "driver", resume=True, passes=10**6)
 
     return work
 
 
 def interrupts_twice(driver: int):
-    def work(ranks) -> None:
-        if ranks.rank == 0:
+    def work(workers) -> None:
+        if workers.rank == 0:
             os.kill(driver, signal.SIGINT)
-            while not ranks.interrupted:
+            while not workers.interrupted:
                 pass
             os.kill(driver, signal.SIGINT)
         while True:
-            ranks.barrier()
+            workers.barrier()
 
     return work
 
 
 def kills_its_driver(folder: Path, driver: int):
-    def work(ranks) -> list:
+    def work(workers) -> list:
         (folder / f"pid-{os.getpid()}").touch()
-        if ranks.rank == 0:
-            fault_at(ranks, 20, lambda: kill(driver))
-        return train(ranks, checkpoint=folder / "driver", passes=10**6)
+        if workers.rank == 0:
+            fault_at(workers, 20, lambda: kill(driver))
+        return train(workers, checkpoint=folder / "driver", passes=10**6)
 
     return work
 
@@ -266,18 +266,18 @@ def ray_jobs(folder: Path) -> None:
 
 
 def mpi_loses_a_worker(folder: Path, resume: bool):
-    def work(ranks) -> list:
-        if ranks.rank == 1 and not resume:
-            fault_at(ranks, 20, kill)
-        return train(ranks, checkpoint=folder / "mpi", resume=resume)
+    def work(workers) -> list:
+        if workers.rank == 1 and not resume:
+            fault_at(workers, 20, kill)
+        return train(workers, checkpoint=folder / "mpi", resume=resume)
 
     return work
 
 
-def mpi_hangs(ranks) -> None:
-    if ranks.rank == 1:
-        fault_at(ranks, 20, signal.pause)
-    train(ranks)
+def mpi_hangs(workers) -> None:
+    if workers.rank == 1:
+        fault_at(workers, 20, signal.pause)
+    train(workers)
 
 
 if __name__ == "__main__":
@@ -298,7 +298,7 @@ if __name__ == "__main__":
             "mpi-differ": differ,
         }[name]
         rank, found = run_mpi(
-            lambda ranks: (ranks.rank, work(ranks)),
+            lambda workers: (workers.rank, work(workers)),
             timeout=SILENCE if name == "mpi-hangs" else HANGS,
         )
         (folder / f"found-{rank}.json").write_text(json.dumps(found))

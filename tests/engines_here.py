@@ -52,6 +52,6 @@ def mpiexec() -> str:
     return shutil.which("mpiexec") or "mpiexec"
 
 
-def found_by_ranks(folder: Path) -> list:
-    """What the ranks of an MPI job wrote down, in their order."""
+def found_by_workers(folder: Path) -> list:
+    """What the workers of an MPI job wrote down, in their order."""
     return [json.loads(path.read_text()) for path in sorted(folder.glob("found-*.json"))]

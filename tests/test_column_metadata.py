@@ -17,7 +17,7 @@ from dualstruct.cli.columns import Sentences
 from dualstruct.cli.trees import read_any
 from dualstruct.data.blocks import read_blocks
 from dualstruct.data.sources import ColumnFiles
-from dualstruct.workers.communicator import Alone
+from dualstruct.workers.communicator import SingleWorker
 from dualstruct.workers.local import run_local
 
 
@@ -126,7 +126,7 @@ def pairs(files):
 
 
 def workers_pairs(path):
-    part = ColumnFiles((path,)).share(Alone(), 0)
+    part = ColumnFiles((path,)).share(SingleWorker(), 0)
     found = zip(part.numbers.tolist(), part.X, part.y, strict=True)
     return [(list(x), list(y)) for _, x, y in sorted(found, key=lambda each: each[0])]
 
@@ -160,7 +160,9 @@ def test_workers_read_what_one_machine_reads(case, tmp_path):
     path.write_text(text)
     whole = read_columns(path)
     found = {}
-    for part in run_local(min(2, len(lengths)), lambda ranks: ColumnFiles((path,)).share(ranks, 0)):
+    for part in run_local(
+        min(2, len(lengths)), lambda workers: ColumnFiles((path,)).share(workers, 0)
+    ):
         for i, number in enumerate(part.numbers.tolist()):
             found[number] = part.X[i], part.y[i]
             for t in range(len(part.X[i])):
@@ -206,7 +208,7 @@ READERS = {
     "read_blocks": lambda path: list(read_blocks(path)),
     "fit": lambda path: SequenceTagger().fit(path),
     "fit_large": lambda path: SequenceTagger().fit_large(path, path.parent),
-    "workers": lambda path: ColumnFiles((path,)).share(Alone(), 0),
+    "workers": lambda path: ColumnFiles((path,)).share(SingleWorker(), 0),
 }
 
 

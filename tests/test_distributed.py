@@ -54,14 +54,18 @@ STRATEGIES = {
 }
 
 
-def on_ranks(structure, workers: int, loss: str, C: float, work: Callable, center=None) -> list:
-    """What ``work`` makes of each rank's problem."""
-    parts = partition(len(structure), workers)
+def on_workers(structure, workers: int, loss: str, C: float, work: Callable, center=None) -> list:
+    """What ``work`` makes of each worker's problem."""
+    shares = partition(len(structure), workers)
     return run_local(
         workers,
-        lambda ranks: work(
+        lambda communicator: work(
             Problem(
-                Subset(structure, parts[ranks.rank]), loss, C, center=center, communicator=ranks
+                Subset(structure, shares[communicator.rank]),
+                loss,
+                C,
+                center=center,
+                communicator=communicator,
             )
         ),
     )
@@ -80,33 +84,35 @@ def test_sums_are_taken_in_rank_order_and_are_the_same_everywhere():
     rng = np.random.default_rng(0)
     arrays = [rng.normal(size=100).astype(np.float32) * 10.0**k for k in range(5)]
     expected = (((arrays[0] + arrays[1]) + arrays[2]) + arrays[3]) + arrays[4]
-    for total in run_local(5, lambda ranks: ranks.allreduce(arrays[ranks.rank])):
+    for total in run_local(5, lambda workers: workers.allreduce(arrays[workers.rank])):
         np.testing.assert_array_equal(total, expected)
     assert (arrays[0] != expected).any()
 
 
 def test_broadcast_gives_everybody_the_roots_array():
-    found = run_local(3, lambda ranks: ranks.broadcast(np.array([ranks.rank]), root=2).tolist())
+    found = run_local(
+        3, lambda workers: workers.broadcast(np.array([workers.rank]), root=2).tolist()
+    )
     assert found == [[2], [2], [2]]
 
 
 def test_nobody_passes_a_barrier_before_all_are_there():
     here = []
 
-    def work(ranks):
-        here.append(ranks.rank)
-        ranks.barrier()
+    def work(workers):
+        here.append(workers.rank)
+        workers.barrier()
         return len(here)
 
     assert run_local(4, work) == [4, 4, 4, 4]
 
 
 def test_a_rank_that_fails_ends_all_and_its_error_is_told():
-    def work(ranks):
-        if ranks.rank == 2:
+    def work(workers):
+        if workers.rank == 2:
             raise InputError("sentence 7 is broken")
         for _ in range(3):
-            ranks.barrier()
+            workers.barrier()
 
     threads = threading.active_count()
     with pytest.raises(InputError, match="sentence 7 is broken"):
@@ -116,17 +122,19 @@ def test_a_rank_that_fails_ends_all_and_its_error_is_told():
 
 def test_a_rank_that_ends_early_does_not_leave_the_others_waiting():
     with pytest.raises(CommunicationError, match="waits for worker 1, which failed or has ended"):
-        run_local(3, lambda ranks: ranks.rank == 1 or ranks.barrier())
+        run_local(3, lambda workers: workers.rank == 1 or workers.barrier())
 
 
 def test_ranks_that_do_different_things_are_told_so():
     with pytest.raises(CommunicationError, match="different things: barrier, allreduce"):
-        run_local(2, lambda ranks: ranks.allreduce(np.zeros(0)) if ranks.rank else ranks.barrier())
+        run_local(
+            2, lambda workers: workers.allreduce(np.zeros(0)) if workers.rank else workers.barrier()
+        )
 
 
 def test_ranks_with_other_labels_or_templates_are_told_so():
     with pytest.raises(InputError, match=r"worker 1 has 4 numbers .* where worker 0 has 3"):
-        run_local(2, lambda ranks: ranks.allreduce(np.zeros(3 + ranks.rank)))
+        run_local(2, lambda workers: workers.allreduce(np.zeros(3 + workers.rank)))
 
 
 @given(examples=st.integers(1, 50), workers=st.integers(1, 50), seed=st.integers(0, 3))
@@ -160,7 +168,7 @@ def test_a_subset_has_the_examples_it_names(kind):
 def test_the_primal_of_all_ranks_is_that_of_one_machine(loss):
     w = np.random.default_rng(1).normal(size=CHAINS.core.dimension).astype(np.float32)
     expected = Problem(CHAINS, loss, 0.3).primal(CHAINS.new_weights(w))
-    found = on_ranks(CHAINS, 3, loss, 0.3, lambda p: p.primal(p.structure.new_weights(w)))
+    found = on_workers(CHAINS, 3, loss, 0.3, lambda p: p.primal(p.structure.new_weights(w)))
     assert found == pytest.approx([expected] * 3, rel=1e-9)
 
 
@@ -306,7 +314,7 @@ def test_bqo_never_loses_and_all_ranks_agree_on_w_and_alpha(kind, loss, seed, wo
         for _ in range(12):
             strategy.run_pass(iterate)
             answer, dual = iterate.settled()
-            # w = Σ α δ over all ranks, and the local weights are the center and the local duals.
+            # w = Σ α δ over all workers, and the local weights are the center and the local duals.
             exact = iterate.whole(iterate.own_part())
             np.testing.assert_allclose(iterate.w.array, exact, atol=1e-4)
             local = np.array(iterate.w.array)
@@ -322,12 +330,12 @@ def test_bqo_never_loses_and_all_ranks_agree_on_w_and_alpha(kind, loss, seed, wo
             seen.append((local, iterate.dual()))
         return seen
 
-    ranks = on_ranks(structure, workers, loss, 0.7, work)
-    for seen in ranks[1:]:
-        for (w, dual), (w0, dual0) in zip(seen, ranks[0], strict=True):
+    found = on_workers(structure, workers, loss, 0.7, work)
+    for seen in found[1:]:
+        for (w, dual), (w0, dual0) in zip(seen, found[0], strict=True):
             np.testing.assert_array_equal(w, w0)
             assert dual == dual0
-    duals = [0.0] + [dual for _, dual in ranks[0]]
+    duals = [0.0] + [dual for _, dual in found[0]]
     assert (np.diff(duals) >= -1e-5 * max(1.0, duals[-1])).all()
 
 
@@ -365,7 +373,7 @@ def test_the_answer_of_bqo_is_a_mean_of_the_last_rounds(workers, settings, round
         again.restore(*iterate.state())
         np.testing.assert_array_equal(again.answer().array, iterate.answer().array)
 
-    on_ranks(CHAINS, workers, "squared_hinge", 0.2, work)
+    on_workers(CHAINS, workers, "squared_hinge", 0.2, work)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -414,7 +422,7 @@ def test_mixing_on_one_machine_is_the_solver_itself(solver, loss, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("averaged", [False, True])
 def test_mixing_mixes_as_written(weighted, averaged):
-    """With one example a rank there is no order, and a pass is one step."""
+    """With one example a worker there is no order, and a pass is one step."""
     few = Subset(CHAINS, range(5))
     core, zeros = few.core, np.zeros(few.core.dimension)
     w, steps, moved = zeros, [], []
@@ -511,7 +519,7 @@ def test_a_callback_of_one_rank_stops_all():
 
         return fit(problem, BQO(), Stopping(passes=9), callbacks=[stop]).stopped_by
 
-    assert on_ranks(CHAINS, 3, "squared_hinge", 0.3, work) == ["callback"] * 3
+    assert on_workers(CHAINS, 3, "squared_hinge", 0.3, work) == ["callback"] * 3
 
 
 def test_ctrl_c_stops_all_ranks_after_a_pass():
@@ -526,14 +534,14 @@ def test_ctrl_c_stops_all_ranks_after_a_pass():
 
 
 def test_a_second_ctrl_c_stops_what_does_not_stop_by_itself():
-    def work(ranks) -> None:
-        if ranks.rank == 0:
+    def work(workers) -> None:
+        if workers.rank == 0:
             os.kill(os.getpid(), signal.SIGINT)
-            while not ranks.interrupted:
+            while not workers.interrupted:
                 pass
             os.kill(os.getpid(), signal.SIGINT)
         while True:
-            ranks.barrier()
+            workers.barrier()
 
     threads = threading.active_count()
     for _ in range(200):  # wherever the caller is when the keys are pressed
@@ -557,7 +565,7 @@ def test_solvers_of_one_machine_are_refused_on_many():
         (lambda: BQO(rounds_per_pass=0), "rounds_per_pass is 0"),
         (lambda: BQO(revisits=-1), "revisits is -1"),
         (lambda: IterativeMixing(DCD()), "mixes perceptron or mira, not dcd"),
-        (lambda: run_local(0, lambda ranks: None), "workers is 0"),
+        (lambda: run_local(0, lambda workers: None), "workers is 0"),
         (
             lambda: fit_local(Problem(CHAINS), BQO(), Stopping(passes=1), workers=41),
             "40 examples for 41 workers",

@@ -1,4 +1,4 @@
-"""Ray and MPI with real processes: the same numbers as ranks in one process, and plain errors."""
+"""Ray and MPI with real processes: the same numbers as workers in one process, and plain errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import engine_jobs
 from dualstruct import InputError
 from dualstruct.distributed import run_local, run_mpi, run_ray
-from engines_here import found_by_ranks, job, mpiexec, needs_ray, run
+from engines_here import found_by_workers, job, mpiexec, needs_ray, run
 
 
 def local(workers: int) -> list:
@@ -42,7 +42,7 @@ class TestMPI:
     def test_mpi_gives_the_same_numbers_as_one_process(self, tmp_path, workers):
         done = run(mpiexec(), "-n", str(workers), *job("mpi-all", tmp_path))
         assert done.returncode == 0, done.stderr
-        assert found_by_ranks(tmp_path) == local(workers)
+        assert found_by_workers(tmp_path) == local(workers)
 
     @pytest.mark.parametrize(
         ("work", "message"),

@@ -35,7 +35,7 @@ from dualstruct.training import checkpoints
 from dualstruct.workers.communicator import call
 from dualstruct.workers.ray_board import Board
 from engine_jobs import SILENCE
-from engines_here import found_by_ranks, job, mpiexec, needs_ray, run
+from engines_here import found_by_workers, job, mpiexec, needs_ray, run
 from patience import HANGS
 
 CHAINS = make_chains(sentences=20, tokens=5, labels=3, features=30, noise=0.5, seed=3).structure()
@@ -113,7 +113,7 @@ def test_when_all_checkpoints_are_damaged_it_is_said_what_is_wrong(tmp_path):
         train(tmp_path / "run", 8, resume=True)
 
 
-@pytest.mark.parametrize("after", ["a rank's file", "all ranks' files"])
+@pytest.mark.parametrize("after", ["a worker's file", "all workers' files"])
 def test_a_checkpoint_that_was_not_finished_is_not_used(tmp_path, after, monkeypatch):
     whole = train(tmp_path / "whole", 8)
     train(tmp_path / "run", 4)
@@ -122,7 +122,7 @@ def test_a_checkpoint_that_was_not_finished_is_not_used(tmp_path, after, monkeyp
         raise OutputError("the disk is full")
 
     with monkeypatch.context() as patch:
-        target = "_checksum" if after == "a rank's file" else "replace_file"
+        target = "_checksum" if after == "a worker's file" else "replace_file"
         patch.setattr(checkpoints, target, full)
         with pytest.raises(OutputError, match="the disk is full"):
             train(tmp_path / "run", 8, checkpoint_every=1)
@@ -136,15 +136,15 @@ def test_a_new_run_is_not_continued_from_what_an_older_one_left(tmp_path):
     passes = []
 
     def attempt(number: int) -> None:
-        def work(ranks) -> None:
+        def work(workers) -> None:
             def seen(point, iterate) -> None:
                 passes.append(point.passes)
                 if not number:
                     raise InputError("a fault before the first checkpoint")
 
-            ranks.attempt = number
-            own = Subset(CHAINS, partition(len(CHAINS), 2)[ranks.rank])
-            problem = Problem(own, "squared_hinge", 0.3, communicator=ranks)
+            workers.attempt = number
+            own = Subset(CHAINS, partition(len(CHAINS), 2)[workers.rank])
+            problem = Problem(own, "squared_hinge", 0.3, communicator=workers)
             fit(problem, BQO(), Stopping(passes=8), checkpoint=tmp_path / "run", callbacks=[seen])
 
         run_local(2, work)
@@ -174,10 +174,10 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path, change, message):
 def test_checkpoints_need_a_folder_that_all_ranks_see(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "SEEN_AFTER", 0.2)
 
-    def work(ranks) -> None:
-        own = Subset(CHAINS, partition(len(CHAINS), 2)[ranks.rank])
-        problem = Problem(own, C=0.3, communicator=ranks)
-        fit(problem, BQO(), Stopping(passes=2), checkpoint=tmp_path / f"of-{ranks.rank}")
+    def work(workers) -> None:
+        own = Subset(CHAINS, partition(len(CHAINS), 2)[workers.rank])
+        problem = Problem(own, C=0.3, communicator=workers)
+        fit(problem, BQO(), Stopping(passes=2), checkpoint=tmp_path / f"of-{workers.rank}")
 
     with pytest.raises(OutputError, match=r"to see .*, which worker 1 has written: .* share"):
         run_local(2, work)
@@ -272,10 +272,10 @@ def test_the_command_goes_on_from_the_folder_of_its_workers(tmp_path):
 def test_a_thread_that_hangs_is_named_and_left_behind():
     release = threading.Event()
 
-    def work(ranks) -> None:
-        if ranks.rank == 1:
+    def work(workers) -> None:
+        if workers.rank == 1:
             release.wait(HANGS)
-        ranks.allreduce(np.zeros(3))
+        workers.allreduce(np.zeros(3))
 
     expected = "worker 0 has waited 0.3 seconds for worker 1 to come to its allreduce of 3 numbers"
     try:
@@ -312,8 +312,8 @@ def test_the_board_refuses_what_comes_twice_or_from_an_earlier_attempt():
 
 
 def undisturbed(name: str = "bqo", passes: int = engine_jobs.PASSES) -> list:
-    """What two ranks in one process arrive at."""
-    results = run_local(2, lambda ranks: engine_jobs.train(ranks, name, passes=passes))
+    """What two workers in one process arrive at."""
+    results = run_local(2, lambda workers: engine_jobs.train(workers, name, passes=passes))
     return json.loads(json.dumps(results[0]))
 
 
@@ -385,10 +385,10 @@ class TestMPI:
         killed = run(mpiexec(), "-n", "2", *job("mpi", tmp_path))
         assert killed.returncode != 0
         assert "Killed" in killed.stdout + killed.stderr  # as mpiexec puts it
-        assert found_by_ranks(tmp_path) == []
+        assert found_by_workers(tmp_path) == []
         done = run(mpiexec(), "-n", "2", *job("mpi-again", tmp_path))
         assert done.returncode == 0, done.stderr
-        assert found_by_ranks(tmp_path) == [undisturbed()] * 2
+        assert found_by_workers(tmp_path) == [undisturbed()] * 2
 
     def test_a_rank_that_hangs_ends_the_job_with_a_sentence(self, tmp_path):
         done = run(mpiexec(), "-n", "2", *job("mpi-hangs", tmp_path))

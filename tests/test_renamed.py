@@ -63,6 +63,10 @@ OLD_CLASSES = [
     ("dualstruct", "FactorGraphs", "FactorGraphOutput"),
     ("dualstruct.structures", "FactorGraphs", "FactorGraphOutput"),
     ("dualstruct.structures", "Template", "OutputType"),
+    ("dualstruct.data.sources", "Held", "InMemory"),
+    ("dualstruct.data.sources", "Lent", "InObjectStore"),
+    ("dualstruct.distributed", "Alone", "SingleWorker"),
+    ("dualstruct.workers.communicator", "Alone", "SingleWorker"),
     ("dualstruct.structures.graph_output", "FactorGraphs", "FactorGraphOutput"),
     ("dualstruct.structures.output_type", "Template", "OutputType"),
 ]

@@ -16,7 +16,7 @@ from dualstruct.features import make_extractor
 from dualstruct.features.clusters import read_clusters
 from dualstruct.features.gazetteers import read_gazetteer
 from dualstruct.labels.costs import read_costs
-from dualstruct.workers.communicator import Alone
+from dualstruct.workers.communicator import SingleWorker
 
 CELLS = "1\tAda\t_\tPROPN\t_\t_\t0\troot\t_\t_\n"
 
@@ -38,13 +38,13 @@ READERS = {
     ),
     "columns of workers": (
         "Ada B\nsings O\n\nBo B\n",
-        lambda path: [list(x) for x in ColumnFiles((path,)).share(Alone(), 0).X],
+        lambda path: [list(x) for x in ColumnFiles((path,)).share(SingleWorker(), 0).X],
     ),
     "trees": (CELLS, lambda path: [s.forms for s in read_conllu(path)]),
     "trees by blocks": (CELLS, lambda path: [s.forms for t in iter_conllu(path) for s in t]),
     "trees of workers": (
         CELLS,
-        lambda path: [s.forms for s in TreeFiles((path,)).share(Alone(), 0).X],
+        lambda path: [s.forms for s in TreeFiles((path,)).share(SingleWorker(), 0).X],
     ),
     "templates": ("word[0]\nword[-1] & word[0]\n", templates_of),
     "templates of CRF++": ("U00:%x[0,0]\nB\n", templates_of),

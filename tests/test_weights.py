@@ -144,8 +144,8 @@ def test_several_machines_reach_the_optimum_of_weighted_examples(solver, loss):
     chain = naive.fast()
     parts = partition(12, 3)
 
-    def work(ranks):
-        problem = Problem(Subset(chain, parts[ranks.rank]), loss, 0.5, communicator=ranks)
+    def work(workers):
+        problem = Problem(Subset(chain, parts[workers.rank]), loss, 0.5, communicator=workers)
         return fit(problem, BQO(solver), Stopping(gap=1e-3, passes=2000))
 
     alone = fit(Problem(chain, loss, 0.5), solver, Stopping(gap=1e-4, passes=4000))

@@ -27,7 +27,7 @@ from dualstruct import (
     write_columns,
 )
 from dualstruct.cli.app import app
-from dualstruct.data.sources import ColumnFiles, Held, TreeFiles
+from dualstruct.data.sources import ColumnFiles, InMemory, TreeFiles
 from dualstruct.datasets import load_english
 from dualstruct.distributed import BQO, partition, run_local, training
 from dualstruct.distributed.strategies import find_strategy
@@ -69,7 +69,9 @@ def files(tmp_path: Path) -> list[Path]:
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_files_are_divided_as_sentences_in_memory_are(files, workers):
     X = sentences(13)
-    parts = run_local(workers, lambda ranks: ColumnFiles(tuple(files)).share(ranks, 3))
+    parts = run_local(
+        workers, lambda communicator: ColumnFiles(tuple(files)).share(communicator, 3)
+    )
     for part, numbers in zip(parts, partition(13, workers, 3), strict=True):
         assert part.numbers.tolist() == numbers.tolist()
         assert list(part.X) == [X[i] for i in numbers]
@@ -80,7 +82,7 @@ def test_files_are_divided_as_sentences_in_memory_are(files, workers):
 def test_a_part_of_a_treebank_has_all_that_belongs_to_its_sentences(tmp_path):
     path = tmp_path / "trees.conllu"
     path.write_bytes(b"\xef\xbb\xbf# newdoc\n\n" + bytes(TREES))
-    parts = run_local(3, lambda ranks: TreeFiles((path,)).share(ranks, 0))
+    parts = run_local(3, lambda workers: TreeFiles((path,)).share(workers, 0))
     whole = read_conllu(path)
     for part in parts:
         for i, number in enumerate(part.numbers.tolist()):
@@ -93,15 +95,15 @@ def test_mistakes_in_a_part_are_told_with_the_lines_of_the_file(tmp_path):
     path = tmp_path / "train.txt"
     path.write_text("a O\n\nb O\nb O\n\nc O O\n\nd O\nd O O\n")
     with pytest.raises(InputError, match=r"train.txt, line (6|9): 3 columns, but "):
-        run_local(2, lambda ranks: ColumnFiles((path,)).share(ranks, 0))
+        run_local(2, lambda workers: ColumnFiles((path,)).share(workers, 0))
     with pytest.raises(InputError, match=r"train.txt, line 6: 3 columns, but line \d of train.txt"):
-        run_local(1, lambda ranks: ColumnFiles((path,)).share(ranks, 0))
+        run_local(1, lambda workers: ColumnFiles((path,)).share(workers, 0))
 
 
 def test_the_first_line_of_the_file_tells_what_separates_columns(tmp_path):
     path = tmp_path / "train.txt"
     path.write_text("a\tO\n\nb c\tO\n\nd\tO\n")
-    parts = run_local(3, lambda ranks: ColumnFiles((path,)).share(ranks, 0))
+    parts = run_local(3, lambda workers: ColumnFiles((path,)).share(workers, 0))
     assert sorted(word for part in parts for [word] in part.X) == ["a", "b c", "d"]
 
 
@@ -115,8 +117,8 @@ def test_the_first_line_of_the_file_tells_what_separates_columns(tmp_path):
     ids=["array", "matrices", "lists"],
 )
 def test_examples_in_memory_are_divided_whatever_holds_them(X):
-    [whole] = run_local(1, lambda ranks: Held(X).share(ranks, 0))
-    for part in run_local(2, lambda ranks: Held(X).share(ranks, 0)):
+    [whole] = run_local(1, lambda workers: InMemory(X).share(workers, 0))
+    for part in run_local(2, lambda workers: InMemory(X).share(workers, 0)):
         for i, number in enumerate(part.numbers.tolist()):
             mine, theirs = part.X[i], whole.X[number]
             if isinstance(X, CSRSequences):
@@ -127,7 +129,7 @@ def test_examples_in_memory_are_divided_whatever_holds_them(X):
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 3), st.booleans())
 @settings(max_examples=25)
 def test_merged_features_are_those_of_one_machine(seed, workers, min_count, templates):
-    """Every token has the same features by name, in other numbers, the same on all ranks."""
+    """Every token has the same features by name, in other numbers, the same on all workers."""
     X = sentences(workers + seed % 9, seed)
     if not templates:
         X = [[{"word": word, "length": len(word)} for word in words] for words in X]
@@ -142,9 +144,9 @@ def test_merged_features_are_those_of_one_machine(seed, workers, min_count, temp
     def names(extractor, rows, token):
         return extractor.names(rows.ids[rows.offsets[token] : rows.offsets[token + 1]])
 
-    def work(ranks):
-        part = Held(X).share(ranks, seed)
-        return part, *fit_features(ranks, extractor(), part.X)
+    def work(communicator):
+        part = InMemory(X).share(communicator, seed)
+        return part, *fit_features(communicator, extractor(), part.X)
 
     found = run_local(workers, work)
     for part, made, own in found:
@@ -399,8 +401,8 @@ def test_a_worker_whose_trees_are_all_bad_is_named():
 def test_workers_that_differ_are_named(facts, message):
     [(name, value)] = facts.items()
     with pytest.raises(InputError, match=message):
-        run_local(3, lambda ranks: agree(ranks, {name: value if ranks.rank == 2 else "0"}))
-    run_local(3, lambda ranks: agree(ranks, facts))
+        run_local(3, lambda workers: agree(workers, {name: value if workers.rank == 2 else "0"}))
+    run_local(3, lambda workers: agree(workers, facts))
 
 
 def test_workers_that_see_other_files_templates_or_versions_are_named(tmp_path, monkeypatch):
@@ -410,23 +412,23 @@ def test_workers_that_see_other_files_templates_or_versions_are_named(tmp_path, 
         (folder / "train.txt").write_text("a O\n\nb O\n\nc B-X\n")
     (folders[1] / "train.txt").write_text("a O\n\nb O\n\nc B-Y\n")
 
-    def read(ranks):
-        return ColumnFiles((folders[ranks.rank] / "train.txt",)).share(ranks, 0)
+    def read(workers):
+        return ColumnFiles((folders[workers.rank] / "train.txt",)).share(workers, 0)
 
     with pytest.raises(InputError, match=r"worker 1 has other content of train\.txt than worker 0"):
         run_local(2, read)
 
     X = sentences(6)
 
-    def fit_own(ranks, **options):
+    def fit_own(workers, **options):
         tagger = SequenceTagger(passes=1, engine="local", workers=2, **options)
-        return training.Work(tagger, None, Held(X, labels_of(X)), None, [])(ranks)
+        return training.Work(tagger, None, InMemory(X, labels_of(X)), None, [])(workers)
 
     features = ["word[0]\n", "word[0]\nword[1]\n"]
     with pytest.raises(InputError, match="worker 1 has other templates than worker 0"):
-        run_local(2, lambda ranks: fit_own(ranks, features=features[ranks.rank]))
+        run_local(2, lambda workers: fit_own(workers, features=features[workers.rank]))
     with pytest.raises(InputError, match="worker 1 has other settings than worker 0"):
-        run_local(2, lambda ranks: fit_own(ranks, C=1.0 + ranks.rank))
+        run_local(2, lambda workers: fit_own(workers, C=1.0 + workers.rank))
     versions = iter(["0.1", "0.2"])
     monkeypatch.setattr(training, "_version", lambda: next(versions))
     with pytest.raises(InputError, match=r"version is 0\.\d on worker 1, but 0\.\d on worker 0"):

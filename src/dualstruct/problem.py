@@ -58,8 +58,8 @@ class Problem:
     threads : int
         How many threads decode.
     communicator : Communicator, optional
-        Where the other examples of the problem are, when this machine has only some: then primal
-        and dual are those of all examples, and all machines must ask for them together.
+        Where the other examples of the problem are, when this worker has only some: then primal
+        and dual are those of all examples, and all workers must ask for them together.
     """
 
     def __init__(

@@ -112,6 +112,7 @@ class OldAttribute:
     ...
     ...     how_much = OldAttribute("size")
     >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
     ...     Box().how_much()
     3
     >>> print(found[0].message)

@@ -70,9 +70,9 @@ def learn_columns(
             sentences, tokens = tagger.trained_on_
         else:
             check_paths(train.paths)
-            part = train.whole()
-            learn(part.X, part.y, dev=held_out)
-            sentences, tokens = len(part.numbers), part.tokens
+            share = train.whole()
+            learn(share.X, share.y, dev=held_out)
+            sentences, tokens = len(share.numbers), share.tokens
     if tagger.rank_ == 0:
         for warning in caught:
             tell(warning.message)

@@ -40,9 +40,9 @@ class Search:
     steps: int = 14  #: of golden section around the best of them
 
 
-def summed(number: float, ranks: Communicator | None) -> float:
+def summed(number: float, workers: Communicator | None) -> float:
     """Over all workers."""
-    return number if ranks is None else float(ranks.allreduce(np.array([float(number)]))[0])
+    return number if workers is None else float(workers.allreduce(np.array([float(number)]))[0])
 
 
 class UncalibratedWarning(UserWarning):
@@ -60,7 +60,7 @@ def uncalibrated(loss: str) -> str:
 def fit_temperature(
     surprise: Callable[[float], float],
     search: Search | None = None,
-    ranks: Communicator | None = None,
+    workers: Communicator | None = None,
 ) -> float:
     """The temperature at which −log likelihood, a function of β = 1/T, is least.
 
@@ -74,7 +74,7 @@ def fit_temperature(
 
     def at(log_beta: float) -> float:
         if log_beta not in known:
-            known[log_beta] = summed(surprise(math.exp(log_beta)), ranks)
+            known[log_beta] = summed(surprise(math.exp(log_beta)), workers)
         return known[log_beta]
 
     grid = np.linspace(-math.log(how.hottest), -math.log(how.coldest), how.grid).tolist()

@@ -1,7 +1,7 @@
-"""Each rank's part of the data: of files, of which it keeps its own sentences only, or of lists.
+"""Each worker's share of the data: of files, of which it keeps its own sentences only, or of lists.
 
-Which sentences those are follows from their number, the number of ranks and the seed
-(:func:`partition`), whether they come from one file, from several, or from memory. A rank goes
+Which sentences those are follows from their number, the number of workers and the seed
+(:func:`partition`), whether they come from one file, from several, or from memory. A worker goes
 through the files twice: once to count sentences, once to pick its own. It holds and parses no
 others, and nobody sends examples.
 """
@@ -27,7 +27,8 @@ from dualstruct.data.cutting import BLANK_LINES, is_blank, whole_sentences
 from dualstruct.data.examples import count
 from dualstruct.data.opening import name_of, read_pieces
 from dualstruct.errors import InputError
-from dualstruct.workers.communicator import Alone, Communicator, partition
+from dualstruct.renamed import old_names
+from dualstruct.workers.communicator import Communicator, SingleWorker, partition
 from dualstruct.workers.merging import agree
 
 #: As much of a file says how it is to be read.
@@ -36,10 +37,14 @@ _BEGINNING = 1 << 16
 TokenLines = Callable[[bytes], Sequence[int] | NDArray[np.int64]]
 _LINE = re.compile(r"\bline (\d+)")
 
+__getattr__ = old_names(
+    __name__, {"Held": "data.sources.InMemory", "Lent": "data.sources.InObjectStore"}
+)
+
 
 @dataclass(frozen=True)
 class Share:
-    """What one rank has of the data."""
+    """What one worker has of the data."""
 
     X: Any
     y: Any  #: None where X holds the truth as well
@@ -61,7 +66,7 @@ class Share:
         return sum(len(x) if hasattr(x, "__len__") else 1 for x in self.X)
 
     def where(self, sentence: int, token: int) -> str:
-        """For messages: the place of a token of this part (both counted from 0)."""
+        """For messages: the place of a token of this share (both counted from 0)."""
         if self.text is not None:
             return self.text.where(sentence, token)
         return f"sentence {int(self.numbers[sentence]) + 1}, token {token + 1}"
@@ -70,11 +75,11 @@ class Share:
 class Source(Protocol):
     """Where examples are."""
 
-    def share(self, ranks: Communicator, seed: int, needed: bool = True) -> Share:
-        """This rank's; all ranks ask together. If they are needed, no rank may have none."""
+    def share(self, workers: Communicator, seed: int, needed: bool = True) -> Share:
+        """This worker's; all workers ask together. If they are needed, no worker may have none."""
 
     def whole(self) -> Share:
-        """All of them, for one machine."""
+        """All of them, for one worker."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,7 @@ class TextShare:
             return InputError(str(problem))
         name, line = self.place(int(found[1]))
         rest = str(problem)[found.end() :].lstrip(": ")
-        # Other lines that it speaks of are of the same part.
+        # Other lines that it speaks of are of the same share.
         rest = _LINE.sub(lambda other: "line {1} of {0}".format(*self.place(int(other[1]))), rest)
         return InputError(f"{name}, line {line}: {rest}")
 
@@ -145,25 +150,25 @@ def _word_lines(text: bytes) -> list[int]:
     return [number for number, line in lines if line.strip() and line[:1] != b"#"]
 
 
-def text_part(
+def text_share(
     paths: Sequence[Path],
-    ranks: Communicator,
+    workers: Communicator,
     seed: int,
     token_lines: TokenLines,
     needed: bool = True,
 ) -> TextShare:
-    """This rank's sentences of some files, which must be the same for all ranks.
+    """This worker's sentences of some files, which must be the same for all workers.
 
     Parameters
     ----------
     paths : files, ``.gz``, ``.xz`` and ``.bz2`` too
-    ranks : Communicator
+    workers : Communicator
     seed : int
-        Who gets what follows from it, from the files and from the number of ranks.
+        Who gets what follows from it, from the files and from the number of workers.
     token_lines : callable
         Which lines of a text are tokens, counted from 1.
     needed : bool
-        Whether every rank must have a sentence.
+        Whether every worker must have a sentence.
     """
     counts: list[int] = []
     facts: dict[str, Any] = {}
@@ -177,11 +182,11 @@ def text_part(
         # Files of the same name in several folders come one after the other.
         facts.setdefault(f"sentences in {name_of(path)}", []).append(found)
         facts.setdefault(f"content of {name_of(path)}", []).append(known.hexdigest())
-    agree(ranks, facts)
+    agree(workers, facts)
     sentences = sum(counts)
     if needed and not sentences:
         raise InputError(f"{name_of(paths[0])}: there are no words in it")
-    mine = part_numbers(sentences, ranks, seed, needed)
+    mine = share_numbers(sentences, workers, seed, needed)
     wanted = np.zeros(sentences, dtype=bool)
     wanted[mine] = True
     kept: list[bytes] = []
@@ -207,13 +212,13 @@ def _with_blank_line(text: bytes) -> bytes:
     return text if BLANK_LINES.search(text, max(len(text) - 100, 0)) else text + b"\n"
 
 
-def part_numbers(
-    examples: int, ranks: Communicator, seed: int, needed: bool = True
+def share_numbers(
+    examples: int, workers: Communicator, seed: int, needed: bool = True
 ) -> NDArray[np.int64]:
-    """Which examples this rank gets."""
-    if examples < ranks.size and not needed:  # the last ranks get none
-        return np.arange(examples, dtype=np.int64)[ranks.rank : ranks.rank + 1]
-    return partition(examples, ranks.size, seed)[ranks.rank]
+    """Which examples this worker gets."""
+    if examples < workers.size and not needed:  # the last workers get none
+        return np.arange(examples, dtype=np.int64)[workers.rank : workers.rank + 1]
+    return partition(examples, workers.size, seed)[workers.rank]
 
 
 def paths_of(given: Any) -> tuple[Path, ...] | None:
@@ -249,20 +254,20 @@ class ColumnFiles:
     label_column: int = -1
     columns: tuple[int, ...] | None = None
 
-    def share(self, ranks: Communicator, seed: int, needed: bool = True) -> Share:
+    def share(self, workers: Communicator, seed: int, needed: bool = True) -> Share:
         format = self._format()
-        text = text_part(self.paths, ranks, seed, format.token_lines, needed)
+        text = text_share(self.paths, workers, seed, format.token_lines, needed)
         if not len(text.numbers):
             nothing: list[list[str]] = []
             return Share(nothing, nothing, text.numbers, text)
-        with _explained(text):
+        with _translating_lines(text):
             file = parse_column_file(
                 text.names[0], text.data, format, self.columns, self.label_column
             )
         return Share(file.tokens, file.labels, text.numbers, text)
 
     def whole(self) -> Share:
-        return self.share(Alone(), 0)
+        return self.share(SingleWorker(), 0)
 
     def _format(self) -> _core.ColumnFormat:
         """How all files are to be read, from the beginning of the first that has tokens."""
@@ -289,20 +294,20 @@ class TreeFiles:
 
     paths: tuple[Path, ...]
 
-    def share(self, ranks: Communicator, seed: int, needed: bool = True) -> Share:
-        text = text_part(self.paths, ranks, seed, _word_lines, needed)
-        with _explained(text):
+    def share(self, workers: Communicator, seed: int, needed: bool = True) -> Share:
+        text = text_share(self.paths, workers, seed, _word_lines, needed)
+        with _translating_lines(text):
             treebank = Treebank(text.data, text.names[0])
         treebank.lines = text.lines(treebank.lines)
         return Share(treebank, None, text.numbers, text)
 
     def whole(self) -> Share:
-        return self.share(Alone(), 0)
+        return self.share(SingleWorker(), 0)
 
 
 @dataclass(frozen=True)
-class Held:
-    """Examples in memory, which every rank can reach."""
+class InMemory:
+    """Examples in memory, which every worker can reach."""
 
     X: Any
     y: Any = None
@@ -311,8 +316,8 @@ class Held:
     def whole(self) -> Share:
         return Share(self.X, self.y, np.arange(count(self.X)), weights=self.weights)
 
-    def share(self, ranks: Communicator, seed: int, needed: bool = True) -> Share:
-        mine = part_numbers(count(self.X), ranks, seed, needed)
+    def share(self, workers: Communicator, seed: int, needed: bool = True) -> Share:
+        mine = share_numbers(count(self.X), workers, seed, needed)
         return self.chosen(mine)
 
     def chosen(self, numbers: NDArray[np.int64]) -> Share:
@@ -320,25 +325,25 @@ class Held:
         weights = {name: choose(given, numbers) for name, given in self.weights.items()}
         return Share(choose(self.X, numbers), y, numbers, weights=weights)
 
-    def lend(self, ray: Any, workers: int, seed: int, needed: bool = True) -> Lent:
-        """The parts in Ray's store, from which each rank takes its own."""
+    def lend(self, ray: Any, workers: int, seed: int, needed: bool = True) -> InObjectStore:
+        """The shares in Ray's store, from which each worker takes its own."""
 
-        def part(rank: int) -> Share:
+        def share(rank: int) -> Share:
             return self.share(_Place(rank, workers), seed, needed)
 
-        return Lent([ray.put(part(rank)) for rank in range(workers)])
+        return InObjectStore([ray.put(share(rank)) for rank in range(workers)])
 
 
 @dataclass(frozen=True)
-class Lent:
-    """Parts that were sent to Ray's store once; a rank that starts anew takes its own again."""
+class InObjectStore:
+    """Shares that were sent to Ray's store once; a worker that starts anew takes its own again."""
 
-    parts: list[Any]
+    shares: list[Any]
 
-    def share(self, ranks: Communicator, seed: int, needed: bool = True) -> Share:
+    def share(self, workers: Communicator, seed: int, needed: bool = True) -> Share:
         import ray
 
-        mine: Share = ray.get(self.parts[ranks.rank])
+        mine: Share = ray.get(self.shares[workers.rank])
         return mine
 
     def whole(self) -> Share:
@@ -350,7 +355,7 @@ def weighed(source: Source, **weights: Any) -> Source:
     given = {name: weight for name, weight in weights.items() if weight is not None}
     if not given:
         return source
-    if not isinstance(source, Held):
+    if not isinstance(source, InMemory):
         raise InputError(f"{next(iter(given))} is for sentences in memory, not for files")
     for name, weight in given.items():
         if count(weight) != count(source.X):
@@ -358,16 +363,16 @@ def weighed(source: Source, **weights: Any) -> Source:
     return replace(source, weights=given)
 
 
-class _Place(Alone):
-    """A rank that has nothing to say."""
+class _Place(SingleWorker):
+    """A worker that has nothing to say."""
 
     def __init__(self, rank: int, size: int) -> None:
         self.rank, self.size = rank, size
 
 
 @contextmanager
-def _explained(text: TextShare) -> Iterator[None]:
-    """Tells problems of a part with the files and lines that a user knows."""
+def _translating_lines(text: TextShare) -> Iterator[None]:
+    """Tells problems of a share with the files and lines that a user knows."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Training on several machines: each has a part of the examples, and all arrive at one model."""
+"""Training on several workers: each has a share of the examples, and all arrive at one model."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dualstruct.distributed.admm import ADMM
 from dualstruct.distributed.bqo import BQO
 from dualstruct.distributed.local import fit_local
 from dualstruct.distributed.mixing import IterativeMixing, SimpleAverage
+from dualstruct.renamed import old_names
 from dualstruct.workers.communicator import (
-    Alone,
     CommunicationError,
     Communicator,
     RecoveryWarning,
+    SingleWorker,
     partition,
 )
 from dualstruct.workers.engines import run_on
@@ -22,13 +23,13 @@ from dualstruct.workers.ray import run_ray
 __all__ = [
     "ADMM",
     "BQO",
-    "Alone",
     "ColumnFiles",
     "CommunicationError",
     "Communicator",
     "IterativeMixing",
     "RecoveryWarning",
     "SimpleAverage",
+    "SingleWorker",
     "TreeFiles",
     "fit_local",
     "partition",
@@ -37,3 +38,5 @@ __all__ = [
     "run_on",
     "run_ray",
 ]
+
+__getattr__ = old_names(__name__, {"Alone": "workers.communicator.SingleWorker"})

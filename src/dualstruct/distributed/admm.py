@@ -1,12 +1,12 @@
 """The alternating direction method of multipliers, in consensus form.
 
-    min  ½‖z − c‖² + Σ_k C Σ_{i∈k} ℓ_i(w_k)   subject to  w_k = z on every machine k
+    min  ½‖z − c‖² + Σ_k C Σ_{i∈k} ℓ_i(w_k)   subject to  w_k = z on every worker k
 
     w_k ← argmin  C Σ_{i∈k} ℓ_i(w_k) + (ρ/2)‖w_k − (z − u_k)‖²
     z   ← (c + ρ Σ_k (w_k + u_k)) / (1 + ρK)
     u_k ← u_k + w_k − z
 
-Divided by ρ, the first line is one machine's problem with C/ρ and the center z − u_k; its solver
+Divided by ρ, the first line is one worker's problem with C/ρ and the center z − u_k; its solver
 starts from the duals it had and need not be exact. ρ times those duals are feasible for the problem
 of all examples; so they bound its optimum, at
 
@@ -38,7 +38,7 @@ from dualstruct.solvers import Solver
 
 
 class ADMMIterate(DualPartIterate):
-    """z is what all ranks share; w_k is the local problem's."""
+    """z is what all workers share; w_k is the local problem's."""
 
     def __init__(self, problem: Problem, seed: int, rho: float) -> None:
         super().__init__(problem, seed, 1 / rho)
@@ -86,7 +86,7 @@ class ADMM(DualStrategy):
     solver : Solver, optional
         What solves the local problems, as in :class:`BQO`.
     rho : float, optional
-        ρ, how strongly the machines are drawn together; by default 1/K, so that a machine's
+        ρ, how strongly the workers are drawn together; by default 1/K, so that a worker's
         problem weighs its losses as if it stood for all.
     local_passes : int
         Passes of the local solver in each round.

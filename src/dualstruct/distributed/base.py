@@ -1,6 +1,6 @@
-"""What the strategies share: an iterate on every rank, around one of a single machine.
+"""What the strategies share: an iterate on every worker, around one of a single worker.
 
-A *local* problem is one that a single-machine solver can work on without talking to anybody: this
+A *local* problem is one that a single-worker solver can work on without talking to anybody: this
 rank's examples, with a C and a center of its own.
 """
 
@@ -28,21 +28,21 @@ from dualstruct.solvers import (
 )
 from dualstruct.solvers.base import PassResult, distance
 from dualstruct.solvers.ramp import RampSDM
-from dualstruct.workers.communicator import Alone, Communicator
+from dualstruct.workers.communicator import Communicator, SingleWorker
 
 
 class Report(NamedTuple):
-    """What a pass of all ranks tells the training loop."""
+    """What a pass of all workers tells the training loop."""
 
-    loss: float  #: Σ_i ℓ_i as the examples were met, of all ranks
+    loss: float  #: Σ_i ℓ_i as the examples were met, of all workers
 
 
 def communicator_of(problem: Problem) -> Communicator:
-    return Alone() if problem.communicator is None else problem.communicator
+    return SingleWorker() if problem.communicator is None else problem.communicator
 
 
 def local_problem(problem: Problem, C: float, center: _core.Weights | None) -> Problem:
-    """This rank's examples by themselves."""
+    """This worker's examples by themselves."""
     return Problem(problem.structure, problem.loss, C, center=center, threads=problem.threads)
 
 
@@ -67,7 +67,7 @@ class _Inner:
 
 
 class Strategy(Solver):
-    """A solver for all ranks, around one for a single machine."""
+    """A solver for all workers, around one for a single worker."""
 
     distributed = True
     solver: Solver
@@ -131,11 +131,11 @@ class DualStrategy(Strategy):
 
 
 class DualPartIterate(Iterate):
-    """An iterate of which every rank holds the cuts of its own examples.
+    """An iterate of which every worker holds the cuts of its own examples.
 
-    The local problem's duals are θα: its C is θC. Its center is not ours; so that of all ranks
+    The local problem's duals are θα: its C is θC. Its center is not ours; so that of all workers
 
-        w = c + (1/θ) Σ_ranks Σ (θα) δ.
+        w = c + (1/θ) Σ_workers Σ (θα) δ.
     """
 
     can_end = True
@@ -158,11 +158,11 @@ class DualPartIterate(Iterate):
 
     @property
     def cuts(self) -> int:  # type: ignore[override]
-        """Of all ranks, as of the last pass."""
+        """Of all workers, as of the last pass."""
         return int(self.memory.get("cuts", 0))
 
     def count(self, totals: NDArray[np.float64]) -> None:
-        """Take over what :meth:`counts` of all ranks add up to."""
+        """Take over what :meth:`counts` of all workers add up to."""
         self.memory["cuts"] = int(totals[0])
         self.inference_calls, self.beaten = int(totals[1]), int(totals[2])
 
@@ -170,7 +170,7 @@ class DualPartIterate(Iterate):
         return [self.local.cuts, self.local.inference_calls, self.local.beaten]
 
     def own_part(self) -> NDArray[np.float32]:
-        """Σ α δ of this rank, without the rounding that w has gathered."""
+        """Σ α δ of this worker, without the rounding that w has gathered."""
         core = self.problem.structure.core
         center = np.array(self.center.array)
         out = self.problem.structure.new_weights()
@@ -180,12 +180,12 @@ class DualPartIterate(Iterate):
         return scaled(1 / self.theta, out.array)
 
     def whole(self, own_part: NDArray[np.float32]) -> NDArray[np.float32]:
-        """c + Σ α δ of all ranks."""
+        """c + Σ α δ of all workers."""
         total = self.communicator.allreduce(own_part)
         return total if self.problem.center is None else total + self.problem.center.array
 
     def summed(self) -> _core.Weights:
-        """c + Σ α δ of all ranks, as it was added up from pass to pass."""
+        """c + Σ α δ of all workers, as it was added up from pass to pass."""
         return self.w
 
     def drift(self) -> float:

@@ -1,25 +1,25 @@
-"""Box-constrained quadratic optimisation over several machines.
+"""Box-constrained quadratic optimisation over several workers.
 
 The dual of all examples, α ≥ 0 (and Σ_y α_iy ≤ C for the hinge), with s_i = Σ_y α_iy:
 
     max_α  D(α) = Σ_iy α_iy Δ_i(y) − ½‖w‖² − (1/4C) Σ_i s_i²,   w = Σ_iy α_iy δ_i(y)
 
 (the last term for the squared hinge only). Each round moves α by η d. The direction d maximises a
-model of D in which every machine sees the changes of its own examples only, but θ times:
+model of D in which every worker sees the changes of its own examples only, but θ times:
 
-    machine k:  max_d  Σ d Δ − w·u − (θ/2)‖u‖² − (1/4C) Σ_i (s_i + Σ_y d_iy)²,   u = Σ d δ
+    worker k:  max_d  Σ d Δ − w·u − (θ/2)‖u‖² − (1/4C) Σ_i (s_i + Σ_y d_iy)²,   u = Σ d δ
 
 Times θ, with α̃ = θ(α + d), C̃ = θC and v = w + θu = (w − θ Σ α δ) + Σ α̃ δ, this is the dual of one
-machine's problem: its center is w − θ Σ α δ, its weight of a loss C̃. So any dual solver can work on
-it, and starts from the duals it had. Then, with Δw = Σ_k u_k by one sum over all machines,
+worker's problem: its center is w − θ Σ α δ, its weight of a loss C̃. So any dual solver can work on
+it, and starts from the duals it had. Then, with Δw = Σ_k u_k by one sum over all workers,
 
     η* = (Σ d Δ − w·Δw − Σ_i s_i D_i / 2C) / (‖Δw‖² + Σ_i D_i² / 2C),   D_i = Σ_y d_iy
 
 needs a few numbers more, and η = min(η*, the largest step that keeps α feasible). The duals go back
-to α + η d on every machine, and cuts dropped on the way to α + d come back with them.
+to α + η d on every worker, and cuts dropped on the way to α + d come back with them.
 
 With θ = K, the paper's choice, the model never promises more than D gains, so η* ≥ 1 where the
-model was maximised. But K is right only if all machines move w in the same direction. What would
+model was maximised. But K is right only if all workers move w in the same direction. What would
 have been right is known after each round,
 
     θ = ‖Σ_k u_k‖² / Σ_k ‖u_k‖²,   between 0 and K,
@@ -30,10 +30,10 @@ a fifth a round at most. Every θ > 0 gives a direction in which D rises, and th
 how far. The paper's λI, there to make the model strictly concave, is not needed by coordinate
 steps.
 
-What most examples have in common, all machines correct at the same time and too far. D hardly shows
+What most examples have in common, all workers correct at the same time and too far. D hardly shows
 it, but P does: its gap stays wide while D is almost at its maximum. A round without inference, over
 the cuts held, is cheap and undoes that. So by default a pass is two times a round with one half of
-each machine's examples and some rounds without inference. Between rounds w still goes to and fro;
+each worker's examples and some rounds without inference. Between rounds w still goes to and fro;
 any w bounds P's minimum from above, and the mean of the last ones does so better than the last. So
 with R rounds in a pass the answer is w̄ ← w̄ + (w − w̄)/R after each: w itself where R = 1.
 
@@ -67,7 +67,7 @@ from dualstruct.workers.communicator import in_place_of
 
 
 class BQOIterate(DualPartIterate):
-    """Between rounds the local weights are w: every rank has the same."""
+    """Between rounds the local weights are w: every worker has the same."""
 
     def __init__(self, problem: Problem, seed: int, theta: float) -> None:
         super().__init__(problem, seed, theta)
@@ -132,7 +132,7 @@ class BQOIterate(DualPartIterate):
         return self.change
 
     def end_round(self, total: NDArray[np.float32], eta: float) -> None:
-        """To w + η Δw, where θ Δw is the total; θ u goes into this rank's duals."""
+        """To w + η Δw, where θ Δw is the total; θ u goes into this worker's duals."""
         step = eta / self.theta
         self._combine([self.before, total], [1.0, step], self.w)
         rows = [self.center.array, total, self.change]
@@ -170,17 +170,17 @@ class BQO(DualStrategy):
         What solves the local problems: DCD, DCDLight or CPD for the squared hinge, SDM or
         FrankWolfe for the hinge; by default DCD or SDM.
     theta : float, optional
-        θ, how careful a machine is because the others move, too. By default it begins with their
+        θ, how careful a worker is because the others move, too. By default it begins with their
         number, the paper's choice, and then follows what the last round has shown.
     local_passes : int
         Passes of the local solver in each round: more of them communicate less often.
     rounds_per_pass : int, optional
-        Rounds with inference in a pass, each with as many of every machine's examples. By default
-        2 on several machines: what they learn from one half is known to all when they come to the
+        Rounds with inference in a pass, each with as many of every worker's examples. By default
+        2 on several workers: what they learn from one half is known to all when they come to the
         other.
     revisits : int, optional
         Rounds without inference after each of these. By default as many in all, on several
-        machines, as the local solver has passes without inference: it leaves them to the rounds.
+        workers, as the local solver has passes without inference: it leaves them to the rounds.
         With 0 and ``rounds_per_pass=1`` this is the paper's algorithm.
 
     Examples
@@ -242,7 +242,7 @@ class BQO(DualStrategy):
         return solver.run_visit(iterate.local)
 
     def _round(self, iterate: BQOIterate, work: Callable[[BQOIterate], PassResult]) -> float:
-        """One round of Algorithm 1; the losses met, of all machines."""
+        """One round of Algorithm 1; the losses met, of all workers."""
         problem, theta, duals = iterate.problem, iterate.theta, iterate.local.duals
         communicator = iterate.communicator
         words, words_of_example, s = duals.save()
@@ -309,7 +309,7 @@ def _step(
         slope -= sD / 2
         curvature += DD / 2
     if slope <= 0:
-        # What is left to gain is less than rounding. But each machine gains by its move (times θ,
+        # What is left to gain is less than rounding. But each worker gains by its move (times θ,
         # if that is below 1), and D is concave: the mean of these moves does not lose.
         return mean
     return min(slope / curvature, largest) if curvature > 0 else 1.0

@@ -1,4 +1,4 @@
-"""A problem divided among threads of this process, which train as machines would."""
+"""A problem divided among threads of this process, which train as workers elsewhere would."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def fit_local(
     seed: int = 0,
     **options: Any,
 ) -> FitResult:
-    """:func:`dualstruct.training.loop` on so many ranks, each of which has a part of the examples.
+    """:func:`dualstruct.training.loop.fit` on several workers, each with a share of the examples.
 
     Parameters
     ----------
     problem, solver, stopping, options
         As in :func:`dualstruct.training.loop`; the solver is one of ``dualstruct.distributed``.
     workers : int
-        How many parts.
+        How many shares.
     seed : int
         What the partition and all else that is random follow from.
 
@@ -45,11 +45,11 @@ def fit_local(
     'gap'
     """
     check_workers(workers)
-    parts = partition(len(problem.structure), workers, seed)
+    shares = partition(len(problem.structure), workers, seed)
 
     def work(communicator: Communicator) -> FitResult:
         own = Problem(
-            Subset(problem.structure, parts[communicator.rank]),
+            Subset(problem.structure, shares[communicator.rank]),
             problem.loss,
             problem.C,
             center=problem.center,
@@ -59,5 +59,5 @@ def fit_local(
         return fit(own, solver, stopping, seed=seed, **options)
 
     results = run_local(workers, work)
-    # The ranks share one counter of unproven answers, and one structure that skips.
+    # The workers share one counter of unproven answers, and one structure that skips.
     return replace(results[0], skipped=sum(problem.structure.skipped.values()))

@@ -1,13 +1,13 @@
-"""Machines that learn on their own and mix what they have learned.
+"""Workers that learn on their own and mix what they have learned.
 
-Iterative parameter mixing: in every epoch each machine k starts from the same w, passes once over
+Iterative parameter mixing: in every epoch each worker k starts from the same w, passes once over
 its own examples, and
 
     w ← Σ_k μ_k w_k,   μ_k = 1/K,  or in proportion to the examples that moved w_k (weighted)
 
 For the perceptron either choice keeps the convergence proof, because the weights sum to 1 and a
-machine that was never wrong has not moved. The average that predicts is that of w over all steps
-of all machines. The simple average mixes once, at the end.
+worker that was never wrong has not moved. The average that predicts is that of w over all steps
+of all workers. The simple average mixes once, at the end.
 
 Source: McDonald, Hall & Mann 2010, "Distributed Training Strategies for the Structured Perceptron",
 Figure 3; simple averaging as in Lee et al. 2015, §4.
@@ -36,7 +36,7 @@ from dualstruct.solvers import MIRA, Iterate, Perceptron, Solver
 
 
 class MixingIterate(Iterate):
-    """Every rank has the same w between passes; the average is that of all ranks' steps."""
+    """Every worker has the same w between passes; the average is that of all workers' steps."""
 
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, local_seed(problem, seed))
@@ -70,9 +70,9 @@ class IterativeMixing(Strategy):
     Parameters
     ----------
     solver : Perceptron or MIRA, optional
-        What each machine runs; the perceptron by default.
+        What each worker runs; the perceptron by default.
     weighted : bool
-        Whether machines that moved more count more.
+        Whether workers that moved more count more.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class IterativeMixing(Strategy):
 
 
 class SimpleAverageIterate(Iterate):
-    """w is the mean of what the ranks' solvers would predict with by now."""
+    """w is the mean of what the workers' solvers would predict with by now."""
 
     def __init__(self, problem: Problem, seed: int, solver: Solver) -> None:
         super().__init__(problem, seed)
@@ -121,7 +121,7 @@ class SimpleAverageIterate(Iterate):
 
     @property
     def cuts(self) -> int:  # type: ignore[override]
-        """Of all ranks, as of the last pass."""
+        """Of all workers, as of the last pass."""
         return int(self.memory.get("cuts", 0))
 
     def start_averaging(self, linear: bool = False) -> None:
@@ -142,14 +142,14 @@ class SimpleAverageIterate(Iterate):
 
 
 class SimpleAverage(Strategy):
-    """Every machine trains a model of its own examples; the result is the mean of the models.
+    """Every worker trains a model of its own examples; the result is the mean of the models.
 
     It solves another problem than the one of all examples, so it has no dual and no gap.
 
     Parameters
     ----------
     solver : Solver
-        What each machine runs.
+        What each worker runs.
 
     Examples
     --------

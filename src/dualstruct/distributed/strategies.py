@@ -1,4 +1,4 @@
-"""Which strategy trains on several machines: by its name, by the solver inside it, by the loss."""
+"""Which strategy trains on several workers: by its name, by the solver inside it, by the loss."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def find_strategy(
     Parameters
     ----------
     name : str or Solver
-        ``auto``, ``bqo``, ``admm``, ``mixing``, ``average``; or a solver of one machine, around
+        ``auto``, ``bqo``, ``admm``, ``mixing``, ``average``; or a solver of one worker, around
         which the strategy is put that can use it.
     loss : str
     inner : Solver, optional
-        What works best on one machine, where it is known.
+        What works best on one worker, where it is known.
     averaged : bool
         Whether the models of a simple average are averages of their own steps. Mixing averages
         as the perceptron and MIRA do, BQO over its last rounds, ADMM not at all.
@@ -56,7 +56,7 @@ def find_strategy(
 
 
 def is_strategy(name: str | Solver) -> bool:
-    """Whether a solver is one for several machines."""
+    """Whether a solver is one for several workers."""
     if isinstance(name, Solver):
         return isinstance(name, Strategy)
     name = name.replace("_", "-")

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from dualstruct.data.arrays import as_json
-from dualstruct.data.sources import Held, Share, Source
+from dualstruct.data.sources import InMemory, Share, Source
 from dualstruct.errors import InputError
 from dualstruct.training.loop import Callback
 from dualstruct.training.results import FitResult, TracePoint
-from dualstruct.workers.communicator import Alone, Communicator
+from dualstruct.workers.communicator import Communicator, SingleWorker
 from dualstruct.workers.engines import run_on
 from dualstruct.workers.merging import agree, total
 from dualstruct.workers.ray import start_ray
@@ -40,8 +40,8 @@ class Job:
 
     @classmethod
     def alone(cls, share: Share, dev: Share | None) -> Job:
-        """One machine that has everything."""
-        return cls(Alone(), share, dev, divided=False)
+        """One worker that has everything."""
+        return cls(SingleWorker(), share, dev, divided=False)
 
     def warn(self, warning: Warning) -> None:
         """Warn whoever called fit; the first worker does it for all."""
@@ -172,9 +172,9 @@ def train_together(
     if engine == "ray":
         assert workers is not None
         ray = start_ray(workers, estimator.address)
-        if isinstance(train, Held):
+        if isinstance(train, InMemory):
             work.train = train.lend(ray, workers, estimator.seed)
-        if isinstance(dev, Held):
+        if isinstance(dev, InMemory):
             work.dev = dev.lend(ray, workers, estimator.seed, needed=False)
         with _watched(ray, watch) as work.watch:
             outcomes = run_on(engine, workers, work, address=estimator.address)
@@ -189,7 +189,7 @@ def train_together(
 
 
 class _Mailbox:
-    """Where the first rank leaves trace points; Ray runs it as an actor."""
+    """Where the first worker leaves trace points; Ray runs it as an actor."""
 
     def __init__(self) -> None:
         self._points: list[Any] = []

@@ -1,4 +1,4 @@
-"""What estimators share: one way to train, on one machine or on several."""
+"""What estimators share: one way to train, on one worker or on several."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
         old: ModelT | None = None,
         **weights: Any,
     ) -> Self:
-        """Learn on one machine, or on as many workers as the settings say."""
+        """Learn on one worker, or on as many as the settings say."""
         self.check_settings()
         train = self._source(X, y)
         held_out = None if dev is None else self._dev_source(dev)
@@ -160,7 +160,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
         return usable_threads(self.threads)
 
     def run_facts(self) -> dict[str, Any]:
-        """How many workers trained and how; nothing if it was one machine."""
+        """How many workers trained and how; nothing if it was one."""
         if self.engine is None:
             return {}
         strategy = self._find_solver(self.solver)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.confidence import TreeConfidence
 from dualstruct.data.conllu import ConlluSentence, Treebank
-from dualstruct.data.sources import Held, Source, TreeFiles, check_paths, paths_of
+from dualstruct.data.sources import InMemory, Source, TreeFiles, check_paths, paths_of
 from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
 from dualstruct.estimators.calibrated import CalibratedEstimator
@@ -49,7 +49,7 @@ from dualstruct.tasks.parsing.suspecting import TreeCase
 from dualstruct.tasks.parsing.suspecting import quick_settings as tree_settings
 from dualstruct.training.loop import Callback
 from dualstruct.training.settings import Training, documented
-from dualstruct.workers.communicator import Alone
+from dualstruct.workers.communicator import SingleWorker
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -120,7 +120,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
         ----------
         X : Treebank or list of sentences
             Sentences with heads and relations, ``read_conllu(...)`` for example. Files may be given
-            by a path, or a list of paths; with an ``engine`` each worker then reads its own part.
+            by a path, or a list of paths; with an ``engine`` each worker then reads its own share.
         y : ignored
             The trees are in X; here for the sake of scikit-learn.
         dev : the same, optional
@@ -158,7 +158,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
             return X
         paths = paths_of(X)
         if paths is None:
-            return Held(as_treebank(X))
+            return InMemory(as_treebank(X))
         check_paths(paths)
         return TreeFiles(paths)
 
@@ -170,7 +170,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
 
     def valid_trees(self, treebank: Treebank) -> Treebank:
         """The sentences that can be trained on; others are refused or skipped (``bad_trees``)."""
-        job = Job.alone(Held(treebank).whole(), None)
+        job = Job.alone(InMemory(treebank).whole(), None)
         return usable_trees(self, job, treebank, self.single_root is True)[0]
 
     def usable(self, treebank: Treebank) -> Treebank:
@@ -188,7 +188,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
         treebank = as_treebank(X)
         treebank.check_trees()
         check_sources(treebank, self.model_.sources)
-        model = calibrated(self.model_, treebank, Alone())
+        model = calibrated(self.model_, treebank, SingleWorker())
         if model.temperature is None:
             raise InputError(f"{treebank.name}: there are no words to calibrate on")
         self._model = model

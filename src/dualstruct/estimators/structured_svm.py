@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dualstruct.data.examples import as_list
 from dualstruct.data.schema import fit_type
-from dualstruct.data.sources import Held, Source
+from dualstruct.data.sources import InMemory, Source
 from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator
@@ -120,7 +120,7 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
     def _source(self, X: Any, y: Any) -> Source:
         if y is None:
             raise InputError("StructuredSVM requires y to be passed, but the target y is None")
-        return Held(as_list(X), as_list(y))
+        return InMemory(as_list(X), as_list(y))
 
     def _start(self, train: Source, old: TrainedStructure | None) -> OutputType:
         share = train.whole()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dualstruct.confidence import SentenceConfidence
 from dualstruct.data.examples import as_list
 from dualstruct.data.layout import ColumnLayout
-from dualstruct.data.sources import ColumnFiles, Held, Share, Source, check_paths, paths_of
+from dualstruct.data.sources import ColumnFiles, InMemory, Share, Source, check_paths, paths_of
 from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
 from dualstruct.estimators.calibrated import CalibratedEstimator
@@ -44,7 +44,7 @@ from dualstruct.tasks.tagging.suspecting import ChainCase
 from dualstruct.tasks.tagging.weights import WeightTable
 from dualstruct.training.loop import Callback
 from dualstruct.training.settings import Training, documented
-from dualstruct.workers.communicator import Alone
+from dualstruct.workers.communicator import SingleWorker
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -100,7 +100,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
             (attributes), ``read_columns(...).tokens``, or ``CSRSequences``; a matrix of numbers
             for each sentence, a row a token; or a ``datasets.Dataset`` with its labels. A column
             file by its path, or a list of paths, has the labels in its last column; with an
-            ``engine`` each worker then reads its own part.
+            ``engine`` each worker then reads its own share.
         y : lists of labels; none for files
         dev : (X, y), or files; optional
             Development data: training stops when its score no longer improves, and the best
@@ -192,7 +192,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         with T chosen by the likelihood of the true labels. Training with ``dev`` does it by itself,
         unless the loss is ``crf``.
         """
-        model = calibrated(self.model_, as_sentences(X), as_list(y), self._threads, Alone())
+        model = calibrated(self.model_, as_sentences(X), as_list(y), self._threads, SingleWorker())
         if model.temperature is None:
             raise InputError("there is no token to calibrate on with a label that training saw")
         self._model = model
@@ -211,7 +211,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
             sentences, labels = labelled(X, y)
             if labels is None:
                 raise InputError("the labels are missing: sentences need y, or give a column file")
-            return Held(sentences, labels)
+            return InMemory(sentences, labels)
         if y is not None:
             raise InputError("labels were given beside a column file, which has its own")
         check_paths(paths)
@@ -224,7 +224,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
     def _check_division(self, train: Source) -> None:
         if isinstance(self.unknown_label, str):
             raise InputError("unknown_label is for one machine: leave out unknown_label or engine")
-        if isinstance(train, Held) and isinstance(train.X, WithVectors):
+        if isinstance(train, InMemory) and isinstance(train.X, WithVectors):
             raise InputError("vectors are for one machine: leave out WithVectors or engine")
 
     def state(self) -> State:

@@ -22,15 +22,15 @@ from dualstruct.workers.communicator import Communicator
 
 
 def fit_features(
-    ranks: Communicator, extractor: FeatureExtractor, X: Any
+    workers: Communicator, extractor: FeatureExtractor, X: Any
 ) -> tuple[FeatureExtractor, FeatureRows]:
-    """``extractor.fit(X)`` where every rank has some of the sentences: the same ids on all ranks.
+    """``extractor.fit(X)`` where every worker has some of the sentences: the same ids on all.
 
     Features that the extractor had already keep their ids; then come those of rank 0, those of
     rank 1 that are new, and so on. Those that are rare in all sentences together are left out.
     """
     hashed = bool(getattr(extractor, "hash_bits", None))
-    if ranks.size == 1 or hashed:
+    if workers.size == 1 or hashed:
         return extractor, extractor.fit(X)
     if extractor.pairs is not None:
         raise InputError("features of pairs of labels (B templates) need hash_bits on workers")
@@ -46,15 +46,15 @@ def fit_features(
     settings, arrays = extractor.state()
     own = _Names.of(extractor, arrays)
     merged = own.first(known)
-    for root in range(ranks.size):
-        new = own.chosen(~np.isin(own.keys, merged.keys)) if root == ranks.rank else _Names.none()
-        merged = merged.followed_by(new.sent(ranks, root))
+    for root in range(workers.size):
+        new = own.chosen(~np.isin(own.keys, merged.keys)) if root == workers.rank else _Names.none()
+        merged = merged.followed_by(new.sent(workers, root))
     order = np.argsort(merged.keys)
     new_ids = order[np.searchsorted(merged.keys, own.keys, sorter=order)]
     if least > 1:
         counts = np.zeros(len(merged.keys), dtype=np.int64)
         counts[new_ids] = np.bincount(rows.ids, minlength=len(own.keys))
-        keep = ranks.allreduce(counts) >= least
+        keep = workers.allreduce(counts) >= least
         keep[:known] = True
         merged = merged.chosen(keep)
         new_ids = np.where(keep, np.cumsum(keep) - 1, -1)[new_ids]
@@ -114,15 +114,17 @@ class _Names:
             np.concatenate([self.lengths, other.lengths]),
         )
 
-    def sent(self, ranks: Communicator, root: int) -> _Names:
+    def sent(self, workers: Communicator, root: int) -> _Names:
         """What ``root`` has."""
-        sizes = ranks.broadcast(np.array([len(self.keys), len(self.data)]), root)
+        sizes = workers.broadcast(np.array([len(self.keys), len(self.data)]), root)
         keys, data, lengths = self.keys, self.data, self.lengths
-        if ranks.rank != root:
+        if workers.rank != root:
             keys, data = np.zeros(int(sizes[0]), np.uint64), np.zeros(int(sizes[1]), np.uint8)
             lengths = np.zeros(int(sizes[0]), np.int64)
         return _Names(
-            ranks.broadcast(keys, root), ranks.broadcast(data, root), ranks.broadcast(lengths, root)
+            workers.broadcast(keys, root),
+            workers.broadcast(data, root),
+            workers.broadcast(lengths, root),
         )
 
     def arrays(self, with_hashes: bool) -> dict[str, NDArray[Any]]:

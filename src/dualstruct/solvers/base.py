@@ -97,7 +97,7 @@ class Iterate:
         return False
 
     def drift(self) -> float:
-        """How far w is from what the duals give, of all machines, relative to its length; 0
+        """How far w is from what the duals give, of all workers, relative to its length; 0
         without duals."""
         return 0.0
 
@@ -270,7 +270,7 @@ class Solver(ABC):
     linear_average: bool = False  #: later steps count more, step t as much as t
     passes_per_round: int = 2  #: between two guesses at labels that are unknown
     convex: bool = True  #: whether the iterate's dual bounds the problem's optimum
-    distributed: bool = False  #: whether it sees more examples than those of this machine
+    distributed: bool = False  #: whether it sees more examples than those of this worker
 
     @abstractmethod
     def start(self, problem: Problem, seed: int) -> Any:

@@ -1,4 +1,4 @@
-"""What training asks of a kind of output, on one machine or on several.
+"""What training asks of a kind of output, on one worker or on several.
 
 known = learn(job)                 # what all shares of the data tell: labels, features, shapes
 fit(known.structure, known.judge(dev), …)

@@ -1,13 +1,13 @@
-"""Checkpoints of a run on several machines, in a folder that all of them see.
+"""Checkpoints of a run on several workers, in a folder that all of them see.
 
-    run/checkpoint-7-a3f9.rank-0-of-2    what a rank needs to go on: duals and cuts, w, seed, trace
+    run/checkpoint-7-a3f9.rank-0-of-2   what a worker needs to go on: duals and cuts, w, seed, trace
     run/checkpoint-7-a3f9.rank-1-of-2
-    run/checkpoint-7-a3f9.manifest       written last: the size and the checksum of each of them
+    run/checkpoint-7-a3f9.manifest      written last: the size and the checksum of each of them
 
 Without its manifest a checkpoint is not finished. Numbers count up; the letters behind them are
-drawn anew each time that the ranks start, so that those of a lost driver, which may still be at
-work for a while, write over nobody's files. Two checkpoints are kept. To go on, the ranks look for
-the last one of which each finds its own file whole.
+drawn anew each time that the workers start, so that those of a lost driver, which may still be at
+work for a while, write over nobody's files. Two checkpoints are kept. To resume, the workers look
+for the last one of which each finds its own file whole.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MANIFEST_VERSION = 1
 SEEN_AFTER = 60.0
 
 _NAME = re.compile(r"\.?checkpoint-(\d+)-([0-9a-f]+)\.(manifest|rank-\d+-of-\d+)(\..*)?")
-#: What a rank finds in the place of its file, as the ranks tell each other.
+#: What a worker finds in the place of its file, as the workers tell each other.
 _FAULTS = (
     "",
     "is not there",
@@ -58,17 +58,17 @@ class _Name(NamedTuple):
 class Found(NamedTuple):
     """A checkpoint to go on from."""
 
-    path: Path  #: this rank's file
+    path: Path  #: this worker's file
     passes: int
     settings: dict[str, Any]  #: of the run that wrote it
 
 
 class Checkpoints:
-    """All ranks call the same methods, together."""
+    """All workers call the same methods, together."""
 
     def __init__(self, folder: str | Path, communicator: Communicator) -> None:
         self.folder = Path(folder)
-        self._ranks = communicator
+        self._workers = communicator
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
@@ -91,20 +91,20 @@ class Checkpoints:
         return bool(self._before)
 
     def write(self, passes: int, settings: dict[str, Any], save: Callable[[Path], None]) -> None:
-        """A checkpoint of all ranks; ``save`` writes this rank's file, all or nothing."""
-        name, ranks = self._next, self._ranks
-        own = self._file(name, ranks.rank)
+        """A checkpoint of all workers; ``save`` writes this worker's file, all or nothing."""
+        name, workers = self._next, self._workers
+        own = self._file(name, workers.rank)
         save(own)
-        facts = np.zeros((ranks.size, 3), dtype=np.int64)  # [ranks, bytes and checksum]
-        facts[ranks.rank] = [own.stat().st_size, *_checksum(own)]
-        facts = ranks.allreduce(facts)  # nobody gets here before all are written
-        if ranks.rank == 0:
+        facts = np.zeros((workers.size, 3), dtype=np.int64)  # [workers, bytes and checksum]
+        facts[workers.rank] = [own.stat().st_size, *_checksum(own)]
+        facts = workers.allreduce(facts)  # nobody gets here before all are written
+        if workers.rank == 0:
             self._wait_for_files(name, facts[:, 0].tolist())
             manifest = {
                 "format": MANIFEST_FORMAT,
                 "version": MANIFEST_VERSION,
                 "passes": passes,
-                "workers": ranks.size,
+                "workers": workers.size,
                 "settings": settings,
                 "files": [
                     {
@@ -112,7 +112,7 @@ class Checkpoints:
                         "bytes": int(facts[rank, 0]),
                         "checksum": facts[rank, 1:].tolist(),
                     }
-                    for rank in range(ranks.size)
+                    for rank in range(workers.size)
                 ],
             }
             replace_file(self._manifest(name), _signed(manifest))
@@ -120,22 +120,22 @@ class Checkpoints:
         self._last, self._next = name, name._replace(number=name.number + 1)
 
     def newest(self) -> Found | None:
-        """The last checkpoint that is whole, on which all ranks agree; what is not is told."""
+        """The last checkpoint that is whole, on which all workers agree; what is not is told."""
         told: list[str] = []
         found = None
         for name in self._before:
             manifest, fault = self._read_manifest(name)
             if manifest is not None:
-                if manifest.workers != self._ranks.size:
+                if manifest.workers != self._workers.size:
                     raise InputError(
                         f"{self._manifest(name)} was written by {manifest.workers} workers; "
-                        f"here there are {self._ranks.size}"
+                        f"here there are {self._workers.size}"
                     )
                 fault = self._fault(name, manifest)
             if not fault:
                 assert manifest is not None
                 self._last = name
-                path = self._file(name, self._ranks.rank)
+                path = self._file(name, self._workers.rank)
                 found = Found(path, manifest.passes, manifest.settings)
                 break
             told.append(fault)
@@ -144,17 +144,17 @@ class Checkpoints:
                 f"no checkpoint in {self.folder} can be used: {'; '.join(told)}. All workers must "
                 "see the same folder; without resume training begins anew"
             )
-        if told and found is not None and self._ranks.rank == 0:
-            self._ranks.tell(
+        if told and found is not None and self._workers.rank == 0:
+            self._workers.tell(
                 f"{'; '.join(told)}: the checkpoint before it is used, of pass {found.passes}"
             )
         return found
 
     def _fault(self, name: _Name, manifest: _Manifest) -> str:
-        """What is wrong with the ranks' files, on all ranks alike; empty if nothing is."""
-        rank, faults = self._ranks.rank, []
-        codes = self._ranks.allreduce(
-            in_place_of(self._ranks, _judge(self._file(name, rank), manifest.files[rank]))
+        """What is wrong with the workers' files, on all workers alike; empty if nothing is."""
+        rank, faults = self._workers.rank, []
+        codes = self._workers.allreduce(
+            in_place_of(self._workers, _judge(self._file(name, rank), manifest.files[rank]))
         )
         for rank, code in enumerate(codes.astype(int).tolist()):
             if code:
@@ -162,9 +162,9 @@ class Checkpoints:
         return ", ".join(faults)
 
     def _read_manifest(self, name: _Name) -> tuple[_Manifest | None, str]:
-        """The first rank reads it for all; or what is wrong with it."""
+        """The first worker reads it for all; or what is wrong with it."""
         path, data = self._manifest(name), b""
-        if self._ranks.rank == 0 and path.exists():
+        if self._workers.rank == 0 and path.exists():
             try:
                 data = path.read_bytes()
             except OSError as error:
@@ -176,12 +176,12 @@ class Checkpoints:
         return _verified(data), f"{path} is damaged or cut short"
 
     def _from_first(self, numbers: list[int]) -> list[int]:
-        """The first rank's list, on all."""
-        [length] = self._ranks.broadcast(np.array([len(numbers)])).tolist()
+        """The first worker's list, on all."""
+        [length] = self._workers.broadcast(np.array([len(numbers)])).tolist()
         own = np.zeros(length, dtype=np.int64)
-        if self._ranks.rank == 0:
+        if self._workers.rank == 0:
             own[:] = numbers
-        shared: list[int] = self._ranks.broadcast(own).tolist()
+        shared: list[int] = self._workers.broadcast(own).tolist()
         return shared
 
     def _names(self) -> list[_Name]:
@@ -189,7 +189,7 @@ class Checkpoints:
         return sorted({_Name(int(name[1]), int(name[2], 16)) for name in names if name})[::-1]
 
     def _file(self, name: _Name, rank: int) -> Path:
-        return self.folder / f"{name}.rank-{rank}-of-{self._ranks.size}"
+        return self.folder / f"{name}.rank-{rank}-of-{self._workers.size}"
 
     def _manifest(self, name: _Name) -> Path:
         return self.folder / f"{name}.manifest"
@@ -202,7 +202,7 @@ class Checkpoints:
                 if time.monotonic() > deadline:
                     raise OutputError(
                         f"worker 0 has waited {SEEN_AFTER:g} seconds to see {path}, which worker "
-                        f"{rank} has written: checkpoints need a folder that all machines share"
+                        f"{rank} has written: checkpoints need a folder that all workers share"
                     )
                 os.listdir(self.folder)  # makes network file systems look again
                 time.sleep(0.05)
@@ -230,7 +230,7 @@ def _judge(path: Path, expected: _File) -> int:
 
 
 def _checksum(path: Path) -> list[int]:
-    """128 bits, as two numbers that ranks can add zeros to."""
+    """128 bits, as two numbers that workers can add zeros to."""
     total = hashlib.blake2b(digest_size=16)
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
@@ -247,7 +247,7 @@ def _signed(manifest: dict[str, Any]) -> bytes:
 
 @dataclass(frozen=True)
 class _File:
-    """What a rank wrote."""
+    """What a worker wrote."""
 
     name: str
     bytes: Annotated[int, Range(0)]
@@ -284,7 +284,7 @@ def _verified(data: bytes) -> _Manifest | None:
 def place_of(
     checkpoint: str | Path | None, communicator: Communicator | None
 ) -> Path | Checkpoints | None:
-    """Where one machine, or several, leave what is needed to go on."""
+    """Where one worker, or several, leave what is needed to resume."""
     if checkpoint is None or communicator is None:
         return None if checkpoint is None else Path(checkpoint)
     return Checkpoints(checkpoint, communicator)

@@ -43,7 +43,7 @@ REBUILD_EVERY = 20
 DRIFT = 1e-3
 #: How far the duals of a checkpoint may be beyond what the loss allows, relative to that: rounding.
 EXCESS = 1e-6
-#: Why training goes on (None) or stops, as machines that train together tell each other.
+#: Why training goes on (None) or stops, as workers that train together tell each other.
 REASONS = (
     None,
     "gap",
@@ -82,7 +82,7 @@ def fit(
         What to solve, how, and how far.
     dev : callable, optional
         The score of some weights on development data; the best weights are kept. Of several
-        machines only the first one calls it.
+        workers only the first one calls it.
     seed : int
         Everything random follows from it.
     certify_every : int, optional
@@ -93,7 +93,7 @@ def fit(
     checkpoint : path, optional
         Where to save, every ``checkpoint_every`` passes and at the end (Ctrl-C leaves the last
         one), all that is needed to go on; ``resume=True`` goes on from there, to the model that
-        an uninterrupted run gives. A pass that raises leaves a checkpoint, too. Several machines
+        an uninterrupted run gives. A pass that raises leaves a checkpoint, too. Several workers
         write into a folder, which all of them must see; started anew after a fault, they go on from
         there without being told to.
     rescue : callable, optional
@@ -262,7 +262,7 @@ class _Run:
         return certificate._replace(estimate=estimate)
 
     def _dev_score(self, answer: _core.Weights) -> float:
-        """Of several machines the first one asks, and tells the others; or all do together."""
+        """Of several workers the first one asks, and tells the others; or all do together."""
         assert self.dev is not None
         communicator = self.problem.communicator
         if communicator is None or isinstance(self.dev, SummedScore):
@@ -271,7 +271,7 @@ class _Run:
         return float(communicator.broadcast(np.array([float(score)]))[0])
 
     def agreed(self, reason: str | None) -> str | None:
-        """The first machine's reason to stop, on all: clocks and Ctrl-C differ between them."""
+        """The first worker's reason to stop, on all: clocks and Ctrl-C differ between them."""
         communicator = self.problem.communicator
         if communicator is None:
             return reason
@@ -357,7 +357,7 @@ class _Run:
         )
 
     def _settings(self) -> dict[str, Any]:
-        """What must be the same for a checkpoint to be gone on from, on all machines."""
+        """What must be the same for a checkpoint to be resumed from, on all workers."""
         center = self.problem.center
         return {
             "center": None if center is None else digest_of([center.array]),
@@ -369,7 +369,7 @@ class _Run:
         }
 
     def _fingerprint(self) -> dict[str, Any]:
-        """The same, and what is this machine's own."""
+        """The same, and what is this worker's own."""
         communicator = self.problem.communicator
         weights = self.problem.structure.example_weights
         return {

@@ -119,14 +119,14 @@ def objective(value: float) -> str:
 
 
 class SummedScore:
-    """A development score of which every machine judges its own sentences; counts are summed up.
+    """A development score of which every worker judges its own sentences; counts are summed up.
 
     Parameters
     ----------
     communicator : Communicator
-        All machines ask together.
+        All workers ask together.
     count : callable
-        What some weights get right and wrong on this machine's sentences, as numbers.
+        What some weights get right and wrong on this worker's sentences, as numbers.
     score : callable
         The score that such numbers, of all sentences, come to.
     metric : str

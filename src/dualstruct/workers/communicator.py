@@ -1,8 +1,8 @@
-"""What machines that train together say to each other.
+"""How workers that train together exchange numbers.
 
-Every machine (a *rank* from 0 to size − 1) runs the same program on its own examples and calls the
+Every worker (its *rank* is 0 to size − 1) runs the same program on its own examples and calls the
 same functions here in the same order. Sums are taken in rank order, so that the result does not
-depend on who arrives first, and is the same on every rank, bit for bit.
+depend on who arrives first, and is the same on every worker, bit for bit.
 """
 
 from __future__ import annotations
@@ -15,25 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct.errors import DualstructError, InputError
+from dualstruct.renamed import old_names
 
 Numbers = TypeVar("Numbers", bound=np.generic)
 
-#: The most seconds that a rank waits for another one, unless told otherwise: longer than any pass.
+#: The most seconds that a worker waits for another one, by default: longer than any pass.
 TIMEOUT = 3600.0
-#: The most ranks; those of the engine "local" are threads of one process.
+#: The most workers; those of the engine "local" are threads of one process.
 MOST_WORKERS = 1000
+
+__getattr__ = old_names(__name__, {"Alone": "workers.communicator.SingleWorker"})
 
 
 class CommunicationError(DualstructError):
-    """A rank cannot go on, because another one failed, left, or does something else."""
+    """A worker cannot go on, because another one failed, left, or does something else."""
 
 
 class PeerFailedError(CommunicationError):
-    """Another rank failed or has ended; what went wrong is for that one to tell."""
+    """Another worker failed or has ended; what went wrong is for that one to tell."""
 
 
 class LateError(CommunicationError):
-    """Other ranks did not come in time: they hang, or have more to do than was thought."""
+    """Other workers did not come in time: they hang, or have more to do than was thought."""
 
     def __init__(self, message: str, late: Iterable[int] = ()) -> None:
         super().__init__(message)
@@ -41,7 +44,7 @@ class LateError(CommunicationError):
 
 
 class RecoveryWarning(UserWarning):
-    """Something went wrong with a run on several machines, and it goes on all the same."""
+    """Something went wrong with a run on several workers, and it goes on all the same."""
 
 
 class Communicator(Protocol):
@@ -55,7 +58,7 @@ class Communicator(Protocol):
 
     @property
     def attempt(self) -> int:
-        """How often the ranks were started anew after a fault: then they go on from the last
+        """How often the workers were started anew after a fault: then they go on from the last
         checkpoint, if there is one."""
 
     @property
@@ -66,16 +69,16 @@ class Communicator(Protocol):
         """Let the user know, by a :class:`RecoveryWarning` where the run was started."""
 
     def allreduce(self, array: NDArray[Numbers]) -> NDArray[Numbers]:
-        """The sum of all ranks' arrays, in rank order; not to be written to."""
+        """The sum of all workers' arrays, in rank order; not to be written to."""
 
     def broadcast(self, array: NDArray[Numbers], root: int = 0) -> NDArray[Numbers]:
-        """The array that ``root`` has; the other ranks' must be of its shape and type."""
+        """The array that ``root`` has; the other workers' must be of its shape and type."""
 
     def barrier(self) -> None:
-        """Wait until all ranks are here."""
+        """Wait until all workers are here."""
 
 
-class Here:
+class InUserProcess:
     """A communicator in a process that the user sees."""
 
     attempt = 0
@@ -84,10 +87,10 @@ class Here:
         warnings.warn(RecoveryWarning(sentence), stacklevel=2)
 
 
-class Alone(Here):
-    """One machine that has all the examples.
+class SingleWorker(InUserProcess):
+    """One worker that has all the examples.
 
-    >>> Alone().allreduce(np.ones(2))
+    >>> SingleWorker().allreduce(np.ones(2))
     array([1., 1.])
     """
 
@@ -114,7 +117,7 @@ def sum_in_order(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 class Call(NamedTuple):
-    """What a rank wants of the others, and what it brings."""
+    """What a worker wants of the others, and what it brings."""
 
     what: str
     numbers: int
@@ -126,7 +129,7 @@ def call(what: str, array: NDArray[Any]) -> Call:
 
 
 def check_calls(calls: Sequence[Call]) -> None:
-    """All ranks must want the same; those that bring more or less see another problem."""
+    """All workers must want the same; those that bring more or less see another problem."""
     first = calls[0]
     if any(each.what != first.what for each in calls):
         wanted = ", ".join(each.what for each in calls)
@@ -171,7 +174,7 @@ def late(rank: int, others: Sequence[int], wanted: Call, seconds: float) -> Late
 
 
 def first_to_tell(errors: Mapping[int, BaseException]) -> BaseException:
-    """Of several ranks' errors the one to show: those who only waited in vain have less to tell."""
+    """Of several workers' errors the one to show: those that only waited come last."""
 
     def order(rank: int) -> tuple[bool, bool, int]:
         error = errors[rank]
@@ -186,16 +189,16 @@ def check_timeout(timeout: float) -> None:
 
 
 def in_place_of(communicator: Communicator, number: float) -> NDArray[np.float64]:
-    """Zeros but for this rank's number: summed up, they are everybody's numbers."""
+    """Zeros but for this worker's number: summed up, they are everybody's numbers."""
     numbers = np.zeros(communicator.size)
     numbers[communicator.rank] = number
     return numbers
 
 
 def partition(examples: int, workers: int, seed: int = 0) -> list[NDArray[np.int64]]:
-    """Which examples each rank gets: shuffled by the seed, then cut into almost equal parts.
+    """Which examples each worker gets: shuffled by the seed, then cut into almost equal shares.
 
-    >>> [part.tolist() for part in partition(5, 2)]
+    >>> [share.tolist() for share in partition(5, 2)]
     [[2, 3, 4], [0, 1]]
     """
     if examples < workers:
@@ -203,4 +206,4 @@ def partition(examples: int, workers: int, seed: int = 0) -> list[NDArray[np.int
             f"there are {examples} examples for {workers} workers; every worker needs at least one"
         )
     order = np.random.default_rng(seed).permutation(examples)
-    return [np.sort(part) for part in np.array_split(order, workers)]
+    return [np.sort(share) for share in np.array_split(order, workers)]

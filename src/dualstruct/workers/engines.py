@@ -17,7 +17,7 @@ ENGINES = ("local", "ray", "mpi")
 
 
 def check_engine(engine: str | None, workers: int | None, address: str | None = None) -> None:
-    """Refuse what cannot be meant; without engine and workers one machine is meant.
+    """Refuse what cannot be meant; without engine and workers one worker is meant.
 
     >>> check_engine("ray", None)
     Traceback (most recent call last):
@@ -47,24 +47,24 @@ def run_on(
     address: str | None = None,
     timeout: float = TIMEOUT,
 ) -> list[Result]:
-    """What ``work`` returns on the ranks that this process sees: all, or in an MPI job its own.
+    """What ``work`` returns on the workers that this process sees: all, or in an MPI job its own.
 
     Parameters
     ----------
     engine : {"local", "ray", "mpi"}
     workers : int or None
-        How many ranks. An MPI job was started with so many; None takes them as they are.
+        How many workers. An MPI job was started with so many; None takes them as they are.
     work : callable
-        Called with a communicator on every rank, and called anew after a fault: it reads its own
-        part of the data, and goes on from the checkpoint of its run.
+        Called with a communicator on every worker, and called anew after a fault: it reads its own
+        share of the data, and goes on from the checkpoint of its run.
     address : str, optional
         A running Ray cluster; by default one is started here.
     timeout : float
-        The most seconds that a rank waits for another one, which then counts as hanging.
+        The most seconds that a worker waits for another one, which then counts as hanging.
 
     Examples
     --------
-    >>> run_on("local", 2, lambda ranks: ranks.rank)
+    >>> run_on("local", 2, lambda workers: workers.rank)
     [0, 1]
     """
     check_engine(engine, workers, address)
@@ -81,12 +81,12 @@ def _of_this_size(
 ) -> Callable[[Communicator], Result]:
     """The same work, but only in a job of so many processes."""
 
-    def checked(ranks: Communicator) -> Result:
-        if workers is not None and workers != ranks.size:
+    def checked(communicator: Communicator) -> Result:
+        if workers is not None and workers != communicator.size:
             raise InputError(
-                f"workers is {workers}, but this MPI job has {ranks.size}: start it with "
+                f"workers is {workers}, but this MPI job has {communicator.size}: start it with "
                 f"mpiexec -n {workers}"
             )
-        return work(ranks)
+        return work(communicator)
 
     return checked

@@ -1,4 +1,4 @@
-"""Ctrl-C while ranks are at work elsewhere, in threads or on other machines."""
+"""Ctrl-C while workers are at work elsewhere, in threads or on other machines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from types import FrameType
 def hearing_ctrl_c(tell: Callable[[int], None]) -> Iterator[Callable[[], int]]:
     """Ctrl-C calls ``tell`` with how often it was pressed; says so when asked, too.
 
-    As an exception it could come between any two steps of the caller and leave ranks behind that
+    As an exception it could come between any two steps of the caller and leave workers behind that
     nobody has told to stop.
     """
     presses = 0

@@ -1,6 +1,6 @@
-"""All ranks in one process, a thread each: for tests, and to see what a cluster would do.
+"""All workers in one process, a thread each: for tests, and to see what a cluster would do.
 
-The core works without the GIL, so the ranks share the machine's cores; what they compute does not
+The core works without the GIL, so the workers share the machine's cores; what they compute does not
 depend on how they are scheduled.
 """
 
@@ -21,7 +21,7 @@ from dualstruct.workers.communicator import (
     Call,
     CommunicationError,
     Communicator,
-    Here,
+    InUserProcess,
     Numbers,
     call,
     check_calls,
@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 
 class _Table:
-    """Where the ranks lay down what they bring, and all take away what came of it."""
+    """Where the workers lay down what they bring, and all take away what came of it."""
 
     def __init__(self, size: int, timeout: float) -> None:
         self.size = size
@@ -48,7 +48,7 @@ class _Table:
         self._round = 0
         self._brought: dict[int, tuple[Call, NDArray[Any]]] = {}
         self._outcome: NDArray[Any] | InputError | CommunicationError
-        self._gone: int | None = None  # the first rank that takes no more part
+        self._gone: int | None = None  # the first worker that takes no more part
 
     def meet(
         self,
@@ -57,7 +57,7 @@ class _Table:
         array: NDArray[Any],
         combine: Callable[[list[NDArray[Any]]], NDArray[Any]],
     ) -> NDArray[Any]:
-        """What ``combine`` makes of all ranks' arrays."""
+        """What ``combine`` makes of all workers' arrays."""
         with self._changed:
             mine, wanted = self._round, call(what, array)
             self._brought[rank] = (wanted, array)
@@ -66,7 +66,7 @@ class _Table:
                 self._brought = {}
                 self._round += 1
                 self._changed.notify_all()
-            # Nobody changes the outcome before this rank has brought its next array.
+            # Nobody changes the outcome before this worker has brought its next array.
             self._changed.wait_for(
                 lambda: self._round != mine or self._gone is not None, self.timeout
             )
@@ -99,7 +99,7 @@ class _Table:
             self._changed.notify_all()
 
 
-class LocalCommunicator(Here):
+class LocalCommunicator(InUserProcess):
     """A thread's connection to the other threads."""
 
     def __init__(self, table: _Table, rank: int) -> None:
@@ -126,14 +126,14 @@ class LocalCommunicator(Here):
 def run_local(
     workers: int, work: Callable[[Communicator], Result], *, timeout: float = TIMEOUT
 ) -> list[Result]:
-    """What ``work`` returns for each of so many ranks.
+    """What ``work`` returns for each of so many workers.
 
-    If a rank raises, the others stop at their next word to each other, and the exception goes on
-    from here. The first Ctrl-C asks all ranks to stop after the pass they are in, the second one
-    stops them at once. A rank waits for the others ``timeout`` seconds at most; one that hangs is
+    If a worker raises, the others stop at their next word to each other, and the exception goes on
+    from here. The first Ctrl-C asks all workers to stop after the pass they are in, the second one
+    stops them at once. A worker waits for the others ``timeout`` seconds at most; one that hangs is
     left behind, for threads cannot be killed.
 
-    >>> run_local(3, lambda ranks: int(ranks.allreduce(np.array([ranks.rank]))[0]))
+    >>> run_local(3, lambda workers: int(workers.allreduce(np.array([workers.rank]))[0]))
     [3, 3, 3]
     """
     check_workers(workers)

@@ -1,4 +1,4 @@
-"""What all ranks know together, from what each of them knows of its own share of the data.
+"""What all workers know together, from what each of them knows of its own share of the data.
 
 Facts (label names, settings) go round as JSON.
 """
@@ -19,33 +19,33 @@ from dualstruct.workers.communicator import Communicator, in_place_of
 SHORT = 60
 
 
-def gather(ranks: Communicator, value: Any) -> list[Any]:
-    """Every rank's value, in rank order; it must be something that JSON can hold.
+def gather(workers: Communicator, value: Any) -> list[Any]:
+    """Every worker's value, in rank order; it must be something that JSON can hold.
 
     >>> from dualstruct.distributed import run_local
-    >>> run_local(2, lambda ranks: gather(ranks, {"rank": ranks.rank}))[1]
+    >>> run_local(2, lambda workers: gather(workers, {"rank": workers.rank}))[1]
     [{'rank': 0}, {'rank': 1}]
     """
     own = np.frombuffer(json.dumps(value).encode(), np.uint8)
-    lengths = ranks.allreduce(in_place_of(ranks, len(own))).astype(np.int64)
+    lengths = workers.allreduce(in_place_of(workers, len(own))).astype(np.int64)
     ends = np.cumsum(lengths)
     everything = np.zeros(int(ends[-1]), np.uint8)
-    end = int(ends[ranks.rank])
+    end = int(ends[workers.rank])
     everything[end - len(own) : end] = own
-    text = ranks.allreduce(everything).tobytes()
+    text = workers.allreduce(everything).tobytes()
     pairs = zip(ends - lengths, ends, strict=True)
     return [json.loads(text[begin:end]) for begin, end in pairs]
 
 
-def total(ranks: Communicator, *counts: int) -> list[int]:
-    """The sums of whole numbers over all ranks."""
-    sums: list[int] = ranks.allreduce(np.array(counts, dtype=np.int64)).tolist()
+def total(workers: Communicator, *counts: int) -> list[int]:
+    """The sums of whole numbers over all workers."""
+    sums: list[int] = workers.allreduce(np.array(counts, dtype=np.int64)).tolist()
     return sums
 
 
-def union(ranks: Communicator, names: list[str]) -> list[str]:
-    """The names that any rank has, sorted."""
-    return sorted(set().union(*gather(ranks, names)))
+def union(workers: Communicator, names: list[str]) -> list[str]:
+    """The names that any worker has, sorted."""
+    return sorted(set().union(*gather(workers, names)))
 
 
 def digest(value: Any) -> str:
@@ -54,18 +54,18 @@ def digest(value: Any) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def agree(ranks: Communicator, facts: Mapping[str, Any]) -> None:
-    """Refuse ranks that do not have the same facts, and name one that differs and what it has.
+def agree(workers: Communicator, facts: Mapping[str, Any]) -> None:
+    """Refuse workers that do not have the same facts, and name one that differs and what it has.
 
     >>> from dualstruct.distributed import run_local
-    >>> run_local(2, lambda ranks: agree(ranks, {"C": 0.1 if ranks.rank else 0.2}))
+    >>> run_local(2, lambda workers: agree(workers, {"C": 0.1 if workers.rank else 0.2}))
     Traceback (most recent call last):
     ...
     dualstruct.errors.InputError: the workers differ: C is 0.1 on worker 1, but 0.2 on worker 0
     """
     shown = {name: value if _is_short(value) else None for name, value in facts.items()}
     digests = {name: digest(value) for name, value in facts.items()}
-    everybody = gather(ranks, [shown, digests])
+    everybody = gather(workers, [shown, digests])
     ours, our_digests = everybody[0]
     for rank, (theirs, their_digests) in enumerate(everybody):
         for name in {**our_digests, **their_digests}:

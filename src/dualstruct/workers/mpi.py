@@ -1,6 +1,6 @@
 """Ranks that are processes of an MPI job: ``mpiexec -n 4 python train.py``.
 
-MPI's own sums may be taken in any order. Here every rank gets one part of the array from all the
+MPI's own sums may be taken in any order. Here every worker gets one part of the array from all the
 others, adds it up in rank order and gives it to all: as many bytes as the best of MPI's ways, and
 the same numbers as with every other back end. MPI waits for ever; so nothing here blocks, and what
 is not done in time ends the job.
@@ -22,7 +22,7 @@ from dualstruct.workers.communicator import (
     TIMEOUT,
     Call,
     Communicator,
-    Here,
+    InUserProcess,
     Numbers,
     call,
     check_calls,
@@ -33,14 +33,14 @@ from dualstruct.workers.communicator import (
 
 Result = TypeVar("Result")
 
-#: Bytes in which a rank says what it wants of the others.
+#: Bytes in which a worker says what it wants of the others.
 CALL = 96
-#: Looks at a message that has not come before it is looked at less often: a rank that waits needs
+#: Looks at a message that has not come before it is looked at less often: a worker that waits needs
 #: a core for it, which others may have use for.
 EAGER_LOOKS = 2000
 
 
-class MPICommunicator(Here):
+class MPICommunicator(InUserProcess):
     """This process's connection to the job, or to the communicator of mpi4py that is given."""
 
     interrupted = False  # mpiexec passes Ctrl-C on to all processes, and they end
@@ -93,19 +93,19 @@ class MPICommunicator(Here):
         self._meet("barrier", np.zeros(0))
 
     def end(self) -> None:
-        """The whole job, at once: the others wait for this rank and would do so for ever."""
+        """The whole job, at once: the others wait for this worker and would never end."""
         self._mpi.Abort(1)
 
     def _others(self) -> list[int]:
         return [rank for rank in range(self.size) if rank != self.rank]
 
     def _meet(self, what: str, array: NDArray[Any]) -> Call:
-        """All ranks must want the same, or MPI would mix up what they send.
+        """All workers must want the same, or MPI would mix up what they send.
 
-        Every rank tells every other one, so that it is known who has not come.
+        Every worker tells every other one, so that it is known who has not come.
         """
         wanted, others = call(what, array), self._others()
-        said = np.zeros((self.size, CALL), dtype=np.uint8)  # [ranks, bytes]
+        said = np.zeros((self.size, CALL), dtype=np.uint8)  # [workers, bytes]
         words = f"{wanted.what}\n{wanted.numbers}\n{wanted.dtype}".encode()
         said[self.rank, : len(words)] = list(words)
         coming = [self._mpi.Irecv(said[rank], rank) for rank in others]
@@ -117,7 +117,7 @@ class MPICommunicator(Here):
         return wanted
 
     def _finish(self, request: Any, wanted: Call) -> None:
-        """What all ranks do together, once all have come."""
+        """What all workers do together, once all have come."""
         self._complete([request], wanted, self._others())
 
     def _complete(self, requests: list[Any], wanted: Call, others: list[int]) -> None:
@@ -137,12 +137,12 @@ class MPICommunicator(Here):
 
 
 def run_mpi(work: Callable[[Communicator], Result], *, timeout: float = TIMEOUT) -> Result:
-    """What ``work`` returns on this rank; an exception on any rank ends the whole job.
+    """What ``work`` returns on this worker; an exception on any worker ends the whole job.
 
-    So does a rank that makes the others wait for more than ``timeout`` seconds. A job that ended is
-    started again by ``mpiexec``, and goes on from its checkpoints with ``fit(resume=True)``.
+    So does a worker that makes the others wait for more than ``timeout`` seconds. A job that ended
+    is started again by ``mpiexec``, and resumes from its checkpoints with ``fit(resume=True)``.
 
-    >>> run_mpi(lambda ranks: ranks.size)  # doctest: +SKIP
+    >>> run_mpi(lambda workers: workers.size)  # doctest: +SKIP
     4
     """
     communicator = MPICommunicator(timeout=timeout)

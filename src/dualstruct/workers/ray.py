@@ -55,7 +55,7 @@ class _Worker:
 
 
 class _Cluster:
-    """The board and the ranks' actors, as the one who started them sees them."""
+    """The board and the workers' actors, as the one who started them sees them."""
 
     def __init__(self, ray: Any, workers: int, timeout: float, presses: Callable[[], int]) -> None:
         self._ray = ray
@@ -66,7 +66,7 @@ class _Cluster:
         self._actors: dict[int, Any] = {}
 
     def start(self, attempt: int) -> None:
-        """An actor for every rank that has none."""
+        """An actor for every worker that has none."""
         # Nothing is done again behind our back: an actor that dies is gone, and so is its work.
         once = {"max_restarts": 0, "max_task_retries": 0}
         if self._board is None:
@@ -93,7 +93,7 @@ class _Cluster:
                 )
 
     def run(self, attempt: int, work: Any) -> tuple[dict[int, Any], dict[int, BaseException]]:
-        """What the ranks return, and what they raise."""
+        """What the workers return, and what they raise."""
         ray = self._ray
         tasks = {
             actor.run.remote(work, self._board, attempt, rank, self._workers, self._timeout): rank
@@ -146,7 +146,7 @@ class _Cluster:
         return results, errors
 
     def clear(self, errors: dict[int, BaseException]) -> None:
-        """Away with actors that died or hang, and with a board that failed all of the ranks."""
+        """Away with actors that died or hang, and with a board that failed all of the workers."""
         for rank, error in errors.items():
             if isinstance(error, DiedError):
                 self._end(rank)
@@ -169,10 +169,10 @@ class _Cluster:
             self._ray.kill(actor)
 
     def _pass_on_news(self) -> float:
-        """Warn of what the ranks tell; for how many seconds they have said nothing."""
+        """Warn of what the workers tell; for how many seconds they have said nothing."""
         try:
             told, silence = self._ray.get(self._board.news.remote(), timeout=LAST_WORDS)
-        except self._ray.exceptions.RayError:  # the ranks will notice, too
+        except self._ray.exceptions.RayError:  # the workers will notice, too
             return 0.0
         for sentence in told:
             warnings.warn(RecoveryWarning(sentence), stacklevel=4)
@@ -279,30 +279,30 @@ def run_ray(
     timeout: float = TIMEOUT,
     restarts: int = 3,
 ) -> list[Result]:
-    """What ``work`` returns for each of so many ranks, every one an actor with a CPU of its own.
+    """What ``work`` returns for each of so many workers, every one an actor with a CPU of its own.
 
-    ``work`` and what it returns are pickled: let it read its part of the data itself and return
+    ``work`` and what it returns are pickled: let it read its share of the data itself and return
     arrays (``np.array(result.w.array)``, ``result.summary()``) rather than structures and weights.
-    If a rank raises, the others stop at their next word to each other, and the exception goes on
-    from here. If a rank dies or hangs, another actor takes its place and ``work`` is called anew
+    If a worker raises, the others stop at their next word to each other, and the exception goes on
+    from here. If a worker dies or hangs, another actor takes its place and ``work`` is called anew
     on all of them; :func:`dualstruct.fit` then resumes from the last checkpoint. The first Ctrl-C
-    asks all ranks to stop after the pass they are in, the second one stops them at once.
+    asks all workers to stop after the pass they are in, the second one stops them at once.
 
     Parameters
     ----------
     workers : int
     work : callable
-        Called with a communicator on every rank.
+        Called with a communicator on every worker.
     address : str, optional
         A running cluster ("auto" finds the one of this machine); by default one is started here.
     timeout : float
-        The most seconds that a rank waits for another one, which then counts as hanging.
+        The most seconds that a worker waits for another one, which then counts as hanging.
     restarts : int
-        How often, at most, the ranks are started anew.
+        How often, at most, the workers are started anew.
 
     Examples
     --------
-    >>> run_ray(2, lambda ranks: ranks.rank)  # doctest: +SKIP
+    >>> run_ray(2, lambda workers: workers.rank)  # doctest: +SKIP
     [0, 1]
     """
     check_workers(workers)

@@ -1,8 +1,8 @@
 """What actors of a Ray cluster say to each other.
 
-Arrays travel through Ray's object store; one small actor, the *board*, tells each rank where the
-others' are. A long array is cut into as many parts as there are ranks: every rank adds up one part,
-in rank order, and puts it back for all.
+Arrays travel through Ray's object store; one small actor, the *board*, tells each worker where the
+others' are. A long array is cut into as many parts as there are workers: every worker adds up one
+part, in rank order, and puts it back for all.
 
 Messages bear the number of their attempt and of the meeting they are for; any other one is refused,
 so nothing is added up twice.
@@ -32,7 +32,7 @@ from dualstruct.workers.communicator import (
     sum_in_order,
 )
 
-#: Seconds that ranks get to notice that another one has failed.
+#: Seconds that workers get to notice that another one has failed.
 LAST_WORDS = 5.0
 #: Arrays of fewer bytes are sent to the board itself.
 SHORT = 50_000
@@ -46,7 +46,7 @@ class DiedError(CommunicationError):
 
 
 class Board:
-    """Where ranks leave what they bring until all have come; Ray runs it as an actor."""
+    """Where workers leave what they bring until all have come; Ray runs it as an actor."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -70,7 +70,7 @@ class Board:
     async def meet(
         self, attempt: int, meeting: int, rank: int, wanted: Call, brought: Any, timeout: float
     ) -> tuple[str, Any]:
-        """What all ranks brought; or who will not come any more, or has not come in time."""
+        """What all workers brought; or who will not come any more, or has not come in time."""
 
         def over() -> bool:
             return self._attempt != attempt
@@ -110,7 +110,7 @@ class Board:
         self._told.append(sentence)
 
     async def news(self) -> tuple[list[str], float]:
-        """What was told since the last time, and for how many seconds no rank has come."""
+        """What was told since the last time, and for how many seconds no worker has come."""
         told, self._told = self._told, []
         return told, time.monotonic() - self._heard
 
@@ -171,7 +171,7 @@ class RayCommunicator:
         self._meet("barrier", np.zeros(0), None)
 
     def _meet(self, what: str, array: NDArray[Any], brought: Any) -> list[Any]:
-        """What all ranks brought, once they have come for the same."""
+        """What all workers brought, once they have come for the same."""
         wanted = call(what, array)
         outcome, answer = self._ask(
             self._board.meet.remote(
@@ -191,7 +191,7 @@ class RayCommunicator:
         return [each for _, each in answer]
 
     def _ask(self, answer: Any) -> Any:
-        """The board's answer; it knows itself when to give up waiting for the ranks."""
+        """The board's answer; it knows itself when to give up waiting for the workers."""
         seconds = self._timeout + LAST_WORDS
         try:
             return self._ray.get(answer, timeout=seconds)
@@ -203,7 +203,7 @@ class RayCommunicator:
             raise PeerFailedError(f"worker {self.rank} waits for the board, which died") from None
 
     def _fetch(self, refs: Sequence[Any], what: str) -> list[NDArray[Any]]:
-        """Arrays that the ranks, in this order, have put into the object store."""
+        """Arrays that the workers, in this order, have put into the object store."""
         ready, pending = self._ray.wait(refs, num_returns=len(refs), timeout=self._timeout)
         if pending:
             others = [rank for rank, ref in enumerate(refs) if ref in set(pending)]

@@ -61,7 +61,7 @@ def tree_temperature(
     tree: Tree,
     w: _core.Weights,
     heads: NDArray[np.int32],
-    ranks: Communicator | None = None,
+    workers: Communicator | None = None,
 ) -> float | None:
     """By the likelihood of the true heads; None without words. Scores are computed once."""
     scores = [tree.core.part_scores(w, i, 0.0) for i in range(len(tree))]
@@ -72,7 +72,7 @@ def tree_temperature(
             _, found = tree.core.part_marginals(i, of_sentence * np.float32(beta))
             yield found.reshape(nodes, nodes, tree.n_labels).sum(axis=2)
 
-    return marginal_temperature(arcs, heads, tree.sentences, ranks=ranks)
+    return marginal_temperature(arcs, heads, tree.sentences, workers=workers)
 
 
 def marginal_temperature(
@@ -80,10 +80,10 @@ def marginal_temperature(
     heads: NDArray[np.int32],
     sentences: NDArray[np.int64],
     search: Search | None = None,
-    ranks: Communicator | None = None,
+    workers: Communicator | None = None,
 ) -> float | None:
     """By the likelihood of the true heads under marginals at β; None without words."""
-    if not summed(len(heads), ranks):
+    if not summed(len(heads), workers):
         return None
     truth = [heads[begin:end] for begin, end in pairwise(sentences.tolist())]
 
@@ -94,7 +94,7 @@ def marginal_temperature(
             total -= float(np.log(np.maximum(of_truth, FLOOR)).sum())
         return total
 
-    return fit_temperature(surprise, search, ranks)
+    return fit_temperature(surprise, search, workers)
 
 
 def relation_temperature(
@@ -102,7 +102,7 @@ def relation_temperature(
     w: _core.Weights,
     heads: NDArray[np.int32],
     labels: NDArray[np.int32],
-    ranks: Communicator | None = None,
+    workers: Communicator | None = None,
 ) -> float | None:
     """By the likelihood of the true relations, given the true heads; None if none is known."""
     rows, known = [np.zeros((0, tree.n_labels))], [np.zeros(0, dtype=np.int32)]
@@ -112,14 +112,14 @@ def relation_temperature(
         rows.append(_labelled_scores(tree, w, i)[heads[here][seen], seen + 1])
         known.append(labels[here][seen])
     scores, truth = np.concatenate(rows), np.concatenate(known)
-    if not summed(len(truth), ranks):
+    if not summed(len(truth), workers):
         return None
     at = np.arange(len(truth))
 
     def surprise(beta: float) -> float:
         return -float(_log_softmax(beta * scores)[at, truth].sum())
 
-    return fit_temperature(surprise, ranks=ranks)
+    return fit_temperature(surprise, workers=workers)
 
 
 def _labelled_scores(tree: Tree, w: _core.Weights, i: int) -> NDArray[np.float64]:

@@ -46,11 +46,11 @@ def chain_temperature(
     w: _core.Weights,
     truth: NDArray[np.int32],
     threads: int,
-    ranks: Communicator | None = None,
+    workers: Communicator | None = None,
 ) -> float | None:
     """By the likelihood of the true labels; None if there is none among those known."""
     known = np.flatnonzero(truth < chain.labels)
-    if not summed(len(known), ranks):
+    if not summed(len(known), workers):
         return None
 
     def surprise(beta: float) -> float:
@@ -58,7 +58,7 @@ def chain_temperature(
         of_truth = marginals[known, truth[known]].astype(float)
         return -float(np.log(np.maximum(of_truth, FLOOR)).sum())
 
-    return fit_temperature(surprise, ranks=ranks)
+    return fit_temperature(surprise, workers=workers)
 
 
 class Spans:
