@@ -271,7 +271,7 @@ def share_memory(path: Path, workers: int) -> dict[str, float]:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         return pages * resource.getpagesize() / 2**20
 
-    sources.agree = lambda workers, facts: None  # there is nobody to ask
+    sources.agree = lambda workers, values: None  # there is nobody to ask
     empty = resident()
     treebank = sources.TreeFiles((path,)).share(sources._Place(0, workers), 0).X
     labels = Labels.learn(treebank.relations)

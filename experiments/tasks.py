@@ -48,14 +48,14 @@ class Task:
     choosing: Structure  #: those that settings are chosen on
     dev: Score  #: with the sentences left out of ``choosing``, or a development part
     test: Score
-    facts: dict[str, Any]  #: sizes, for the record
+    metadata: dict[str, Any]  #: sizes, for the record
 
     def sizes(self) -> str:
         """What it is, in a few words."""
-        facts = self.facts
+        metadata = self.metadata
         return (
-            f"{self.name}: {facts['corpus']}, {len(self.structure):,} sentences to learn from, "
-            f"{facts['test']:,} to test on, {facts['outputs']}"
+            f"{self.name}: {metadata['corpus']}, {len(self.structure):,} sentences to learn from, "
+            f"{metadata['test']:,} to test on, {metadata['outputs']}"
         )
 
 

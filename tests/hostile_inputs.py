@@ -183,18 +183,18 @@ def text_readers(folder: Path) -> dict[str, Reader]:
 
 
 def resealed(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
-    """A file of arrays with other facts or arrays, and a checksum that is right again."""
+    """A file of arrays with other metadata or arrays, and a checksum that is right again."""
     import numpy as np
 
     from dualstruct.data.arrays import packed_arrays
 
-    kind, facts, arrays = unsealed(data)
+    kind, metadata, arrays = unsealed(data)
     arrays = dict(arrays)
     for _ in range(rng.choice((1, 1, 2))):
         if not arrays or rng.random() < 0.6:
-            kept = {key: facts[key] for key in ("format", "version") if key in facts}
-            told = changed_json(facts, rng)
-            facts = {**(told if isinstance(told, dict) else {}), **kept}
+            kept = {key: metadata[key] for key in ("format", "version") if key in metadata}
+            told = changed_json(metadata, rng)
+            metadata = {**(told if isinstance(told, dict) else {}), **kept}
             continue
         chosen = rng.choice(list(arrays))
         array = np.array(arrays[chosen])
@@ -212,12 +212,12 @@ def resealed(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
         else:
             array = array.astype(rng.choice(("<f4", "<f8", "<i8", "<i4", "<u4")))
         arrays[chosen] = array
-    return packed_arrays(kind, facts, arrays)
+    return packed_arrays(kind, metadata, arrays)
 
 
 @cache
 def unsealed(data: bytes) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """Format, facts and arrays of a valid file."""
+    """Format, metadata and arrays of a valid file."""
     from dualstruct.data.arrays import format_of, read_arrays
 
     with tempfile.TemporaryDirectory() as name:

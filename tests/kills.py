@@ -110,14 +110,14 @@ def end(child: int) -> int:
 
 
 def digest(path: Path) -> str:
-    """Of the arrays and facts of a model, without the clocks."""
-    facts, arrays = read_arrays(path, format_of(path))
-    result = facts.get("result", {})
+    """Of the arrays and metadata of a model, without the clocks."""
+    metadata, arrays = read_arrays(path, format_of(path))
+    result = metadata.get("result", {})
     for clock in ("seconds", "cpu_seconds"):
         result.pop(clock, None)
     for point in result.get("trace", []):
         point.pop("seconds", None)
-    total = hashlib.blake2b(repr(sorted(facts.items())).encode())
+    total = hashlib.blake2b(repr(sorted(metadata.items())).encode())
     for name in sorted(arrays):
         total.update(arrays[name].tobytes())
     return total.hexdigest()

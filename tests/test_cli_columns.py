@@ -202,10 +202,10 @@ def old(tmp_path):
     file = read_columns(data)
     tagger = SequenceTagger("word[0]\n", passes=2).fit(file.tokens, file.labels)
     tagger.save(tmp_path / "new.dstruct")
-    facts, arrays = read_arrays(tmp_path / "new.dstruct", tagger.model_format)
+    metadata, arrays = read_arrays(tmp_path / "new.dstruct", tagger.model_format)
     for record in ("format", "version", "layout"):
-        facts.pop(record)
-    write_arrays(tmp_path / "old.dstruct", tagger.model_format, facts, arrays)
+        metadata.pop(record)
+    write_arrays(tmp_path / "old.dstruct", tagger.model_format, metadata, arrays)
     return tmp_path
 
 
@@ -227,11 +227,11 @@ def test_old_models_read_tokens_with_a_label_behind_them_or_not(old):
 
 
 def test_a_layout_that_does_not_fit_its_model_is_refused(old):
-    facts, arrays = read_arrays(old / "new.dstruct", SequenceTagger.model_format)
-    facts["layout"]["columns"] = [0]
+    metadata, arrays = read_arrays(old / "new.dstruct", SequenceTagger.model_format)
+    metadata["layout"]["columns"] = [0]
     for record in ("format", "version"):
-        facts.pop(record)
-    write_arrays(old / "bad.dstruct", SequenceTagger.model_format, facts, arrays)
+        metadata.pop(record)
+    write_arrays(old / "bad.dstruct", SequenceTagger.model_format, metadata, arrays)
     with pytest.raises(InputError, match=r"bad.dstruct is damaged: .*layout"):
         SequenceTagger.load(old / "bad.dstruct")
 

@@ -181,10 +181,10 @@ def test_empty_sentences_are_sure(calibrated):
 
 
 def test_a_damaged_temperature_is_refused(calibrated, tmp_path):
-    facts, arrays = calibrated.state()
-    facts["temperature"] = "warm"
+    metadata, arrays = calibrated.state()
+    metadata["temperature"] = "warm"
     with pytest.raises(InputError, match="temperature is 'warm'"):
-        SequenceTagger().restore(facts, arrays)
+        SequenceTagger().restore(metadata, arrays)
 
 
 def test_ece_is_the_mean_gap_of_the_bins():

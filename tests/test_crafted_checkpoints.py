@@ -76,7 +76,7 @@ def accepts_only_the_truth(path, solver, loss: str, best: float) -> None:
 def test_no_change_of_an_array_makes_a_false_certificate(solver, loss, tmp_path):
     path = tmp_path / "run"
     best = fit(problem(loss), solver, Stopping(gap=1e-5, passes=3000)).primal
-    facts, arrays = checkpoint(path, solver, loss)
+    metadata, arrays = checkpoint(path, solver, loss)
     rng = np.random.default_rng(0)
     for name, array in arrays.items():
         odd: list[np.ndarray] = [array[:0], array.astype("i1"), array[None]]
@@ -89,10 +89,10 @@ def test_no_change_of_an_array_makes_a_false_certificate(solver, loss, tmp_path)
                 odd.append(bits.view(array.dtype).reshape(array.shape))
         for changed in odd:
             changed = np.ascontiguousarray(changed, dtype=changed.dtype)
-            write_arrays(path, CHECKPOINT_FORMAT, facts, {**arrays, name: changed})
+            write_arrays(path, CHECKPOINT_FORMAT, metadata, {**arrays, name: changed})
             accepts_only_the_truth(path, solver, loss, best)
         without = {key: value for key, value in arrays.items() if key != name}
-        write_arrays(path, CHECKPOINT_FORMAT, facts, without)
+        write_arrays(path, CHECKPOINT_FORMAT, metadata, without)
         accepts_only_the_truth(path, solver, loss, best)
 
 
@@ -112,13 +112,13 @@ def places_in(value, path=()):
 def test_no_change_of_a_fact_makes_a_false_certificate_or_a_traceback(solver, loss, tmp_path):
     path = tmp_path / "run"
     best = fit(problem(loss), solver, Stopping(gap=1e-5, passes=3000)).primal
-    facts, arrays = checkpoint(path, solver, loss)
+    metadata, arrays = checkpoint(path, solver, loss)
     places = [
-        place for place in places_in(facts) if place and place[0] not in ("format", "version")
+        place for place in places_in(metadata) if place and place[0] not in ("format", "version")
     ]
     for number, place in enumerate(places):
         for value in ODD[number % 3 :: 3]:
-            changed = copy.deepcopy(facts)
+            changed = copy.deepcopy(metadata)
             holder = changed
             for key in place[:-1]:
                 holder = holder[key]
@@ -141,12 +141,12 @@ def heads_of(arrays):
 @pytest.mark.parametrize(("solver", "loss"), [(DCD(), "squared_hinge"), (FrankWolfe(), "hinge")])
 def test_costs_and_norms_that_were_tripled_are_refused(solver, loss, tmp_path):
     path = tmp_path / "run"
-    facts, arrays = checkpoint(path, solver, loss)
+    metadata, arrays = checkpoint(path, solver, loss)
     for field in (2, 3):  # behind α, which takes two words
         words = arrays["cut_words"].copy()
         for at in heads_of(arrays):
             words[at + field : at + field + 1].view(np.float32)[:] *= 3
-        write_arrays(path, CHECKPOINT_FORMAT, facts, {**arrays, "cut_words": words})
+        write_arrays(path, CHECKPOINT_FORMAT, metadata, {**arrays, "cut_words": words})
         with pytest.raises(InputError, match="claim other costs or features than their outputs"):
             resume(path, solver, loss)
 
@@ -154,10 +154,10 @@ def test_costs_and_norms_that_were_tripled_are_refused(solver, loss, tmp_path):
 def test_planes_that_claim_more_are_refused(tmp_path):
     path = tmp_path / "run"
     for loss in ("hinge", "squared_hinge"):
-        facts, arrays = checkpoint(path, CuttingPlane(), loss)
+        metadata, arrays = checkpoint(path, CuttingPlane(), loss)
         numbers = arrays["plane_numbers"].copy()
         numbers[::2] *= 1.01
-        write_arrays(path, CHECKPOINT_FORMAT, facts, {**arrays, "plane_numbers": numbers})
+        write_arrays(path, CHECKPOINT_FORMAT, metadata, {**arrays, "plane_numbers": numbers})
         with pytest.raises(InputError, match="planes claim other costs than their outputs have"):
             resume(path, CuttingPlane(), loss)
         path.unlink()
@@ -165,22 +165,22 @@ def test_planes_that_claim_more_are_refused(tmp_path):
 
 def test_duals_beyond_what_the_hinge_allows_are_refused(tmp_path):
     path = tmp_path / "run"
-    facts, arrays = checkpoint(path, FrankWolfe(), "hinge")
+    metadata, arrays = checkpoint(path, FrankWolfe(), "hinge")
     words = arrays["cut_words"].copy()
     for at in heads_of(arrays):
         words[at : at + 2].view(np.float64)[:] *= 5
     larger = {"cut_words": words, "sum_alpha": arrays["sum_alpha"] * 5, "w": arrays["w"] * 5}
-    write_arrays(path, CHECKPOINT_FORMAT, facts, {**arrays, **larger})
+    write_arrays(path, CHECKPOINT_FORMAT, metadata, {**arrays, **larger})
     with pytest.raises(InputError, match="duals are more than the loss allows"):
         resume(path, FrankWolfe(), "hinge")
 
 
 def test_a_gap_that_a_checkpoint_claims_is_not_believed(tmp_path):
     path = tmp_path / "run"
-    facts, arrays = checkpoint(path, DCD(), "squared_hinge")
-    honest = facts["trace"][-1]["gap"]
-    facts["trace"][-1] |= {"gap": 1e-9, "primal": 0.1, "dual": 0.1}
-    write_arrays(path, CHECKPOINT_FORMAT, facts, arrays)
+    metadata, arrays = checkpoint(path, DCD(), "squared_hinge")
+    honest = metadata["trace"][-1]["gap"]
+    metadata["trace"][-1] |= {"gap": 1e-9, "primal": 0.1, "dual": 0.1}
+    write_arrays(path, CHECKPOINT_FORMAT, metadata, arrays)
     loss = "squared_hinge"
     result = fit(problem(loss), DCD(), Stopping(1e-4, 50), checkpoint=path, resume=True)
     assert result.trace[2].gap == honest
@@ -196,22 +196,22 @@ def test_a_development_score_that_a_checkpoint_claims_is_not_believed(tmp_path):
 
     loss = "squared_hinge"
     fit(problem(loss), DCD(), Stopping(passes=3), dev=dev, checkpoint=path)
-    facts, arrays = read_arrays(path, CHECKPOINT_FORMAT)
-    honest, facts["best_score"] = facts["best_score"], 2.0
-    write_arrays(path, CHECKPOINT_FORMAT, facts, arrays)
+    metadata, arrays = read_arrays(path, CHECKPOINT_FORMAT)
+    honest, metadata["best_score"] = metadata["best_score"], 2.0
+    write_arrays(path, CHECKPOINT_FORMAT, metadata, arrays)
     result = fit(problem(loss), DCD(), Stopping(passes=3), dev=dev, checkpoint=path, resume=True)
     assert result.dev_score == honest
 
 
 def test_more_pairs_than_the_solver_remembers_are_refused_by_name(tmp_path):
     path = tmp_path / "run"
-    facts, arrays = checkpoint(path, LBFGS(), "crf")
+    metadata, arrays = checkpoint(path, LBFGS(), "crf")
     for pairs, said in [
         (7, r"iterate\.memory\.pairs is 7 and next is \d; the solver remembers 6 pairs"),
         (2**63, r"iterate\.memory\.pairs is 9\.2\d+e\+18; it must be a whole number from 0"),
     ]:
-        facts["iterate"]["memory"]["pairs"] = pairs
-        write_arrays(path, CHECKPOINT_FORMAT, facts, arrays)
+        metadata["iterate"]["memory"]["pairs"] = pairs
+        write_arrays(path, CHECKPOINT_FORMAT, metadata, arrays)
         with pytest.raises(InputError, match=said):
             resume(path, LBFGS(), "crf")
 
@@ -263,20 +263,20 @@ def test_only_outputs_that_the_constraints_allow_are_taken(kind):
 
 def test_planes_name_every_example_once(tmp_path):
     path = tmp_path / "run"
-    facts, arrays = checkpoint(path, CuttingPlane(), "hinge")
+    metadata, arrays = checkpoint(path, CuttingPlane(), "hinge")
     examples = arrays["plane_examples"].copy()
     examples[:] = examples[0]
     for odd in (examples, arrays["plane_examples"] + 1000, arrays["plane_examples"] - 1000):
-        write_arrays(path, CHECKPOINT_FORMAT, facts, {**arrays, "plane_examples": odd})
+        write_arrays(path, CHECKPOINT_FORMAT, metadata, {**arrays, "plane_examples": odd})
         with pytest.raises(InputError, match="planes are damaged"):
             resume(path, CuttingPlane(), "hinge")
 
 
 def test_a_checkpoint_gives_no_other_truth(tmp_path):
     path = tmp_path / "run"
-    facts, arrays = checkpoint(path, DCD(), "squared_hinge")
+    metadata, arrays = checkpoint(path, DCD(), "squared_hinge")
     other = np.zeros(len(problem("hinge").structure.truth), dtype=np.int32)
-    write_arrays(path, CHECKPOINT_FORMAT, facts, {**arrays, "structure.truth": other})
+    write_arrays(path, CHECKPOINT_FORMAT, metadata, {**arrays, "structure.truth": other})
     with pytest.raises(InputError, match="no labels that a checkpoint could have completed"):
         resume(path, DCD(), "squared_hinge")
 
@@ -289,12 +289,12 @@ def test_labels_that_were_completed_must_fit_those_that_are_known(tmp_path):
         return SequenceTagger(passes=3, unknown_label="?", checkpoint=path, **run)
 
     tagger().fit(X, Y)
-    facts, arrays = read_arrays(path, CHECKPOINT_FORMAT)
+    metadata, arrays = read_arrays(path, CHECKPOINT_FORMAT)
     tagger(resume=True).fit(X, Y)
     for place, label, said in [(0, 1, "true labels are others"), (1, 9, "was completed is none")]:
         truth = arrays["structure.truth"].copy()
         truth[place] = label
-        write_arrays(path, CHECKPOINT_FORMAT, facts, {**arrays, "structure.truth": truth})
+        write_arrays(path, CHECKPOINT_FORMAT, metadata, {**arrays, "structure.truth": truth})
         with pytest.raises(InputError, match=said):
             tagger(resume=True).fit(X, Y)
 
@@ -304,8 +304,8 @@ def test_examples_given_up_must_be_there(tmp_path):
     naive = random_chain(np.random.default_rng(3), sentences=3, tokens=3, labels=3, features=4)
     ramp = Problem(naive.fast(), "ramp", 0.7)
     fit(ramp, RampSDM(), Stopping(passes=3), checkpoint=path)
-    facts, arrays = read_arrays(path, CHECKPOINT_FORMAT)
+    metadata, arrays = read_arrays(path, CHECKPOINT_FORMAT)
     odd = {"given_up": np.array([99], dtype=np.int64)}
-    write_arrays(path, CHECKPOINT_FORMAT, facts, {**arrays, **odd})
+    write_arrays(path, CHECKPOINT_FORMAT, metadata, {**arrays, **odd})
     with pytest.raises(InputError, match='"given_up" names an example that is not there'):
         fit(ramp, RampSDM(), Stopping(passes=4), checkpoint=path, resume=True)

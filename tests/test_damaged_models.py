@@ -127,11 +127,11 @@ def places_in(value, path=()):
 
 
 @given(data=st.data())
-def test_facts_that_are_not_what_they_should_be(healthy, data):
-    facts, arrays = read_arrays(healthy, FORMAT)
-    facts = json.loads(json.dumps(facts))
-    path = data.draw(st.sampled_from([p for p in places_in(facts) if p and p != ("format",)]))
-    holder = facts
+def test_metadata_that_are_not_what_they_should_be(healthy, data):
+    metadata, arrays = read_arrays(healthy, FORMAT)
+    metadata = json.loads(json.dumps(metadata))
+    path = data.draw(st.sampled_from([p for p in places_in(metadata) if p and p != ("format",)]))
+    holder = metadata
     for key in path[:-1]:
         holder = holder[key]
     if data.draw(st.booleans()):
@@ -140,14 +140,14 @@ def test_facts_that_are_not_what_they_should_be(healthy, data):
         del holder[path[-1]]
     damaged = healthy.with_name("damaged.dstruct")
     damaged.unlink(missing_ok=True)
-    write_arrays(damaged, FORMAT, facts, arrays)
+    write_arrays(damaged, FORMAT, metadata, arrays)
     loaded_or_refused(damaged)
 
 
 @given(data=st.data())
 def test_arrays_that_are_not_what_they_should_be(healthy, data):
-    facts, arrays = read_arrays(healthy, FORMAT)
-    del facts["format"], facts["version"]
+    metadata, arrays = read_arrays(healthy, FORMAT)
+    del metadata["format"], metadata["version"]
     name = data.draw(st.sampled_from(sorted(arrays)))
     array = np.array(arrays[name])
     what = data.draw(st.sampled_from(["missing", "shorter", "type", "shape", "value"]))
@@ -168,5 +168,5 @@ def test_arrays_that_are_not_what_they_should_be(healthy, data):
         arrays[name] = array
     damaged = healthy.with_name("damaged.dstruct")
     damaged.unlink(missing_ok=True)
-    write_arrays(damaged, FORMAT, facts, arrays)
+    write_arrays(damaged, FORMAT, metadata, arrays)
     loaded_or_refused(damaged)

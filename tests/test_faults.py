@@ -69,9 +69,9 @@ def test_two_checkpoints_are_kept_and_nothing_else(tmp_path):
         for number in (4, 5)
         for kind in ("manifest", "rank-0-of-2", "rank-1-of-2")
     ]
-    facts = json.loads(newest(tmp_path / "run", "manifest").read_text().rpartition("}")[0] + "}")
-    assert (facts["passes"], facts["workers"], facts["settings"]["C"]) == (9, 2, 0.3)
-    for file in facts["files"]:
+    metadata = json.loads(newest(tmp_path / "run", "manifest").read_text().rpartition("}")[0] + "}")
+    assert (metadata["passes"], metadata["workers"], metadata["settings"]["C"]) == (9, 2, 0.3)
+    for file in metadata["files"]:
         assert (tmp_path / "run" / file["name"]).stat().st_size == file["bytes"]
 
 
@@ -205,14 +205,14 @@ def test_weights_that_the_duals_do_not_give_are_found_after_a_recovery(
     state = iterate.state
 
     def wrong(self):
-        facts, arrays = state(self)
+        metadata, arrays = state(self)
         if array == "local.cut_words":  # the duals of another pass: none
             empty = np.zeros_like(arrays["local.cut_words_of_example"])
             arrays |= {array: arrays[array][:0], "local.cut_words_of_example": empty}
             arrays["local.sum_alpha"] = np.zeros_like(arrays["local.sum_alpha"])
         else:
             arrays[array] = arrays[array] * np.float32(1.01)
-        return facts, arrays
+        return metadata, arrays
 
     with monkeypatch.context() as patch:
         patch.setattr(iterate, "state", wrong)
@@ -223,8 +223,8 @@ def test_weights_that_the_duals_do_not_give_are_found_after_a_recovery(
 
 def test_weights_that_the_duals_do_not_give_are_found_on_one_machine(tmp_path, monkeypatch):
     def drifted(self):
-        facts, arrays = state(self)
-        return facts, arrays | {"w": arrays["w"] * np.float32(1.01)}
+        metadata, arrays = state(self)
+        return metadata, arrays | {"w": arrays["w"] * np.float32(1.01)}
 
     state = DualIterate.state
     with monkeypatch.context() as patch:
@@ -240,8 +240,8 @@ def test_ranks_with_different_weights_do_not_go_on(tmp_path, monkeypatch):
     state = iterate.state
 
     def differing(self):
-        facts, arrays = state(self)
-        return facts, arrays | {"w": arrays["w"] + np.float32(self.communicator.rank)}
+        metadata, arrays = state(self)
+        return metadata, arrays | {"w": arrays["w"] + np.float32(self.communicator.rank)}
 
     with monkeypatch.context() as patch:
         patch.setattr(iterate, "state", differing)

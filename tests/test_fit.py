@@ -258,7 +258,7 @@ def test_cuts_that_no_output_could_make_are_refused():
     solver = DCD()
     iterate = solver.start(problem(), 0)
     solver.run_pass(iterate)
-    facts, arrays = iterate.state()
+    metadata, arrays = iterate.state()
     rng = np.random.default_rng(0)
     refused = 0
     for _ in range(300):
@@ -266,13 +266,13 @@ def test_cuts_that_no_output_could_make_are_refused():
         words = broken["cut_words"]
         words[rng.integers(len(words))] ^= np.uint32(1 << rng.integers(32))
         try:
-            solver.start(problem(), 0).restore(facts, broken)
+            solver.start(problem(), 0).restore(metadata, broken)
         except InputError:
             refused += 1
     assert refused > 100
     arrays["cut_words"][4] = 2**32 - 1  # the count of words
     with pytest.raises(InputError, match="does not fit this problem"):
-        solver.start(problem(), 0).restore(facts, arrays)
+        solver.start(problem(), 0).restore(metadata, arrays)
 
 
 @pytest.mark.parametrize("solver", [DCD(), Averaged(DCD()), CuttingPlane()])
@@ -372,11 +372,11 @@ def test_a_resumed_run_counts_the_time_of_both(tmp_path, clock):
 
 def test_results_of_before_say_nothing_of_what_was_not_counted_then():
     result = fit(problem(), DCD(), Stopping(passes=1))
-    facts = result.summary()
+    metadata = result.summary()
     for name in ("beaten", "skipped", "unproven", "estimate"):
-        facts.pop(name)
-    assert str(FitResult.from_summary(facts, result.w)) == str(result)
-    assert FitResult.from_summary(facts, result.w) == result
+        metadata.pop(name)
+    assert str(FitResult.from_summary(metadata, result.w)) == str(result)
+    assert FitResult.from_summary(metadata, result.w) == result
 
 
 def test_averaged_weights_are_the_mean_over_all_steps():

@@ -96,7 +96,7 @@ REFUSED = {
 
 
 def outcome(train, tmp_path):
-    """A model's facts and arrays, or the refusal, and the warnings on the way."""
+    """A model's metadata and arrays, or the refusal, and the warnings on the way."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -105,13 +105,13 @@ def outcome(train, tmp_path):
             return str(error), None, {(w.category, str(w.message)) for w in caught}
     path = tmp_path / "model.dstruct"
     tagger.save(path)
-    facts, arrays = read_arrays(path, tagger.model_format)
-    clocks = facts["result"], *facts["result"]["trace"]
+    metadata, arrays = read_arrays(path, tagger.model_format)
+    clocks = metadata["result"], *metadata["result"]["trace"]
     for record in clocks:
         record.pop("seconds")
         record.pop("cpu_seconds", None)
     values = {name: (array.shape, array.tobytes()) for name, array in arrays.items()}
-    return facts, values, {(w.category, str(w.message)) for w in caught}
+    return metadata, values, {(w.category, str(w.message)) for w in caught}
 
 
 @pytest.fixture

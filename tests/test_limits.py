@@ -49,9 +49,9 @@ def test_functions_nested_thousands_deep_are_refused():
     parse_templates("lower(word[0]) & " * 30 + "lower(word[0])")  # beside each other, not nested
 
 
-def changed(path, **facts):
+def changed(path, **metadata):
     stored, arrays = read_arrays(path, SequenceTagger.model_format)
-    write_arrays(path, SequenceTagger.model_format, {**stored, **facts}, arrays)
+    write_arrays(path, SequenceTagger.model_format, {**stored, **metadata}, arrays)
 
 
 def test_a_models_templates_and_columns_are_bounded(tmp_path):
@@ -70,7 +70,7 @@ def test_a_models_templates_and_columns_are_bounded(tmp_path):
 def test_bits_that_ask_for_gigabytes_are_refused(tmp_path):
     path = tmp_path / "m.dstruct"
     DependencyParser(hash_bits=10, passes=1).fit(load_english("train").select(range(9))).save(path)
-    facts, arrays = read_arrays(path, DependencyParser.model_format)
+    metadata, arrays = read_arrays(path, DependencyParser.model_format)
     values = arrays["weights"]
     places = arrays.get("weights_places", np.arange(len(values), dtype=np.uint32))
     few = {"weights": values[:9], "weights_places": places[:9]}
@@ -78,8 +78,8 @@ def test_bits_that_ask_for_gigabytes_are_refused(tmp_path):
         (28, "9 weights of .* are in the file; the bits of its shape may ask for 134,217,728"),
         (60, r"shape\.line_bits is 60; it must be a whole number from 4 to 28"),
     ]:
-        facts["shape"]["line_bits"] = bits
-        write_arrays(path, DependencyParser.model_format, facts, {**arrays, **few})
+        metadata["shape"]["line_bits"] = bits
+        write_arrays(path, DependencyParser.model_format, metadata, {**arrays, **few})
         with pytest.raises(InputError, match=said):
             load_model(path)
 

@@ -126,10 +126,10 @@ def test_settings_of_a_run_never_come_from_a_file(model, tmp_path):
     model.set_params(threads=2, verbose=True)
     model.save(path)
     model.set_params(threads=1, verbose=False)
-    facts, arrays = read_arrays(path, kind.model_format)
+    metadata, arrays = read_arrays(path, kind.model_format)
     chosen = {name: value for name, value in OF_THE_RUN.items() if name in model.get_params()}
-    facts["parameters"] |= chosen
-    write_arrays(path, kind.model_format, facts, arrays)
+    metadata["parameters"] |= chosen
+    write_arrays(path, kind.model_format, metadata, arrays)
     back = loaded(kind, path)
     for name in chosen:
         if name != "structure":
@@ -140,12 +140,12 @@ def test_a_pipelines_parts_take_no_settings_of_a_run_from_a_file(tmp_path):
     path = tmp_path / "m.dstruct"
     parser = DependencyParser(hash_bits=10, passes=1)
     ParsingPipeline(tags=("upos",), parser=parser, folds=2).fit(TREES).save(path)
-    facts, arrays = read_arrays(path, ParsingPipeline.model_format)
-    for part in facts["parts"].values():
+    metadata, arrays = read_arrays(path, ParsingPipeline.model_format)
+    for part in metadata["parts"].values():
         part["parameters"] |= {
             name: OF_THE_RUN[name] for name in ("threads", "checkpoint", "engine")
         }
-    write_arrays(path, ParsingPipeline.model_format, facts, arrays)
+    write_arrays(path, ParsingPipeline.model_format, metadata, arrays)
     back = load_model(path)
     assert [back.tagger, back.parser, back.verbose] == [None, None, False]
     for part in (back.taggers_["upos"], back.parser_):
@@ -158,9 +158,9 @@ def test_training_on_from_a_strangers_model_writes_nothing(tmp_path):
     SequenceTagger(passes=1, seed=5).fit(X, Y).save(victim)
     before = victim.read_bytes()
     SequenceTagger(passes=1).fit(X, Y).save(path)
-    facts, arrays = read_arrays(path, SequenceTagger.model_format)
-    facts["parameters"] |= {"checkpoint": str(victim), "engine": "ray", "address": "192.0.2.1:1"}
-    write_arrays(path, SequenceTagger.model_format, facts, arrays)
+    metadata, arrays = read_arrays(path, SequenceTagger.model_format)
+    metadata["parameters"] |= {"checkpoint": str(victim), "engine": "ray", "address": "192.0.2.1:1"}
+    write_arrays(path, SequenceTagger.model_format, metadata, arrays)
     load_model(path).partial_fit(X, Y)
     assert victim.read_bytes() == before
     assert sorted(file.name for file in tmp_path.iterdir()) == [path.name, victim.name]
@@ -169,7 +169,7 @@ def test_training_on_from_a_strangers_model_writes_nothing(tmp_path):
 def test_a_parameter_that_is_none_is_refused_by_name(tmp_path):
     path = tmp_path / "m.dstruct"
     SequenceTagger(passes=1).fit(X, Y).save(path)
-    facts, arrays = read_arrays(path, SequenceTagger.model_format)
+    metadata, arrays = read_arrays(path, SequenceTagger.model_format)
     for name, value, said in [
         ("__class__", 1, "parameters has '__class__'"),
         ("self", 1, "parameters has 'self'"),
@@ -183,7 +183,7 @@ def test_a_parameter_that_is_none_is_refused_by_name(tmp_path):
             r"settings\.inner_passes is '9'; it must be a whole number",
         ),
     ]:
-        changed = {**facts, "parameters": {**facts["parameters"], name: value}}
+        changed = {**metadata, "parameters": {**metadata["parameters"], name: value}}
         write_arrays(path, SequenceTagger.model_format, changed, arrays)
         with pytest.raises(InputError, match=said):
             load_model(path)
@@ -256,8 +256,8 @@ def test_our_files_are_safetensors(tmp_path):
     path = tmp_path / "a"
     write_arrays(path, "some", {"name": "ü\ud800\n"}, ARRAYS)
     theirs = safetensors.numpy.load_file(path)
-    facts, ours = read_arrays(path, "some")
-    assert facts == {"name": "ü\ud800\n", "format": "some", "version": FORMAT_VERSION}
+    metadata, ours = read_arrays(path, "some")
+    assert metadata == {"name": "ü\ud800\n", "format": "some", "version": FORMAT_VERSION}
     for found in (theirs, ours):
         assert found.keys() == ARRAYS.keys()
         for name, array in ARRAYS.items():
@@ -266,13 +266,13 @@ def test_our_files_are_safetensors(tmp_path):
     assert all(array.flags.aligned and array.flags.writeable for array in ours.values())
 
 
-def old_file(path, facts, arrays):
+def old_file(path, metadata, arrays):
     """What version 1 wrote: a checksum of the arrays alone."""
     total = hashlib.blake2b(digest_size=16)
     for name in sorted(arrays):
         total.update(name.encode())
         total.update(np.ascontiguousarray(arrays[name]).data)
-    header = {**facts, "version": 1, "checksum": total.hexdigest()}
+    header = {**metadata, "version": 1, "checksum": total.hexdigest()}
     safetensors.numpy.save_file(arrays, path, metadata={"dualstruct": json.dumps(header)})
 
 
@@ -280,9 +280,9 @@ def test_files_of_version_1_are_read(tmp_path):
     path = tmp_path / "m.dstruct"
     tagger = SequenceTagger(passes=1).fit(X, Y)
     tagger.save(path)
-    facts, arrays = read_arrays(path, SequenceTagger.model_format)
-    facts["parameters"] |= {"threads": 2}
-    old_file(path, facts, arrays)
+    metadata, arrays = read_arrays(path, SequenceTagger.model_format)
+    metadata["parameters"] |= {"threads": 2}
+    old_file(path, metadata, arrays)
     assert load_model(path).predict(X) == tagger.predict(X)
     assert format_of(path) == SequenceTagger.model_format
     arrays["emission"] = arrays["emission"] + 1

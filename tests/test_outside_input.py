@@ -273,13 +273,13 @@ def crafted(array: np.ndarray, rng: np.random.Generator):
 @pytest.mark.parametrize(("kind", "name"), [pair for pair in TAKEN if pair[0] in FEW])
 def test_crafted_arrays_of_checkpoints_are_refused_or_harmless(kind, name):
     solver, problem, iterate = started(kind, name)
-    facts, arrays = iterate.state()
+    metadata, arrays = iterate.state()
     rng = np.random.default_rng(0)
     for which, array in arrays.items():
         for changed in crafted(np.asarray(array), rng):
             other = solver.start(problem, 1)
             try:
-                other.restore(facts, arrays | {which: changed})
+                other.restore(metadata, arrays | {which: changed})
             except InputError:
                 continue
             # Whatever it computes, it computes in its own memory; or it says that it diverges.
@@ -287,20 +287,20 @@ def test_crafted_arrays_of_checkpoints_are_refused_or_harmless(kind, name):
             with np.errstate(all="ignore"), contextlib.suppress(*diverges):
                 solver.run_pass(other)
     again = solver.start(problem, 1)
-    again.restore(facts, arrays)
+    again.restore(metadata, arrays)
     np.testing.assert_array_equal(again.w.array, iterate.w.array)
 
 
 @pytest.mark.parametrize("name", [name for kind, name in TAKEN if kind == "chain"])
 def test_memory_of_a_solver_that_lacks_something_is_refused_or_harmless(name):
     solver, problem, iterate = started("chain", name)
-    facts, arrays = iterate.state()
-    for key in facts["memory"]:
-        kept = {other: value for other, value in facts["memory"].items() if other != key}
+    metadata, arrays = iterate.state()
+    for key in metadata["memory"]:
+        kept = {other: value for other, value in metadata["memory"].items() if other != key}
         for memory in (kept, kept | {key: True}, kept | {key: 0.5}, kept | {key: 1e300}):
             other = solver.start(problem, 1)
             with contextlib.suppress(InputError), np.errstate(all="ignore"):
-                other.restore(facts | {"memory": memory}, arrays)
+                other.restore(metadata | {"memory": memory}, arrays)
                 solver.run_pass(other)
 
 
@@ -317,12 +317,12 @@ def test_outputs_taken_from_other_data_cannot_be_put_back():
 
 def told(path):
     """All that a checkpoint says but how long it took."""
-    facts, arrays = read_arrays(path, "dualstruct checkpoint")
-    facts.pop("cpu_seconds")
-    for point in facts["trace"]:
+    metadata, arrays = read_arrays(path, "dualstruct checkpoint")
+    metadata.pop("cpu_seconds")
+    for point in metadata["trace"]:
         for clock in [name for name in point if "seconds" in name]:
             point.pop(clock)
-    return facts, {name: np.asarray(array).tobytes() for name, array in arrays.items()}
+    return metadata, {name: np.asarray(array).tobytes() for name, array in arrays.items()}
 
 
 @pytest.mark.parametrize(("kind", "name"), TAKEN)

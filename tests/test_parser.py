@@ -340,8 +340,10 @@ def test_scikit_learns_tools_take_parsers():
 def test_a_damaged_parser_is_refused(parser, tmp_path):
     path = tmp_path / "p.dstruct"
     parser.save(path)
-    facts, arrays = read_arrays(path, "dualstruct parser")
-    write_arrays(path, "dualstruct parser", {**facts, "labels": facts["labels"][:-20]}, arrays)
+    metadata, arrays = read_arrays(path, "dualstruct parser")
+    write_arrays(
+        path, "dualstruct parser", {**metadata, "labels": metadata["labels"][:-20]}, arrays
+    )
     with pytest.raises(InputError, match=r"p.dstruct is damaged"):
         DependencyParser.load(path)
     with pytest.raises(InputError, match="not a dualstruct tagger file, but a dualstruct parser"):

@@ -8,7 +8,7 @@ from dualstruct.training.stopping import Stopping
 
 
 def point(**changed):
-    facts = {
+    metadata = {
         "passes": 4,
         "seconds": 10.0,
         "primal": None,
@@ -19,7 +19,7 @@ def point(**changed):
         "cuts": 0,
         "inference_calls": 0,
     }
-    return TracePoint(**{**facts, **changed})
+    return TracePoint(**{**metadata, **changed})
 
 
 def line(stopping, **changed):

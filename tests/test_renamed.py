@@ -98,3 +98,8 @@ def test_methods_of_before_call_the_present_ones():
         bound.explained()
     with pytest.warns(DeprecationWarning, match="explained is now translating_errors"):
         Graph().explained()
+
+
+def test_an_estimators_method_of_before_calls_the_present_one():
+    with pytest.warns(DeprecationWarning, match=r"SequenceTagger.run_facts is now run_metadata"):
+        assert dualstruct.SequenceTagger().run_facts() == {}

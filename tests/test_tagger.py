@@ -477,12 +477,12 @@ def test_damaged_model_files_are_refused_in_one_sentence(tmp_path):
 def test_model_files_with_impossible_contents_are_refused(tmp_path):
     path = tmp_path / "m.dstruct"
     model_file(path)
-    facts, arrays = read_arrays(path, "dualstruct tagger")
-    facts = {k: v for k, v in facts.items() if k not in ("format", "version")}
+    metadata, arrays = read_arrays(path, "dualstruct tagger")
+    metadata = {k: v for k, v in metadata.items() if k not in ("format", "version")}
 
-    def changed(new_facts=None, new_arrays=None):
+    def changed(new_metadata=None, new_arrays=None):
         write_arrays(
-            path, "dualstruct tagger", facts | (new_facts or {}), arrays | (new_arrays or {})
+            path, "dualstruct tagger", metadata | (new_metadata or {}), arrays | (new_arrays or {})
         )
         return path
 
@@ -492,10 +492,10 @@ def test_model_files_with_impossible_contents_are_refused(tmp_path):
         {"labels": None},
         {"parameters": {"unknown": 1}},
         {"features": {}},
-        {"features": {**facts["features"], "templates": "word[0"}},
+        {"features": {**metadata["features"], "templates": "word[0"}},
     ):
         with pytest.raises(InputError, match=r"m\.dstruct is damaged"):
-            SequenceTagger.load(changed(new_facts=bad))
+            SequenceTagger.load(changed(new_metadata=bad))
     for name in arrays:
         with pytest.raises(InputError, match=r"m\.dstruct"):
             SequenceTagger.load(changed(new_arrays={name: np.zeros(3, dtype=np.float64)}))

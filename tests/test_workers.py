@@ -391,18 +391,18 @@ def test_a_worker_whose_trees_are_all_bad_is_named():
 
 
 @pytest.mark.parametrize(
-    ("facts", "message"),
+    ("metadata", "message"),
     [
         ({"dualstruct's version": "9"}, "dualstruct's version is 9 on worker 2, but 0 on worker 0"),
         ({"templates": "t" * 100}, "worker 2 has other templates than worker 0"),
         ({"labels": ["A", "B"]}, "labels is .*'A', 'B'.* on worker 2, but 0 on worker 0"),
     ],
 )
-def test_workers_that_differ_are_named(facts, message):
-    [(name, value)] = facts.items()
+def test_workers_that_differ_are_named(metadata, message):
+    [(name, value)] = metadata.items()
     with pytest.raises(InputError, match=message):
         run_local(3, lambda workers: agree(workers, {name: value if workers.rank == 2 else "0"}))
-    run_local(3, lambda workers: agree(workers, facts))
+    run_local(3, lambda workers: agree(workers, metadata))
 
 
 def test_workers_that_see_other_files_templates_or_versions_are_named(tmp_path, monkeypatch):

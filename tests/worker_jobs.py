@@ -22,8 +22,8 @@ from dualstruct import (
 
 def digest(estimator) -> str:
     """Of a model as its file would hold it: one that was sent lacks features that weigh nothing."""
-    facts, arrays = estimator.model_.state()
-    known = hashlib.sha256(json.dumps(facts).encode())
+    metadata, arrays = estimator.model_.state()
+    known = hashlib.sha256(json.dumps(metadata).encode())
     for name in sorted(arrays):
         known.update(arrays[name].tobytes())
     return known.hexdigest()

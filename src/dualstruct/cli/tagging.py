@@ -64,7 +64,7 @@ def train(
         "features": tagger.n_features_,
         "templates": str(getattr(tagger, "features_", tagger.features)),
         "seconds_split": split,
-        **tagger.run_facts(),
+        **tagger.run_metadata(),
     }
     return report, tagger.result_
 

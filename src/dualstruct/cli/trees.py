@@ -111,7 +111,7 @@ def train(
         "lifted": parser.lifted_,
         "skipped": parser.skipped_,
         "seconds_split": split,
-        **parser.run_facts(),
+        **parser.run_metadata(),
     }
     return report, parser.result_
 
@@ -242,7 +242,7 @@ class TreeCommands:
     def inspect(self, label: str | None, top: int, as_json: bool) -> None:
         """Print what the model is made of and how its training ended."""
         parser, taggers = self.model.parser_, self.model.taggers_
-        facts = {
+        summary = {
             "relations": parser.classes_.tolist(),
             "projective": parser.projective_,
             "single_root": parser.single_root_,
@@ -250,9 +250,11 @@ class TreeCommands:
             "training": {k: v for k, v in parser.result_.summary().items() if k != "trace"},
         }
         if taggers:
-            facts["taggers"] = {name: tagger.classes_.tolist() for name, tagger in taggers.items()}
+            summary["taggers"] = {
+                name: tagger.classes_.tolist() for name, tagger in taggers.items()
+            }
         if as_json:
-            print_json(facts)
+            print_json(summary)
             return
         lines = [
             f"{name.upper()} tagger: {len(tagger.classes_):,} labels, {tagger.n_features_:,} "

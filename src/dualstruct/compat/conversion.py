@@ -56,7 +56,7 @@ def tagger_from_crfsuite(model: CRFsuiteModel) -> SequenceTagger:
     transition = np.zeros((K + 1, K + 1), np.float32)
     transition[model.transition_sources, model.transition_targets] = model.transition_weights
     name_bytes, name_offsets = joined_names(model.attributes)
-    facts: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "labels": model.labels,
         "inner_scheme": None,
         "outer_scheme": None,
@@ -90,7 +90,7 @@ def tagger_from_crfsuite(model: CRFsuiteModel) -> SequenceTagger:
         "features.name_offsets": name_offsets,
     }
     tagger = SequenceTagger()
-    tagger.restore(facts, arrays)
+    tagger.restore(metadata, arrays)
     tagger.features_ = "attributes"
     return tagger
 

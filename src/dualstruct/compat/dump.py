@@ -24,7 +24,7 @@ class ParsedDump:
 def describe(model: CRFsuiteModel, header: tuple[Any, ...]) -> ParsedDump:
     """The labels, attributes and weights of a model, and the header of its file."""
     return ParsedDump(
-        header=_header_facts(header),
+        header=_header_fields(header),
         labels={name: str(k) for k, name in enumerate(model.labels)},
         attributes={name: str(k) for k, name in enumerate(model.attributes)},
         transitions={(a, b): weight for a, b, weight in _transitions(model)},
@@ -45,7 +45,7 @@ def _state_features(model: CRFsuiteModel) -> list[tuple[str, str, float]]:
     return [(model.attributes[a], model.labels[k], weight) for a, k, weight in rows]
 
 
-def _header_facts(header: tuple[Any, ...]) -> dict[str, str]:
+def _header_fields(header: tuple[Any, ...]) -> dict[str, str]:
     magic, size, kind, *numbers = header
     names = ("version", "num_features", "num_labels", "num_attrs")
     places = ("off_features", "off_labels", "off_attrs", "off_labelrefs", "off_attrrefs")
@@ -61,7 +61,7 @@ def _header_facts(header: tuple[Any, ...]) -> dict[str, str]:
 def write_dump(model: CRFsuiteModel, header: tuple[Any, ...], file: IO[str]) -> None:
     """Write the model as CRFsuite's ``dump`` does."""
     tables = [
-        ("FILEHEADER", [f"  {k}: {v}" for k, v in _header_facts(header).items()]),
+        ("FILEHEADER", [f"  {k}: {v}" for k, v in _header_fields(header).items()]),
         ("LABELS", [f"  {k:5}: {name}" for k, name in enumerate(model.labels)]),
         ("ATTRIBUTES", [f"  {k:5}: {name}" for k, name in enumerate(model.attributes)]),
         ("TRANSITIONS", [f"  (1) {a} --> {b}: {w:f}" for a, b, w in _transitions(model)]),

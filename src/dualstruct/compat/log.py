@@ -25,7 +25,7 @@ _SECONDS = re.compile(r"Seconds required: ([\d.]+)")
 _FEATURES = re.compile(r"Number of features: (\d+)")
 _HEAD = re.compile(r"\*{5} (?:Iteration|Epoch) #(\d+) \*{5}")
 _TRAINED = re.compile(r"Total seconds required for training: ([\d.]+)")
-_FACTS: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
+_VALUES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("loss", r"Loss: (\S+)", float),
     ("improvement_ratio", r"Improvement ratio: (\S+)", float),
     ("feature_norm", r"Feature (?:L2-)?norm: (\S+)", float),
@@ -37,7 +37,7 @@ _FACTS: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("feature_updates", r"Total number of feature updates: (\d+)", int),
     ("time", r"Seconds required for this iteration: (\S+)", float),
 )
-_FACT_PATTERNS = [(key, re.compile(pattern), kind) for key, pattern, kind in _FACTS]
+_VALUE_PATTERNS = [(key, re.compile(pattern), kind) for key, pattern, kind in _VALUES]
 _MACRO = re.compile(r"Macro-average precision, recall, F1: \((\S+), (\S+), (\S+)\)")
 _ACCURACY = re.compile(r"(Item|Instance) accuracy: (\d+) / (\d+)")
 _LABEL = re.compile(r"    (.+): \((\d+), (\d+), (\d+)\) \((\S+), (\S+), (\S+)\)\s*$")
@@ -117,26 +117,26 @@ class TrainLogParser:
             self.iterations.append(self.last_iteration)
             return None
         assert self.last_iteration is not None
-        facts = self.last_iteration
+        iteration = self.last_iteration
         if line == "\n":
             self.state = "BETWEEN"
             return "iteration"
-        for key, pattern, kind in _FACT_PATTERNS:
+        for key, pattern, kind in _VALUE_PATTERNS:
             if found := pattern.match(line):
-                facts[key] = kind(found[1])
+                iteration[key] = kind(found[1])
                 return None
         if found := _MACRO.match(line):
-            facts["avg_precision"], facts["avg_recall"], facts["avg_f1"] = map(
+            iteration["avg_precision"], iteration["avg_recall"], iteration["avg_f1"] = map(
                 float, found.groups()
             )
         elif found := _ACCURACY.match(line):
             share = Fraction(int(found[2]), max(int(found[3]), 1))
             key = f"{found[1].lower()}_accuracy"
-            facts[key], facts[f"{key}_float"] = share, float(share)
+            iteration[key], iteration[f"{key}_float"] = share, float(share)
         elif found := _LABEL.match(line):
             scores = [None if text == "******" else float(text) for text in found.groups()[4:]]
             counts = [int(number) for number in found.groups()[1:4]]
-            facts["scores"][found[1]] = LabelScore(*counts, *scores)
+            iteration["scores"][found[1]] = LabelScore(*counts, *scores)
         return None
 
     def _between(self, line: str) -> str | None:

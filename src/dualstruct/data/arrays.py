@@ -1,4 +1,4 @@
-"""Files of arrays and facts: the format of safetensors, with one JSON object in its metadata.
+"""Files of arrays and metadata: the format of safetensors, with one JSON object in its metadata.
 
     8 bytes   the length of the header
     header    JSON: where each array lies, its type and shape; in ``__metadata__`` ours, as text
@@ -52,31 +52,31 @@ _TYPE_NAMES = {np.dtype(code): name for name, code in _TYPES.items()}
 
 
 def write_arrays(
-    path: str | Path, format: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    path: str | Path, format: str, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write facts (JSON) and arrays to ``path``, all or nothing."""
+    """Write metadata (JSON) and arrays to ``path``, all or nothing."""
     path = Path(path)
     check_target(path)
-    header, tensors = _laid_out(path, format, facts, arrays)
+    header, tensors = _laid_out(path, format, metadata, arrays)
     with replacing(path) as file:
         _put(file, header, tensors)
 
 
 def packed_arrays(
-    format: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    format: str, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> bytes:
     """The same as bytes."""
     file = BytesIO()
-    _put(file, *_laid_out("the file", format, facts, arrays))
+    _put(file, *_laid_out("the file", format, metadata, arrays))
     return file.getvalue()
 
 
 def _laid_out(
-    path: str | Path, format: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    path: str | Path, format: str, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[bytes, list[NDArray[Any]]]:
     """The header, and the arrays in their order in the file."""
     fixed = {"format": format, "version": FORMAT_VERSION, "checksum": _NO_CHECKSUM}
-    ours = _json({**fixed, **facts, **fixed})
+    ours = _json({**fixed, **metadata, **fixed})
     listed: dict[str, Any] = {"__metadata__": {"dualstruct": ours}}
     tensors = []
     end = 0
@@ -110,12 +110,12 @@ def _put(file: IO[bytes], header: bytes, tensors: Iterable[NDArray[Any]]) -> Non
 def read_arrays(path: str | Path, format: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What :func:`write_arrays` wrote."""
     with _opened(path, format) as (file, header):
-        facts = header.facts
-        if facts["format"] != format:
-            raise InputError(f"{path} is not a {format} file, but a {facts['format']} file")
-        if facts["version"] > FORMAT_VERSION:
+        metadata = header.metadata
+        if metadata["format"] != format:
+            raise InputError(f"{path} is not a {format} file, but a {metadata['format']} file")
+        if metadata["version"] > FORMAT_VERSION:
             raise InputError(
-                f"{path} has format version {facts['version']}; this dualstruct reads up to "
+                f"{path} has format version {metadata['version']}; this dualstruct reads up to "
                 f"{FORMAT_VERSION}: update dualstruct to read it"
             )
         arrays = {}
@@ -123,15 +123,15 @@ def read_arrays(path: str | Path, format: str) -> tuple[dict[str, Any], dict[str
             arrays[place.name] = array = np.empty(place.shape, place.dtype)
             if file.readinto(_bytes_of(array)) != array.nbytes:
                 raise _DamageError
-        if header.checksum(arrays) != facts.pop("checksum"):
+        if header.checksum(arrays) != metadata.pop("checksum"):
             raise InputError(f"{path} is damaged: its checksum does not match")
-        return facts, arrays
+        return metadata, arrays
 
 
 def format_of(path: str | Path) -> str:
     """What kind of file :func:`write_arrays` was told to write."""
     with _opened(path, "dualstruct model") as (_, header):
-        return str(header.facts["format"])
+        return str(header.metadata["format"])
 
 
 class _DamageError(Exception):
@@ -150,12 +150,12 @@ class _Place(NamedTuple):
 
 class _Header(NamedTuple):
     text: bytes
-    facts: dict[str, Any]
+    metadata: dict[str, Any]
     places: list[_Place]  #: in the order of the file, without gaps
 
     def checksum(self, arrays: Mapping[str, NDArray[Any]]) -> str:
         """What the checksum of such a file should be."""
-        stored = self.facts["checksum"]
+        stored = self.metadata["checksum"]
         if len(stored) < len(_NO_CHECKSUM):  # of version 1
             total = hashlib.blake2b(digest_size=16)
             for name in sorted(arrays):
@@ -202,16 +202,16 @@ def _read_header(file: BufferedReader) -> _Header:
     text = file.read(length)
     listed = json.loads(text)
     _check(isinstance(listed, dict))
-    facts = json.loads(listed.pop("__metadata__")["dualstruct"])
-    _check(isinstance(facts, dict) and isinstance(facts["format"], str))
-    _check(type(facts["version"]) is int and isinstance(facts["checksum"], str))
+    metadata = json.loads(listed.pop("__metadata__")["dualstruct"])
+    _check(isinstance(metadata, dict) and isinstance(metadata["format"], str))
+    _check(type(metadata["version"]) is int and isinstance(metadata["checksum"], str))
     places = sorted(_place(name, about) for name, about in listed.items())
     end = 0
     for place in places:
         _check(place.begin == end)
         end = place.end
     _check(8 + length + end == about.st_size)
-    return _Header(text, facts, places)
+    return _Header(text, metadata, places)
 
 
 def _place(name: str, about: Mapping[str, Any]) -> _Place:
@@ -260,14 +260,14 @@ def _bytes_of(array: NDArray[Any]) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:
+def as_json(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Facts as they come back from a file: lists for tuples, Python's numbers for numpy's."""
-    back: dict[str, Any] = json.loads(_json(facts))
+    back: dict[str, Any] = json.loads(_json(metadata))
     return back
 
 
-def _json(facts: Mapping[str, Any]) -> str:
-    return json.dumps(facts, default=_plain_number)
+def _json(metadata: Mapping[str, Any]) -> str:
+    return json.dumps(metadata, default=_plain_number)
 
 
 def _plain_number(value: Any) -> Any:

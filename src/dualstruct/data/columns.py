@@ -266,8 +266,8 @@ class ColumnFile:
         source = self._source if isinstance(self._source, str | os.PathLike) else None
         layout = self.tokens.layout
         assert layout is not None
-        facts = self.name, self.other_lines, self._format, source, layout.columns, layout.label
-        return _restored_file, (everything, *facts)
+        state = self.name, self.other_lines, self._format, source, layout.columns, layout.label
+        return _restored_file, (everything, *state)
 
 
 def _restored_file(

@@ -171,7 +171,7 @@ def text_share(
         Whether every worker must have a sentence.
     """
     counts: list[int] = []
-    facts: dict[str, Any] = {}
+    contents: dict[str, Any] = {}
     for path in paths:
         known = hashlib.blake2b()
         found = 0
@@ -180,9 +180,9 @@ def text_share(
             found += 1
         counts.append(found)
         # Files of the same name in several folders come one after the other.
-        facts.setdefault(f"sentences in {name_of(path)}", []).append(found)
-        facts.setdefault(f"content of {name_of(path)}", []).append(known.hexdigest())
-    agree(workers, facts)
+        contents.setdefault(f"sentences in {name_of(path)}", []).append(found)
+        contents.setdefault(f"content of {name_of(path)}", []).append(known.hexdigest())
+    agree(workers, contents)
     sentences = sum(counts)
     if needed and not sentences:
         raise InputError(f"{name_of(paths[0])}: there are no words in it")

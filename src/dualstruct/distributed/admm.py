@@ -63,19 +63,19 @@ class ADMMIterate(DualPartIterate):
         return self.bound
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        facts, arrays = super().state()
+        metadata, arrays = super().state()
         arrays["bound"] = np.array(self.bound.array)
         arrays["multiplier"] = self.multiplier
-        return facts, arrays
+        return metadata, arrays
 
-    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore(self, metadata: Any, arrays: dict[str, NDArray[Any]]) -> None:
         bound = stored_array(arrays, "bound", np.float32)
         multiplier = stored_array(arrays, "multiplier", np.float32)
         if multiplier.shape != self.multiplier.shape:
             raise InputError("its multipliers are of another number of weights")
         self.bound.assign(self.problem.structure.core, bound)
         self.multiplier = multiplier
-        super()._restore(facts, arrays)
+        super()._restore(metadata, arrays)
 
 
 class ADMM(DualStrategy):

@@ -77,10 +77,10 @@ class Strategy(Solver):
         inner: Solver | None = settings.pop("solver")
         if inner is None:
             return settings
-        facts: dict[str, Any] = {"solver": inner.name, "solver_settings": inner.settings()}
+        inner_settings: dict[str, Any] = {"solver": inner.name, "solver_settings": inner.settings()}
         if isinstance(inner, Averaged):
-            facts["solver_averaged"] = True
-        return {**settings, **facts}
+            inner_settings["solver_averaged"] = True
+        return {**settings, **inner_settings}
 
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> Strategy:
@@ -193,17 +193,17 @@ class DualPartIterate(Iterate):
         return distance(self.summed(), exact, self.problem.C)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        facts, arrays = super().state()
-        local_facts, local_arrays = self.local.state()
+        metadata, arrays = super().state()
+        local_metadata, local_arrays = self.local.state()
         arrays["center"] = np.array(self.center.array)
         arrays |= {f"local.{name}": array for name, array in local_arrays.items()}
-        return {**facts, "local": local_facts}, arrays
+        return {**metadata, "local": local_metadata}, arrays
 
-    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore(self, metadata: Any, arrays: dict[str, NDArray[Any]]) -> None:
         center = stored_array(arrays, "center", np.float32)
         self.center.assign(self.problem.structure.core, center)
-        self.local._restore(facts.get("local"), inner_arrays(arrays, "local"))
-        super()._restore(facts, arrays)
+        self.local._restore(metadata.get("local"), inner_arrays(arrays, "local"))
+        super()._restore(metadata, arrays)
 
     def excess(self) -> float:
         return self.local.excess()

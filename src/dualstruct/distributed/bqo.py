@@ -107,13 +107,13 @@ class BQOIterate(DualPartIterate):
         self.local.problem = local_problem(self.problem, theta * self.problem.C, self.center)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        facts, arrays = super().state()
+        metadata, arrays = super().state()
         if self.mean is not None:
             arrays["mean"] = np.array(self.mean.array)
-        return facts, arrays
+        return metadata, arrays
 
-    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
-        super()._restore(facts, arrays)
+    def _restore(self, metadata: Any, arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(metadata, arrays)
         theta = float(self.memory.get("theta", self.theta))
         if not theta > 0:
             raise InputError(f"iterate.memory.theta is {theta}; it must be positive")

@@ -131,14 +131,14 @@ class SimpleAverageIterate(Iterate):
         return self.local.drift()
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        facts, arrays = super().state()
-        local_facts, local = self.local.state()
+        metadata, arrays = super().state()
+        local_metadata, local = self.local.state()
         arrays |= {f"local.{name}": array for name, array in local.items()}
-        return {**facts, "local": local_facts}, arrays
+        return {**metadata, "local": local_metadata}, arrays
 
-    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
-        self.local._restore(facts.get("local"), inner_arrays(arrays, "local"))
-        super()._restore(facts, arrays)
+    def _restore(self, metadata: Any, arrays: dict[str, NDArray[Any]]) -> None:
+        self.local._restore(metadata.get("local"), inner_arrays(arrays, "local"))
+        super()._restore(metadata, arrays)
 
 
 class SimpleAverage(Strategy):

@@ -63,8 +63,8 @@ class Trained:
 
     def __getstate__(self) -> dict[str, Any]:
         """For the way home from a worker elsewhere."""
-        facts, arrays = self.model.state()
-        state = as_json(facts), arrays
+        metadata, arrays = self.model.state()
+        state = as_json(metadata), arrays
         return {**vars(self), "model": state, "result": self.result.summary()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

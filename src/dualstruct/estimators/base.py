@@ -19,6 +19,7 @@ from dualstruct.estimators.params import pack_solver, unpack_solver
 from dualstruct.estimators.storage import Stored
 from dualstruct.losses import find_loss
 from dualstruct.problem import Problem
+from dualstruct.renamed import OldAttribute
 from dualstruct.solvers import Averaged, Completing, Solver, find_solver
 from dualstruct.structures import Structure
 from dualstruct.tasks.base import Known, Model, State
@@ -159,13 +160,15 @@ class Estimator(Training, Stored, Generic[ModelT]):
         """For prediction; training bounds its own."""
         return usable_threads(self.threads)
 
-    def run_facts(self) -> dict[str, Any]:
+    def run_metadata(self) -> dict[str, Any]:
         """How many workers trained and how; nothing if it was one."""
         if self.engine is None:
             return {}
         strategy = self._find_solver(self.solver)
         assert isinstance(strategy, Strategy)
         return {"engine": self.engine, "workers": self.workers_, "solver": described(strategy)}
+
+    run_facts = OldAttribute("run_metadata")
 
     def _stopping(self, judged: bool) -> Stopping:
         stopping = Stopping(self.gap, self.passes, self.seconds, self.patience)
@@ -217,7 +220,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
             )
 
     @abstractmethod
-    def _model_from(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ModelT:
+    def _model_from(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ModelT:
         """The counterpart of the model's ``state``."""
 
     @property
@@ -230,17 +233,17 @@ class Estimator(Training, Stored, Generic[ModelT]):
         return hasattr(self, "_model")
 
     def state(self) -> State:
-        facts, tensors = self.model_.state()
+        metadata, tensors = self.model_.state()
         parameters = {name: getattr(self, name) for name in kept_settings(self)}
         parameters["solver"] = pack_solver(self.solver)
-        facts["parameters"] = parameters
-        facts["result"] = self.result_.summary()
-        return facts, tensors
+        metadata["parameters"] = parameters
+        metadata["result"] = self.result_.summary()
+        return metadata, tensors
 
-    def restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        model = self._model_from(facts, arrays)
-        self.set_params(**self._parameters_from(facts.get("parameters")))
-        self.result_ = FitResult.from_summary(facts.get("result"), model.w)
+    def restore(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        model = self._model_from(metadata, arrays)
+        self.set_params(**self._parameters_from(metadata.get("parameters")))
+        self.result_ = FitResult.from_summary(metadata.get("result"), model.w)
         self._model = model
 
     def _parameters_from(self, stored: Any) -> dict[str, Any]:

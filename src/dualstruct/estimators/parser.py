@@ -165,8 +165,8 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
     def _dev_source(self, dev: Any) -> Source:
         return self._source(dev)
 
-    def _model_from(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> TreeModel:
-        return TreeModel.from_state(facts, arrays)
+    def _model_from(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> TreeModel:
+        return TreeModel.from_state(metadata, arrays)
 
     def valid_trees(self, treebank: Treebank) -> Treebank:
         """The sentences that can be trained on; others are refused or skipped (``bad_trees``)."""

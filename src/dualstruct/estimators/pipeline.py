@@ -58,7 +58,7 @@ class PipelineScores:
 
 
 @dataclass(frozen=True)
-class _Facts:
+class _Metadata:
     """What a file says of a pipeline, besides arrays."""
 
     folds: int
@@ -282,16 +282,16 @@ class ParsingPipeline(Stored):
 
     def state(self) -> State:
         taggers, parser = self._trained()
-        facts: dict[str, Any] = {"folds": self.folds, "parts": {}}
+        metadata: dict[str, Any] = {"folds": self.folds, "parts": {}}
         tensors: dict[str, NDArray[Any]] = {}
         parts: dict[str, SequenceTagger | DependencyParser] = {**taggers, "parser": parser}
         for name, part in parts.items():
-            facts["parts"][name], arrays = part.state()
+            metadata["parts"][name], arrays = part.state()
             tensors |= {f"{name}.{key}": array for key, array in arrays.items()}
-        return facts, tensors
+        return metadata, tensors
 
-    def restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        stored = fit_type(_Facts, facts)
+    def restore(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        stored = fit_type(_Metadata, metadata)
 
         def restored(part: Any, name: str) -> Any:
             if name not in stored.parts:

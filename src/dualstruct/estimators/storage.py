@@ -34,7 +34,7 @@ class Stored(Parameters):
         """What a model file holds: metadata for JSON, and arrays."""
 
     @abstractmethod
-    def restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Become what :meth:`state` described."""
 
     def save(self, path: str | Path) -> None:
@@ -47,9 +47,9 @@ class Stored(Parameters):
         return cls()._read(path)
 
     def _read(self, path: str | Path) -> Self:
-        facts, arrays = read_arrays(path, self.model_format)
+        metadata, arrays = read_arrays(path, self.model_format)
         try:
-            self.restore(facts, arrays)
+            self.restore(metadata, arrays)
         except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{path} is damaged: {error}") from None
         return self
@@ -58,8 +58,8 @@ class Stored(Parameters):
         """For pickles and copies: parameters, and the model as JSON and arrays."""
         model = None
         if self.__sklearn_is_fitted__():
-            facts, arrays = self.state()
-            model = as_json(facts), arrays
+            metadata, arrays = self.state()
+            model = as_json(metadata), arrays
         parameters = self.get_params(deep=False)
         return {"parameters": parameters, "model": model, **self._requests()}
 

@@ -209,23 +209,23 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
         return cls(structure)._read(path)
 
     def _model_from(
-        self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]
+        self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]
     ) -> TrainedStructure:
-        learned = fit_type(dict[str, Any], facts.get("structure"), "structure")
+        learned = fit_type(dict[str, Any], metadata.get("structure"), "structure")
         return TrainedStructure(*self.structure.restore(learned, arrays))
 
     def state(self) -> State:
-        facts, arrays = super().state()
+        metadata, arrays = super().state()
         loss = find_loss(self.loss, self.beta, self.gamma)
-        facts["parameters"]["loss"] = loss.name
+        metadata["parameters"]["loss"] = loss.name
         if isinstance(loss, SoftmaxMargin) and loss.name == "softmax_margin":
-            facts["parameters"] |= {"beta": loss.beta, "gamma": loss.gamma}
-        facts["skipped"] = list(self.skipped_.items())
-        return facts, arrays
+            metadata["parameters"] |= {"beta": loss.beta, "gamma": loss.gamma}
+        metadata["skipped"] = list(self.skipped_.items())
+        return metadata, arrays
 
-    def restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        super().restore(facts, arrays)
-        self.skipped_ = dict(fit_type(list[tuple[int, int]], facts.get("skipped"), "skipped"))
+    def restore(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super().restore(metadata, arrays)
+        self.skipped_ = dict(fit_type(list[tuple[int, int]], metadata.get("skipped"), "skipped"))
 
 
 def score(output_type: OutputType, Y: Sequence[Any], predicted: Sequence[Any]) -> float:

@@ -228,12 +228,12 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
             raise InputError("vectors are for one machine: leave out WithVectors or engine")
 
     def state(self) -> State:
-        facts, arrays = super().state()
-        facts["parameters"]["cost"] = pack_costs(self.cost)
-        return facts, arrays
+        metadata, arrays = super().state()
+        metadata["parameters"]["cost"] = pack_costs(self.cost)
+        return metadata, arrays
 
-    def _model_from(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ChainModel:
-        return ChainModel.from_state(facts, arrays)
+    def _model_from(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ChainModel:
+        return ChainModel.from_state(metadata, arrays)
 
     @property
     def n_features_(self) -> int:

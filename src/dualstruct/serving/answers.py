@@ -270,9 +270,9 @@ def _picture(
 
 
 def _training(name: str, result: FitResult) -> Answer:
-    facts = {"passes", "primal", "dual", "gap", "estimate", "dev_score", "best_pass"}
-    facts |= {"stopped_by", "seconds"}
-    summary = {key: _finite(value) for key, value in result.summary().items() if key in facts}
+    shown = {"passes", "primal", "dual", "gap", "estimate", "dev_score", "best_pass"}
+    shown |= {"stopped_by", "seconds"}
+    summary = {key: _finite(value) for key, value in result.summary().items() if key in shown}
     points = [
         {key: _finite(value) for key, value in asdict(point).items()} for point in result.trace
     ]

@@ -20,7 +20,7 @@ Count = Annotated[int, Range(0, 2**62)]
 
 
 @dataclass(frozen=True)
-class _Facts:
+class _Metadata:
     """What a checkpoint says of an iterate, besides arrays."""
 
     seed: int
@@ -107,7 +107,7 @@ class Iterate:
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Everything that :meth:`restore` needs, as JSON and arrays."""
-        facts: dict[str, Any] = {
+        metadata: dict[str, Any] = {
             "seed": self.seed,
             "core_passes": self.core_passes,
             "inference_calls": self.inference_calls,
@@ -116,10 +116,10 @@ class Iterate:
         }
         arrays: dict[str, NDArray[Any]] = {"w": np.array(self.w.array)}
         if self.average is not None:
-            arrays["late"], facts["scales"], facts["steps"] = self.average.save()
-        return facts, arrays
+            arrays["late"], metadata["scales"], metadata["steps"] = self.average.save()
+        return metadata, arrays
 
-    def restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Go back to where :meth:`state` was called.
 
         Whoever wrote the checkpoint: what a dual, and so a certificate, rests on is computed anew
@@ -129,13 +129,13 @@ class Iterate:
             for name, array in arrays.items():
                 if array.dtype.kind == "f" and not np.isfinite(array).all():
                     raise ValueError(f"{name} has a number that is not finite")
-            self._restore(facts, arrays)
+            self._restore(metadata, arrays)
         except (InputError, TypeError, ValueError) as error:
             raise InputError(f"the checkpoint does not fit this problem ({error})") from None
 
-    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore(self, metadata: Any, arrays: dict[str, NDArray[Any]]) -> None:
         core = self.problem.structure.core
-        saved = fit_type(_Facts, facts, "iterate")
+        saved = fit_type(_Metadata, metadata, "iterate")
         self.w.assign(core, stored_array(arrays, "w", np.float32))
         if self.average is not None:
             late = stored_array(arrays, "late", np.float32)
@@ -232,17 +232,17 @@ class DualIterate(Iterate):
         return self.duals.cuts
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        facts, arrays = super().state()
+        metadata, arrays = super().state()
         names = ("cut_words", "cut_words_of_example", "sum_alpha")
-        return facts, arrays | dict(zip(names, self.duals.save(), strict=True))
+        return metadata, arrays | dict(zip(names, self.duals.save(), strict=True))
 
-    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore(self, metadata: Any, arrays: dict[str, NDArray[Any]]) -> None:
         self.duals.load(
             stored_array(arrays, "cut_words", np.uint32),
             stored_array(arrays, "cut_words_of_example", np.int64),
             stored_array(arrays, "sum_alpha", np.float64),
         )
-        super()._restore(facts, arrays)
+        super()._restore(metadata, arrays)
 
     def excess(self) -> float:
         if self.problem.loss.name == "squared_hinge":

@@ -67,14 +67,14 @@ class PlaneIterate(Iterate):
         return self.planes.size
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        facts, arrays = super().state()
-        return facts, arrays | dict(zip(PLANE_ARRAYS, self.planes.save(), strict=True))
+        metadata, arrays = super().state()
+        return metadata, arrays | dict(zip(PLANE_ARRAYS, self.planes.save(), strict=True))
 
-    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore(self, metadata: Any, arrays: dict[str, NDArray[Any]]) -> None:
         planes = [stored_array(arrays, name, dtype) for name, dtype in PLANE_ARRAYS.items()]
         squared = self.problem.loss.name == "squared_hinge"
         self.planes.load(planes, squared, self.problem.threads)
-        super()._restore(facts, arrays)
+        super()._restore(metadata, arrays)
 
     def excess(self) -> float:
         numbers: NDArray[np.float64] = self.planes.save()[-1]

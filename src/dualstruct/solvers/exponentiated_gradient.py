@@ -88,17 +88,17 @@ class ExponentiatedGradientIterate(Iterate):
         return self.average is None
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        facts, arrays = super().state()
+        metadata, arrays = super().state()
         arrays["theta"], arrays["steps"] = self.duals.save()
-        return facts, arrays
+        return metadata, arrays
 
-    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore(self, metadata: Any, arrays: dict[str, NDArray[Any]]) -> None:
         theta = stored_array(arrays, "theta", np.float32)
         steps = stored_array(arrays, "steps", np.float64)
         if not (steps > 0).all():
             raise InputError("one of its steps is not positive")
         self.duals.load(theta, steps)
-        super()._restore(facts, arrays)
+        super()._restore(metadata, arrays)
 
 
 class ExponentiatedGradient(Solver):

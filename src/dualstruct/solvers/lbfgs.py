@@ -194,21 +194,21 @@ class LBFGSIterate(Iterate):
         return None if self.l1 is not None or self.point is None else self.point.bound
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        facts, arrays = super().state()
+        metadata, arrays = super().state()
         arrays["history"] = np.array(self.history)
         arrays["products"] = self.products
         if self.point is not None:
             arrays["x"] = self.point.x
-        return facts, arrays
+        return metadata, arrays
 
-    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore(self, metadata: Any, arrays: dict[str, NDArray[Any]]) -> None:
         history = stored_array(arrays, "history", np.float32, 2)
         products = stored_array(arrays, "products", np.float64, 2)
         if history.shape != (len(self.history), len(self.scale)):
             raise InputError("its history has another shape")
         if products.shape != self.products.shape:
             raise InputError("the products of its history have another shape")
-        super()._restore(facts, arrays)
+        super()._restore(metadata, arrays)
         remembered = fit_type(_Memory, self.memory, "iterate.memory")
         most = len(history) // 2
         if remembered.pairs > most or remembered.next >= most:

@@ -73,16 +73,16 @@ class RampIterate(DualIterate):
         self.tell_average(before)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        facts, arrays = super().state()
+        metadata, arrays = super().state()
         arrays["center"] = np.array(self.center.array)
         arrays["given_up"] = self.given_up
-        return facts, arrays
+        return metadata, arrays
 
-    def _restore(self, facts: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore(self, metadata: Any, arrays: dict[str, NDArray[Any]]) -> None:
         center = stored_array(arrays, "center", np.float32)
         self.center.assign(self.problem.structure.core, center)
         self.given_up = examples_in(arrays, "given_up", len(self.problem.structure))
-        super()._restore(facts, arrays)
+        super()._restore(metadata, arrays)
 
 
 class RampSDM(DualSolver):

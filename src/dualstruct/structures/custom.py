@@ -261,9 +261,9 @@ class CustomStructure(OutputType):
         return {"hash_bits": None}, {"w": w.array[places], "names": to_bytes(kept)}
 
     def restore(
-        self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+        self, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> tuple[Self, _core.Weights]:
-        hash_bits = fit_type(_Facts, dict(facts), "structure").hash_bits
+        hash_bits = fit_type(_Metadata, dict(metadata), "structure").hash_bits
         w = stored_array(arrays, "w", np.float32)
         names = None
         if "names" in arrays:
@@ -279,7 +279,7 @@ class CustomStructure(OutputType):
 
 
 @dataclass(frozen=True)
-class _Facts:
+class _Metadata:
     """What a file says of a structure, besides arrays."""
 
     hash_bits: Annotated[int, Range(1, 30)] | None

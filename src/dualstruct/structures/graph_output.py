@@ -110,31 +110,31 @@ class GraphOutput(OutputType):
         empty = self.bind([])
         return {kind: empty.weights(w, kind) for kind in self.kinds_}
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """What was learned besides the kinds, as JSON."""
         return {}
 
-    def set_facts(self, facts: Mapping[str, Any]) -> None:
-        """The counterpart of :meth:`facts`."""
+    def set_metadata(self, metadata: Mapping[str, Any]) -> None:
+        """The counterpart of :meth:`metadata`."""
 
     def state(self, w: _core.Weights) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         kinds = [[name, *sizes] for name, sizes in self.kinds_.items()]
-        return {"kinds": kinds, **self.facts()}, {"w": w.array}
+        return {"kinds": kinds, **self.metadata()}, {"w": w.array}
 
     def restore(
-        self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+        self, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> tuple[Self, _core.Weights]:
         known = copy.copy(self)
-        stored = fit_type(_Facts, dict(facts), "structure")
+        stored = fit_type(_Metadata, dict(metadata), "structure")
         known.kinds_ = {name: (features, states) for name, features, states in stored.kinds}
         w = stored_array(arrays, "w", np.float32)
         check_size("structure.kinds", sum(a * b for a, b in known.kinds_.values()), w)
-        known.set_facts(facts)
+        known.set_metadata(metadata)
         return known, known.bind([]).new_weights(w)
 
 
 @dataclass(frozen=True)
-class _Facts:
+class _Metadata:
     """What a file says of kinds of factors, besides arrays."""
 
     kinds: list[tuple[str, Count, Count]]

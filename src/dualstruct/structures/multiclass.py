@@ -190,14 +190,14 @@ class Multiclass(OutputType):
         return self.bind([]).weights(w)
 
     def state(self, w: _core.Weights) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        facts = {"features": self.features_, "sparse": self.sparse_}
-        return {"labels": pack_labels(self.labels_), **facts}, {"w": w.array}
+        sizes = {"features": self.features_, "sparse": self.sparse_}
+        return {"labels": pack_labels(self.labels_), **sizes}, {"w": w.array}
 
     def restore(
-        self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+        self, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> tuple[Self, _core.Weights]:
         known = copy.copy(self)
-        stored = fit_type(_Facts, dict(facts), "structure")
+        stored = fit_type(_Metadata, dict(metadata), "structure")
         known.labels_, known.features_ = stored.labels, stored.features
         known.sparse_ = stored.sparse
         w = stored_array(arrays, "w", np.float32)
@@ -206,7 +206,7 @@ class Multiclass(OutputType):
 
 
 @dataclass(frozen=True)
-class _Facts:
+class _Metadata:
     """What a file says of classes, besides arrays."""
 
     labels: list[str | int | float | bool]

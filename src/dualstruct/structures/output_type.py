@@ -68,7 +68,7 @@ class OutputType(ABC):
         return {}, {"w": w.array}
 
     def restore(
-        self, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+        self, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> tuple[Self, _core.Weights]:
         """The counterpart of :meth:`state`: a copy that knows, and the weights."""
         known = copy.copy(self)

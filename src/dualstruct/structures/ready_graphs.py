@@ -96,11 +96,11 @@ class MultiLabel(GraphOutput):
     def output(self, x: Any, assignment: NDArray[np.int32]) -> NDArray[np.int32]:
         return assignment
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         return {"labels": self.labels_, "features": self.features_}
 
-    def set_facts(self, facts: Mapping[str, Any]) -> None:
-        stored = fit_type(_Facts, dict(facts), "structure")
+    def set_metadata(self, metadata: Mapping[str, Any]) -> None:
+        stored = fit_type(_Metadata, dict(metadata), "structure")
         self.labels_, self.features_ = stored.labels, stored.features
         pairs = self.labels_ * (self.labels_ - 1) // 2 if self.pairs == "all" else 0
         if max(self.labels_, pairs) > len(self.kinds_):  # of which there is one for each of them
@@ -109,7 +109,7 @@ class MultiLabel(GraphOutput):
 
 
 @dataclass(frozen=True)
-class _Facts:
+class _Metadata:
     labels: Annotated[int, Range(0, 2**20)]
     features: Annotated[int, Range(0, 2**31)]
 
@@ -133,11 +133,11 @@ class Labelled(GraphOutput):
     def learn_labels(self, Y: Sequence[Any]) -> None:
         self.labels_ = find_labels(label for y in Y for label in np.asarray(y).ravel().tolist())
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         return {"labels": pack_labels(self.labels_)}
 
-    def set_facts(self, facts: Mapping[str, Any]) -> None:
-        self.labels_ = fit_type(_Labels, dict(facts), "structure").labels
+    def set_metadata(self, metadata: Mapping[str, Any]) -> None:
+        self.labels_ = fit_type(_Labels, dict(metadata), "structure").labels
 
 
 class GraphCRF(Labelled):

@@ -153,7 +153,7 @@ class SecondOrderTree(Structure):
         if max_iterations < 1:
             raise InputError(f"max_iterations is {max_iterations}; it must be at least 1")
         self.first, self.arcs = first, arcs
-        self._facts = np.array([siblings, grandparents, bits, max_iterations, branch])
+        self._settings = np.array([siblings, grandparents, bits, max_iterations, branch])
         self.core = _core.SecondOrderTree(
             first.core,
             arcs.offsets,
@@ -168,7 +168,7 @@ class SecondOrderTree(Structure):
 
     def with_arcs(self, arcs: PrunedArcs) -> SecondOrderTree:
         """The same sentences and weights with other arcs to choose from."""
-        siblings, grandparents, bits, max_iterations, branch = self._facts.tolist()
+        siblings, grandparents, bits, max_iterations, branch = self._settings.tolist()
         return SecondOrderTree(
             self.first,
             arcs,
@@ -187,8 +187,8 @@ class SecondOrderTree(Structure):
         return self.first.name_example(i, part)
 
     def digest(self) -> str:
-        facts = digest_of([self.arcs.offsets, self.arcs.heads, self.arcs.modifiers, self._facts])
-        return self.first.digest() + facts
+        rest = digest_of([self.arcs.offsets, self.arcs.heads, self.arcs.modifiers, self._settings])
+        return self.first.digest() + rest
 
     def checked_output(self, i: int, output: ArrayLike) -> NDArray[np.int32]:
         return self.first.checked_output(i, output)

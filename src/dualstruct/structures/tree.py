@@ -146,7 +146,7 @@ class Tree(Structure):
             if projective:
                 heads, self.lifted = projectivised(heads, self.sentences)
         self.heads, self.labels = heads, labels
-        self._facts = (
+        self._settings = (
             np.array([*resolved, n_labels, projective, single_root, line_bits, label_bits]),
             np.array([label_cost]),
         )
@@ -169,7 +169,7 @@ class Tree(Structure):
 
     def digest(self) -> str:
         columns = [self.table.ids(c) for c in range(self.table.n_columns)]
-        return digest_of([self.sentences, *columns, self.heads, self.labels, *self._facts])
+        return digest_of([self.sentences, *columns, self.heads, self.labels, *self._settings])
 
     def words(self, i: int) -> int:
         return int(self.sentences[i + 1] - self.sentences[i])

@@ -95,11 +95,11 @@ class Checkpoints:
         name, workers = self._next, self._workers
         own = self._file(name, workers.rank)
         save(own)
-        facts = np.zeros((workers.size, 3), dtype=np.int64)  # [workers, bytes and checksum]
-        facts[workers.rank] = [own.stat().st_size, *_checksum(own)]
-        facts = workers.allreduce(facts)  # nobody gets here before all are written
+        sizes = np.zeros((workers.size, 3), dtype=np.int64)  # [workers, bytes and checksum]
+        sizes[workers.rank] = [own.stat().st_size, *_checksum(own)]
+        sizes = workers.allreduce(sizes)  # nobody gets here before all are written
         if workers.rank == 0:
-            self._wait_for_files(name, facts[:, 0].tolist())
+            self._wait_for_files(name, sizes[:, 0].tolist())
             manifest = {
                 "format": MANIFEST_FORMAT,
                 "version": MANIFEST_VERSION,
@@ -109,8 +109,8 @@ class Checkpoints:
                 "files": [
                     {
                         "name": self._file(name, rank).name,
-                        "bytes": int(facts[rank, 0]),
-                        "checksum": facts[rank, 1:].tolist(),
+                        "bytes": int(sizes[rank, 0]),
+                        "checksum": sizes[rank, 1:].tolist(),
                     }
                     for rank in range(workers.size)
                 ],

@@ -425,7 +425,7 @@ class _Run:
             arrays["best_w"] = self.best_w
         learned = self.problem.structure.state()
         arrays |= {f"structure.{name}": array for name, array in learned.items()}
-        facts = {
+        metadata = {
             "fingerprint": self._fingerprint(),
             "iterate": counters,
             "trace": [asdict(point) for point in self.trace],
@@ -434,12 +434,12 @@ class _Run:
             "cpu_seconds": self.cpu_seconds,
             "unproven": self.problem.structure.unproven - self._unproven_before,
         }
-        write_arrays(path, CHECKPOINT_FORMAT, facts, arrays)
+        write_arrays(path, CHECKPOINT_FORMAT, metadata, arrays)
 
     def _read(self, path: Path) -> None:
-        facts, arrays = read_arrays(path, CHECKPOINT_FORMAT)
+        metadata, arrays = read_arrays(path, CHECKPOINT_FORMAT)
         try:
-            saved = fit_type(SavedRun, facts)
+            saved = fit_type(SavedRun, metadata)
         except InputError as error:
             raise InputError(f"{path} is damaged: {error}") from None
         check_same_run(path, saved.fingerprint, self._fingerprint())

@@ -74,14 +74,14 @@ class FitResult:
 
     def summary(self) -> dict[str, Any]:
         """Everything but the weights, for a JSON file."""
-        facts = {name.name: getattr(self, name.name) for name in fields(self)}
-        facts.pop("w")
-        return {**facts, "trace": [asdict(point) for point in self.trace]}
+        values = {name.name: getattr(self, name.name) for name in fields(self)}
+        values.pop("w")
+        return {**values, "trace": [asdict(point) for point in self.trace]}
 
     @classmethod
-    def from_summary(cls, facts: Any, w: _core.Weights) -> FitResult:
+    def from_summary(cls, summary: Any, w: _core.Weights) -> FitResult:
         """The counterpart of :meth:`summary`, for what stands in a file."""
-        return fit_type(cls, facts, "result", w=w)
+        return fit_type(cls, summary, "result", w=w)
 
     def __str__(self) -> str:
         parts = [f"passes {self.passes}", f"primal {objective(self.primal)}"]

@@ -54,8 +54,8 @@ def digest(value: Any) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def agree(workers: Communicator, facts: Mapping[str, Any]) -> None:
-    """Refuse workers that do not have the same facts, and name one that differs and what it has.
+def agree(workers: Communicator, values: Mapping[str, Any]) -> None:
+    """Refuse workers that do not have the same values, and name one that differs and what it has.
 
     >>> from dualstruct.distributed import run_local
     >>> run_local(2, lambda workers: agree(workers, {"C": 0.1 if workers.rank else 0.2}))
@@ -63,8 +63,8 @@ def agree(workers: Communicator, facts: Mapping[str, Any]) -> None:
     ...
     dualstruct.errors.InputError: the workers differ: C is 0.1 on worker 1, but 0.2 on worker 0
     """
-    shown = {name: value if _is_short(value) else None for name, value in facts.items()}
-    digests = {name: digest(value) for name, value in facts.items()}
+    shown = {name: value if _is_short(value) else None for name, value in values.items()}
+    digests = {name: digest(value) for name, value in values.items()}
     everybody = gather(workers, [shown, digests])
     ours, our_digests = everybody[0]
     for rank, (theirs, their_digests) in enumerate(everybody):

@@ -158,8 +158,8 @@ class KnownParsing:
         if not self._job.divided:
             return
         words = None if self._clusters is None else digest_of(self._clusters.arrays())
-        facts = {"trees": asdict(self._shape), "columns": self._sources, "clusters": words}
-        agree(self._job.workers, facts)
+        shared = {"trees": asdict(self._shape), "columns": self._sources, "clusters": words}
+        agree(self._job.workers, shared)
 
     def _first_order(self, chosen: NDArray[np.int64] | None, between: list[str] | None) -> Tree:
         """Some of the sentences, arc by arc."""

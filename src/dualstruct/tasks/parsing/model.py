@@ -85,7 +85,7 @@ class SecondOrder:
 
 
 @dataclass(frozen=True)
-class _Facts:
+class _Metadata:
     """What a file says of trees, besides arrays."""
 
     labels: Annotated[list[str], Range(1, _core.Tree.max_labels)]
@@ -149,7 +149,7 @@ class TreeModel:
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """JSON and arrays; weights that are 0 are left out where that saves room."""
-        facts = {
+        metadata = {
             "labels": self.labels.names,
             "sources": list(self.sources),
             "between": self.between,
@@ -163,12 +163,14 @@ class TreeModel:
             tensors |= _packed("pruner", self.pruner)
         if self.clusters is not None:
             tensors |= zip(CLUSTER_ARRAYS, self.clusters.arrays(), strict=True)
-        return facts, tensors
+        return metadata, tensors
 
     @classmethod
-    def from_state(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TreeModel:
+    def from_state(
+        cls, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> TreeModel:
         """The counterpart of :meth:`state`."""
-        stored = fit_type(_Facts, dict(facts))
+        stored = fit_type(_Metadata, dict(metadata))
         labels, shape = Labels(stored.labels), stored.shape
         sources, between, second = tuple(stored.sources), stored.between, stored.second_order
         clusters = clusters_from(arrays) if "cluster_words" in arrays else None

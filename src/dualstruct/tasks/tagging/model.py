@@ -55,7 +55,7 @@ class Codec:
 
 
 @dataclass(frozen=True)
-class _Facts:
+class _Metadata:
     """What a file says of a chain, besides arrays."""
 
     labels: Annotated[list[str], Range(1, _core.Chain.max_labels)]
@@ -152,7 +152,7 @@ class ChainModel:
                 extractor.pairs.select(keep)
                 pairs = pairs[keep]
         settings, arrays = extractor.state()
-        facts = {
+        metadata = {
             "labels": self.labels.names,
             "inner_scheme": self.codec.inner_scheme,
             "outer_scheme": self.codec.outer_scheme,
@@ -168,12 +168,14 @@ class ChainModel:
             tensors["pairs"] = pairs
         if self.transitions is not None:
             tensors["allowed_transitions"] = self.transitions.astype(np.uint8)
-        return facts, tensors
+        return metadata, tensors
 
     @classmethod
-    def from_state(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ChainModel:
+    def from_state(
+        cls, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> ChainModel:
         """The counterpart of :meth:`state`."""
-        stored = fit_type(_Facts, dict(facts))
+        stored = fit_type(_Metadata, dict(metadata))
         extractor = from_state(stored.features, inner_arrays(arrays, "features"))
         labels = Labels(stored.labels)
         transitions = None
