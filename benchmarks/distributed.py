@@ -111,7 +111,7 @@ def simulate(structure: Any, corpus: str, strategy: str, workers: int, most: int
     )
     from dualstruct.structures import Subset
 
-    inner = DCD(inner_passes=1) if corpus == "parsing" else DCD()
+    inner = DCD(revisits=1) if corpus == "parsing" else DCD()
     solver = {
         "bqo": BQO(inner),
         "admm": ADMM(inner),
@@ -279,7 +279,7 @@ def share_memory(path: Path, workers: int) -> dict[str, float]:
     shape = TreeShape(True, True, 18, 14, 0.5)
     sources = present_sources(treebank, {})
     tree = make_tree(treebank, sources, None, len(labels), shape, None, treebank.heads, relations)
-    solver = DCD(inner_passes=1)
+    solver = DCD(revisits=1)
     iterate = solver.start(Problem(tree, "squared_hinge", 0.01), 0)
     solver.run_pass(iterate)
     weights = tree.core.dimension * 4 / 2**20

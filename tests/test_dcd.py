@@ -56,7 +56,7 @@ def test_every_step_is_that_of_the_papers_algorithm(seed, r, delta):
     )
     chain = naive.fast()
     slow = NaiveDCD(naive, C=0.7, r=r, delta=delta, seed=seed % 1000)
-    solver = DCD(inner_passes=r, delta=delta)
+    solver = DCD(revisits=r, delta=delta)
     iterate = solver.start(Problem(chain, C=0.7), seed % 1000)
     for _ in range(4):
         slow.one_pass()

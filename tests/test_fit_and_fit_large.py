@@ -30,7 +30,7 @@ TAKEN = {
     "loss": [{"loss": "crf"}, {"loss": "softmax-margin"}, {"loss": "ramp"}],
     "beta": [{"loss": "softmax_margin", "beta": 2.0}],
     "gamma": [{"loss": "softmax_margin", "gamma": 0.5}],
-    "solver": [{"solver": "dcd-light"}, {"solver": DCD(inner_passes=2)}],
+    "solver": [{"solver": "dcd-light"}, {"solver": DCD(revisits=2)}],
     "averaged": [{"averaged": True}],
     "C": [{"C": 1.0}],
     "gap": [{"gap": 0.5}],

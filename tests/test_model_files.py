@@ -13,9 +13,10 @@ import safetensors.numpy
 from dualstruct import DependencyParser, ParsingPipeline, SequenceTagger, StructuredSVM
 from dualstruct.data.arrays import FORMAT_VERSION, format_of, read_arrays, write_arrays
 from dualstruct.datasets import load_english
+from dualstruct.distributed import BQO
 from dualstruct.errors import InputError
 from dualstruct.estimators import load_model
-from dualstruct.solvers import DCD, LBFGS, Averaged
+from dualstruct.solvers import CPD, DCD, LBFGS, SDM, Averaged, FrankWolfe
 from dualstruct.structures import Multiclass
 from dualstruct.training.loop import CHECKPOINT_FORMAT
 from dualstruct.training.settings import kept_settings
@@ -179,8 +180,8 @@ def test_a_parameter_that_is_none_is_refused_by_name(tmp_path):
         ("solver", {"name": "exec", "settings": {}, "averaged": False}, "there is no solver"),
         (
             "solver",
-            {"name": "dcd", "settings": {"inner_passes": "9"}, "averaged": False},
-            r"settings\.inner_passes is '9'; it must be a whole number",
+            {"name": "dcd", "settings": {"revisits": "9"}, "averaged": False},
+            r"settings\.revisits is '9'; it must be a whole number",
         ),
     ]:
         changed = {**metadata, "parameters": {**metadata["parameters"], name: value}}
@@ -189,10 +190,42 @@ def test_a_parameter_that_is_none_is_refused_by_name(tmp_path):
             load_model(path)
 
 
-@pytest.mark.parametrize("solver", [DCD(inner_passes=2), Averaged(DCD()), "auto"], ids=repr)
+@pytest.mark.parametrize("solver", [DCD(revisits=2), Averaged(DCD()), "auto"], ids=repr)
 def test_solvers_come_back_from_files(solver, tmp_path):
     SequenceTagger(solver=solver, passes=1).fit(X, Y).save(tmp_path / "m.dstruct")
     assert repr(load_model(tmp_path / "m.dstruct").solver) == repr(solver)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "present"),
+    [
+        ("dcd", {"inner_passes": 2, "delta": 0.01}, DCD(revisits=2)),
+        ("frank-wolfe", {"cached_passes": 3, "averaged": False}, FrankWolfe(revisits=3)),
+        ("sdm", {"kappa2": 4}, SDM(max_revisits=4)),
+        ("cpd", {"max_inner_passes": 7}, CPD(max_revisits=7)),
+        ("bqo", {"solver": "dcd", "solver_settings": {"inner_passes": 2}}, BQO(DCD(revisits=2))),
+    ],
+)
+def test_settings_of_solvers_come_back_from_files_of_before(name, settings, present, tmp_path):
+    path = tmp_path / "m.dstruct"
+    SequenceTagger(passes=1).fit(X, Y).save(path)
+    metadata, arrays = read_arrays(path, SequenceTagger.model_format)
+    metadata["parameters"]["solver"] = {"name": name, "settings": settings, "averaged": False}
+    write_arrays(path, SequenceTagger.model_format, metadata, arrays)
+    assert repr(load_model(path).solver) == repr(present)
+
+
+def test_a_checkpoint_of_before_is_resumed_from(tmp_path):
+    path = tmp_path / "checkpoint"
+    SequenceTagger(solver=DCD(revisits=2), passes=2, checkpoint=path).fit(X, Y)
+    metadata, arrays = read_arrays(path, CHECKPOINT_FORMAT)
+    metadata["fingerprint"]["settings"] = {"inner_passes": 2, "delta": 0.01}
+    write_arrays(path, CHECKPOINT_FORMAT, metadata, arrays)
+    again = SequenceTagger(solver=DCD(revisits=2), passes=3, checkpoint=path, resume=True)
+    assert again.fit(X, Y).result_.passes == 3
+    other = SequenceTagger(solver=DCD(revisits=3), passes=4, checkpoint=path, resume=True)
+    with pytest.raises(InputError, match="another run: its settings"):
+        other.fit(X, Y)
 
 
 def some_files(folder):

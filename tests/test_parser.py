@@ -278,7 +278,7 @@ def test_clusters_are_kept_in_the_model(tmp_path):
 def test_every_loss_trains_a_parser():
     for loss in ("squared_hinge", "hinge", "crf", "perceptron"):
         assert quick(loss=loss, C=0.1, passes=3).fit(SOME).score(SOME) > 0.6
-    parser = quick(solver=DCD(inner_passes=2), averaged=False).fit(SOME)
+    parser = quick(solver=DCD(revisits=2), averaged=False).fit(SOME)
     assert pickle.loads(pickle.dumps(parser)).solver.settings() == parser.solver.settings()
 
 

@@ -103,3 +103,22 @@ def test_methods_of_before_call_the_present_ones():
 def test_an_estimators_method_of_before_calls_the_present_one():
     with pytest.warns(DeprecationWarning, match=r"SequenceTagger.run_facts is now run_metadata"):
         assert dualstruct.SequenceTagger().run_facts() == {}
+
+
+OLD_PARAMETERS = [
+    (dualstruct.DCD, "inner_passes", "revisits"),
+    (dualstruct.FrankWolfe, "cached_passes", "revisits"),
+    (dualstruct.SDM, "kappa2", "max_revisits"),
+    (dualstruct.CPD, "max_inner_passes", "max_revisits"),
+]
+
+
+@pytest.mark.parametrize(("solver", "old", "present"), OLD_PARAMETERS)
+def test_a_solvers_parameter_of_before_is_the_present_one(solver, old, present):
+    with pytest.warns(DeprecationWarning, match=f"{old} is now {present}"):
+        found = solver(**{old: 3})
+    assert repr(found) == repr(solver(**{present: 3}))
+    with pytest.warns(DeprecationWarning, match=f"{old} is now {present}"):
+        assert getattr(found, old) == 3
+    with pytest.raises(TypeError, match="give one of them"):
+        solver(**{old: 3, present: 3})

@@ -201,7 +201,7 @@ def test_the_average_of_frank_wolfe_weighs_later_steps_more():
     seen = []
     result = fit(
         Problem(data.structure(), "hinge", 0.3),
-        FrankWolfe(cached_passes=0, averaged=True),
+        FrankWolfe(revisits=0, averaged=True),
         Stopping(passes=6),
         callbacks=[lambda point, iterate: seen.append(iterate.w.array.copy())],
     )
@@ -358,7 +358,7 @@ def test_completing_averages_as_its_solver_does(solver):
     [
         ({"kappa1": 2}, [False, False, True, True]),
         ({"kappa1": 0}, [True, True, True, True]),
-        ({"kappa1": 0, "kappa2": 0}, [False, False, False, False]),
+        ({"kappa1": 0, "max_revisits": 0}, [False, False, False, False]),
         ({"kappa1": 0, "heuristics": False}, [False, False, False, False]),
     ],
 )
@@ -374,7 +374,7 @@ def test_sdm_revisits_after_as_many_passes_as_it_is_told(settings, expected, mon
         made.clear()
         SDM(**settings).run_pass(iterate)
         found.append(bool(made))
-        assert len(made) <= settings.get("kappa2", 5)
+        assert len(made) <= settings.get("max_revisits", 5)
     assert found == expected
 
 

@@ -299,10 +299,10 @@ def test_scikit_learn_can_clone_search_and_pipe():
     from sklearn.model_selection import GridSearchCV, cross_val_score
     from sklearn.pipeline import Pipeline
 
-    tagger = SequenceTagger(passes=2, C=0.3, solver=DCD(inner_passes=2))
+    tagger = SequenceTagger(passes=2, C=0.3, solver=DCD(revisits=2))
     twin = clone(tagger)
     assert twin.get_params()["C"] == 0.3
-    assert repr(twin).startswith("SequenceTagger(solver=DCD(inner_passes=2, delta=0.01), C=0.3")
+    assert repr(twin).startswith("SequenceTagger(solver=DCD(revisits=2, delta=0.01), C=0.3")
     search = GridSearchCV(SequenceTagger(passes=2), {"C": [0.01, 1.0]}, cv=2)
     search.fit(X[:120], POS[:120])
     assert search.best_params_["C"] in (0.01, 1.0)
@@ -431,13 +431,13 @@ def test_numbers_from_numpy_are_taken_as_parameters(tmp_path):
         seed=np.int64(3),
         C=np.float32(0.5),
         min_count=np.int64(1),
-        solver=DCD(inner_passes=np.int64(2)),
+        solver=DCD(revisits=np.int64(2)),
         checkpoint=tmp_path / "state",
     )
     tagger.fit(X, Y).save(tmp_path / "m")
     loaded = SequenceTagger.load(tmp_path / "m")
     assert loaded.predict(X_TEST) == tagger.predict(X_TEST)
-    assert repr(loaded.solver) == "DCD(inner_passes=2, delta=0.01)"
+    assert repr(loaded.solver) == "DCD(revisits=2, delta=0.01)"
 
 
 def test_empty_development_data_is_refused():

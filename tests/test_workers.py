@@ -280,7 +280,7 @@ def test_workers_go_on_from_a_model(files):
 
 
 def test_a_run_on_workers_is_saved_resumed_and_loaded(files, tmp_path):
-    options = {"engine": "local", "workers": 2, "solver": BQO(DCD(inner_passes=2)), "seed": 3}
+    options = {"engine": "local", "workers": 2, "solver": BQO(DCD(revisits=2)), "seed": 3}
     whole = SequenceTagger(passes=5, **options).fit(files)
     SequenceTagger(passes=2, checkpoint=tmp_path / "run", **options).fit(files)
     going = SequenceTagger(passes=5, checkpoint=tmp_path / "run", resume=True, **options)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: The name of before and the present one, both within dualstruct.
 RENAMED = {
@@ -131,6 +135,36 @@ class OldAttribute:
         message = f"{owner.__name__}.{self._name} is now {self._present}"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return getattr(instance, self._present)
+
+
+def old_parameters(**present: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A function that still takes some parameters by their names of before.
+
+    >>> @old_parameters(how_much="size")
+    ... def double(size=1):
+    ...     return 2 * size
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     double(how_much=3)
+    6
+    >>> print(found[0].message)
+    how_much is now size
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def translated(*arguments: P.args, **named: P.kwargs) -> R:
+            for old, now in present.items():
+                if old in named:
+                    if now in named:
+                        raise TypeError(f"{old} is now {now}: give one of them")
+                    warnings.warn(f"{old} is now {now}", DeprecationWarning, stacklevel=2)
+                    named[now] = named.pop(old)
+            return function(*arguments, **named)
+
+        return translated
+
+    return decorate
 
 
 def keep_old_names() -> None:

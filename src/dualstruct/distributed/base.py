@@ -17,14 +17,13 @@ from dualstruct.data.schema import arguments_of, fit_type, inner_arrays, stored_
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
 from dualstruct.solvers import (
-    DCD,
-    SDM,
     SOLVERS,
     Averaged,
     DualIterate,
     DualSolver,
     Iterate,
     Solver,
+    auto_solver,
 )
 from dualstruct.solvers.base import PassResult, distance
 from dualstruct.solvers.ramp import RampSDM
@@ -120,7 +119,9 @@ class DualStrategy(Strategy):
     def local_solver(self, problem: Problem) -> DualSolver:
         if isinstance(self.solver, DualSolver):
             return self.solver
-        return SDM() if problem.loss.name == "hinge" else DCD()
+        solver = auto_solver(problem.loss.name, inside_strategy=True)
+        assert isinstance(solver, DualSolver)
+        return solver
 
     def run_local(self, iterate: DualPartIterate) -> PassResult:
         """Passes over the local problem; what came of the last one."""

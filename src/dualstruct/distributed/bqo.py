@@ -186,8 +186,8 @@ class BQO(DualStrategy):
     Examples
     --------
     >>> from dualstruct import DCD
-    >>> BQO(DCD(inner_passes=2)).settings()["solver_settings"]
-    {'inner_passes': 2, 'delta': 0.01}
+    >>> BQO(DCD(revisits=2)).settings()["solver_settings"]
+    {'revisits': 2, 'delta': 0.01}
     """
 
     name: ClassVar[str] = "bqo"

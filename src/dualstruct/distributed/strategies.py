@@ -7,7 +7,16 @@ from dualstruct.distributed.base import Strategy
 from dualstruct.distributed.bqo import BQO
 from dualstruct.distributed.mixing import IterativeMixing, SimpleAverage
 from dualstruct.errors import InputError
-from dualstruct.solvers import MIRA, Averaged, DualSolver, Perceptron, RampSDM, Solver, find_solver
+from dualstruct.solvers import (
+    MIRA,
+    Averaged,
+    DualSolver,
+    Perceptron,
+    RampSDM,
+    Solver,
+    auto_solver,
+    find_solver,
+)
 
 #: Every strategy by its name.
 STRATEGIES: dict[str, type[Strategy]] = {
@@ -20,7 +29,7 @@ AUTO = {"squared_hinge": "bqo", "hinge": "bqo", "perceptron": "iterative-mixing"
 
 
 def find_strategy(
-    name: str | Solver, loss: str, inner: Solver | None = None, averaged: bool = False
+    name: str | Solver, loss: str, slow_revisits: bool = False, averaged: bool = False
 ) -> Strategy:
     """The strategy of this name, or the one to take for the loss ("auto").
 
@@ -30,8 +39,8 @@ def find_strategy(
         ``auto``, ``bqo``, ``admm``, ``mixing``, ``average``; or a solver of one worker, around
         which the strategy is put that can use it.
     loss : str
-    inner : Solver, optional
-        What works best on one worker, where it is known.
+    slow_revisits : bool
+        As :func:`~dualstruct.solvers.auto_solver` takes it.
     averaged : bool
         Whether the models of a simple average are averages of their own steps. Mixing averages
         as the perceptron and MIRA do, BQO over its last rounds, ADMM not at all.
@@ -46,7 +55,7 @@ def find_strategy(
     elif isinstance(name, Solver):
         strategy = _around(name)
     else:
-        strategy = _named(name.replace("_", "-"), loss, inner, averaged)
+        strategy = _named(name.replace("_", "-"), loss, slow_revisits, averaged)
     if loss not in strategy.losses:
         raise InputError(
             f"{strategy.name} does not take the loss {loss} on several workers, but "
@@ -63,7 +72,7 @@ def is_strategy(name: str | Solver) -> bool:
     return SHORT_NAMES.get(name, name) in STRATEGIES
 
 
-def _named(name: str, loss: str, inner: Solver | None, averaged: bool) -> Strategy:
+def _named(name: str, loss: str, slow_revisits: bool, averaged: bool) -> Strategy:
     if name == "auto":
         if loss not in AUTO:
             raise InputError(
@@ -77,9 +86,13 @@ def _named(name: str, loss: str, inner: Solver | None, averaged: bool) -> Strate
     if name == IterativeMixing.name:
         return IterativeMixing(MIRA() if loss == "hinge" else Perceptron())
     if name == SimpleAverage.name:
-        alone = inner or find_solver("auto", loss)
+        alone = auto_solver(loss, slow_revisits=slow_revisits)
         return SimpleAverage(Averaged(alone) if averaged else alone)
-    with_cuts = inner if isinstance(inner, DualSolver) else None
+    inner = auto_solver(loss, slow_revisits=slow_revisits, inside_strategy=True)
+    default = auto_solver(loss, inside_strategy=True)
+    # What a strategy takes by itself is not named in reports and checkpoints.
+    special = isinstance(inner, DualSolver) and repr(inner) != repr(default)
+    with_cuts = inner if special else None
     return BQO(with_cuts) if name == BQO.name else ADMM(with_cuts)
 
 

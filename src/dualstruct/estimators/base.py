@@ -20,7 +20,7 @@ from dualstruct.estimators.storage import Stored
 from dualstruct.losses import find_loss
 from dualstruct.problem import Problem
 from dualstruct.renamed import OldAttribute
-from dualstruct.solvers import Averaged, Completing, Solver, find_solver
+from dualstruct.solvers import Averaged, Completing, Solver, auto_solver, find_solver
 from dualstruct.structures import Structure
 from dualstruct.tasks.base import Known, Model, State
 from dualstruct.threads import usable_threads
@@ -42,8 +42,8 @@ class Estimator(Training, Stored, Generic[ModelT]):
     #: The gap and the passes that training ends at when it is told nothing about stopping.
     default_gap: ClassVar[float | None] = None
     default_passes: ClassVar[int] = 10
-    #: What ``solver="auto"`` takes for a loss where it is not the choice of docs/solvers.md.
-    auto_solvers: ClassVar[dict[str, Solver]] = {}
+    #: What ``solver="auto"`` should know of the outputs (:func:`~dualstruct.solvers.auto_solver`).
+    slow_revisits: ClassVar[bool] = False
 
     _model: ModelT
     result_: FitResult
@@ -139,20 +139,22 @@ class Estimator(Training, Stored, Generic[ModelT]):
     def check_settings(self) -> None:
         """Bad settings fail here, before any work is done."""
         super().check_settings()
-        self._find_solver(self.solver)
+        self._find_solver()
 
     def _check_division(self, train: Source) -> None:
         """Refuse data that cannot be divided among workers."""
 
-    def _find_solver(self, name: str | Solver) -> Solver:
-        loss = find_loss(self.loss, self.beta, self.gamma).name
+    def _find_solver(self, structure: Structure | None = None) -> Solver:
+        """The solver that the settings ask for, on a structure if it is known by now."""
+        name, loss = self.solver, find_loss(self.loss, self.beta, self.gamma).name
         if self.engine is not None:
-            return find_strategy(name, loss, self.auto_solvers.get(loss), self.averaged)
+            return find_strategy(name, loss, self.slow_revisits, self.averaged)
         if is_strategy(name):
             called = name.name if isinstance(name, Solver) else name
             raise InputError(f"solver {called} is for several workers: give engine and workers")
-        wanted = self.auto_solvers.get(loss, "auto") if name == "auto" else name
-        solver = find_solver(wanted, loss)
+        if name == "auto":
+            name = auto_solver(loss, structure, slow_revisits=self.slow_revisits)
+        solver = find_solver(name, loss)
         return Averaged(solver) if self.averaged else solver
 
     @property
@@ -164,7 +166,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
         """How many workers trained and how; nothing if it was one."""
         if self.engine is None:
             return {}
-        strategy = self._find_solver(self.solver)
+        strategy = self._find_solver()
         assert isinstance(strategy, Strategy)
         return {"engine": self.engine, "workers": self.workers_, "solver": described(strategy)}
 
@@ -186,16 +188,11 @@ class Estimator(Training, Stored, Generic[ModelT]):
         rescue: Callable[[FitResult], object] | None,
     ) -> FitResult:
         """Train as the settings say."""
-        solver = self._find_solver(self.solver)
+        solver = self._find_solver(structure)
         stopping = self._stopping(judge is not None)
         loss = find_loss(self.loss, self.beta, self.gamma)
-        # eg starts close to the truth, and is slow where costs do not say what that is.
-        slow = structure.has_unknown_truth or not structure.has_parts or structure.has_many_parts
-        if solver.name == "eg" and self.solver == "auto" and slow:
-            solver = self._find_solver("lbfgs")
-        if (
-            structure.has_unknown_truth and loss.name != "ramp"
-        ):  # the ramp's own rounds complete, too
+        # The ramp's own rounds complete, too.
+        if structure.has_unknown_truth and loss.name != "ramp":
             solver = Completing(solver)
         problem = Problem(
             structure,

@@ -24,14 +24,12 @@ from dualstruct.explaining.sentences import wanted_tokens
 from dualstruct.labels.names import Labels
 from dualstruct.metrics import Reliability, TreeScores, evaluate_trees, reliability
 from dualstruct.outputs import Outputs
-from dualstruct.solvers import DCA, Solver
 from dualstruct.structures import Tree
 from dualstruct.structures.second_order_tree import SecondOrderTree
 from dualstruct.suspecting import FOLDS, Suspect
 from dualstruct.tasks.parsing.confidence import arc_marginals, tree_confidence
 from dualstruct.tasks.parsing.explaining import explain_tree, without_arc
 from dualstruct.tasks.parsing.learning import (
-    QUICKEST,
     KnownParsing,
     SkippedSentences,
     calibrated,
@@ -99,11 +97,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
     pruning_recall_: float
     # The features of a cut are computed anew each time it is revisited, and the marginals of all
     # labelled arcs are too many to be kept.
-    auto_solvers: ClassVar[dict[str, Solver]] = {
-        "squared_hinge": QUICKEST,
-        "crf": DCA(),
-        "softmax_margin": DCA(),
-    }
+    slow_revisits = True
 
     def fit(
         self,

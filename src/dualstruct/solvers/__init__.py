@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dualstruct.errors import InputError
+from dualstruct.solvers.automatic import auto_solver
 from dualstruct.solvers.base import Averaged, DualIterate, DualSolver, Iterate, Solver
 from dualstruct.solvers.completion import Completing
 from dualstruct.solvers.cutting_plane import CuttingPlane
@@ -40,6 +41,7 @@ __all__ = [
     "Perceptron",
     "RampSDM",
     "Solver",
+    "auto_solver",
     "find_solver",
 ]
 
@@ -64,29 +66,17 @@ SOLVERS: dict[str, type[Solver]] = {
     )
 }
 
-#: What "auto" takes: of the solvers that fit and certify, the quickest (make bench-solvers).
-AUTO = {
-    "squared_hinge": "dcd",
-    "hinge": "frank-wolfe",
-    "crf": "eg",
-    "softmax_margin": "eg",
-    "ramp": "ramp-sdm",
-    "perceptron": "perceptron",
-}
-
 
 def find_solver(name: str | Solver, loss: str) -> Solver:
     """The solver of this name, or the quickest one for the loss ("auto").
 
     >>> find_solver("auto", "squared_hinge")
-    DCD(inner_passes=5, delta=0.01)
+    DCD(revisits=5, delta=0.01)
     """
     if isinstance(name, Solver):
         solver = name
     elif name == "auto":
-        if loss not in AUTO:
-            raise InputError(f"no solver takes the loss {loss}; there is {', '.join(AUTO)}")
-        solver = SOLVERS[AUTO[loss]]()
+        solver = auto_solver(loss)
     elif name.replace("_", "-") in SOLVERS:
         solver = SOLVERS[name.replace("_", "-")]()
     else:

@@ -261,6 +261,26 @@ class PassResult(Protocol):
         """Σ_i ℓ_i as the examples were met; NaN if the pass did not compute it."""
 
 
+#: What settings of solvers were called in files of before.
+_OLD_SETTINGS = {
+    "cached_passes": "revisits",
+    "inner_passes": "revisits",
+    "kappa2": "max_revisits",
+    "max_inner_passes": "max_revisits",
+}
+
+
+def present_settings(stored: Any) -> Any:
+    """Settings of a solver, as a file has them, by their present names.
+
+    >>> present_settings({"theta": None, "solver_settings": {"inner_passes": 2}})
+    {'theta': None, 'solver_settings': {'revisits': 2}}
+    """
+    if not isinstance(stored, dict):
+        return stored
+    return {_OLD_SETTINGS.get(k, k): present_settings(value) for k, value in stored.items()}
+
+
 class Solver(ABC):
     """A schedule of passes. Its constructor's parameters are its settings."""
 
@@ -288,7 +308,7 @@ class Solver(ABC):
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> Solver:
         """The counterpart of :meth:`settings`."""
-        return cls(**arguments_of(cls, settings, "the solver's settings"))
+        return cls(**arguments_of(cls, present_settings(settings), "the solver's settings"))
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={value!r}" for name, value in self.settings().items())

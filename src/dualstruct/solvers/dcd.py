@@ -18,6 +18,7 @@ from typing import ClassVar, TypeVar
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.renamed import OldAttribute, old_parameters
 from dualstruct.solvers.base import DualIterate, DualSolver
 
 AnyRule = TypeVar("AnyRule", bound="_core.Rule | _core.GatheringRule")
@@ -26,11 +27,11 @@ AnyRule = TypeVar("AnyRule", bound="_core.Rule | _core.GatheringRule")
 ROUNDING = 1e-6
 
 
-def _check(delta: float, passes: int) -> None:
+def _check(delta: float, name: str, passes: int) -> None:
     if not delta >= 0:
         raise InputError(f"delta is {delta}; it must be at least 0")
     if passes < 0:
-        raise InputError(f"inner_passes is {passes}; it must be at least 0")
+        raise InputError(f"{name} is {passes}; it must be at least 0")
 
 
 def _visit(
@@ -52,7 +53,7 @@ class DCD(DualSolver):
 
     Parameters
     ----------
-    inner_passes : int
+    revisits : int
         r, how often the cuts are revisited between two inference passes.
     delta : float
         A new cut is admitted when its dual gradient is at least this: smaller is more exact.
@@ -62,17 +63,16 @@ class DCD(DualSolver):
     name: ClassVar[str] = "dcd"
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
 
-    def __init__(self, inner_passes: int = 5, delta: float = 0.01) -> None:
-        _check(delta, inner_passes)
-        self.inner_passes = inner_passes
+    @old_parameters(inner_passes="revisits")
+    def __init__(self, revisits: int = 5, delta: float = 0.01) -> None:
+        _check(delta, "revisits", revisits)
+        self.revisits = revisits
         self.delta = delta
 
-    @property
-    def revisits(self) -> int:  # type: ignore[override]
-        return self.inner_passes
+    inner_passes = OldAttribute("revisits")
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
-        for _ in range(self.inner_passes if iterate.cuts else 0):
+        for _ in range(self.revisits if iterate.cuts else 0):
             self.run_revisit(iterate)
         return self.run_visit(iterate)
 
@@ -87,7 +87,7 @@ class DCDLight(DCD):
     name: ClassVar[str] = "dcd-light"
 
     def __init__(self, delta: float = 0.01) -> None:
-        super().__init__(inner_passes=0, delta=delta)
+        super().__init__(revisits=0, delta=delta)
 
 
 class CPD(DualSolver):
@@ -102,26 +102,29 @@ class CPD(DualSolver):
         A new cut is admitted when its dual gradient is at least this.
     tolerance : float
         How exactly each sub-problem is solved, relative to the violations just found.
-    max_inner_passes : int
-        The most passes a sub-problem gets.
+    max_revisits : int
+        The most passes over the cuts held that a sub-problem gets.
     """
 
     name: ClassVar[str] = "cpd"
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
 
+    @old_parameters(max_inner_passes="max_revisits")
     def __init__(
-        self, delta: float = 0.01, tolerance: float = 0.1, max_inner_passes: int = 100
+        self, delta: float = 0.01, tolerance: float = 0.1, max_revisits: int = 100
     ) -> None:
-        _check(delta, max_inner_passes)
+        _check(delta, "max_revisits", max_revisits)
         self.delta = delta
         self.tolerance = tolerance
-        self.max_inner_passes = max_inner_passes
+        self.max_revisits = max_revisits
+
+    max_inner_passes = OldAttribute("max_revisits")
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
         found = _visit(iterate, _core.GatherRule(iterate.problem.C), self.delta, iterate.gather)
         rule = _core.DCDRule(iterate.problem.C)
         enough = max(self.tolerance * found.largest_violation, ROUNDING)
-        for _ in range(self.max_inner_passes):
+        for _ in range(self.max_revisits):
             if iterate.revisit(rule).largest_violation <= enough:
                 break
         return found

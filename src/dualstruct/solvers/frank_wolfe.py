@@ -19,6 +19,7 @@ from typing import ClassVar
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.renamed import OldAttribute, old_parameters
 from dualstruct.solvers.base import DualIterate, DualSolver
 
 
@@ -27,8 +28,8 @@ class FrankWolfe(DualSolver):
 
     Parameters
     ----------
-    cached_passes : int
-        Passes over the cached cuts between two with inference.
+    revisits : int
+        How often the cuts are revisited between two inference passes.
     averaged : bool
         Predict with the average of w in which step t counts t times (the paper's weighting).
     """
@@ -37,18 +38,17 @@ class FrankWolfe(DualSolver):
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
     linear_average = True
 
-    def __init__(self, cached_passes: int = 5, averaged: bool = False) -> None:
-        if cached_passes < 0:
-            raise InputError(f"cached_passes is {cached_passes}; it must be at least 0")
-        self.cached_passes = cached_passes
+    @old_parameters(cached_passes="revisits")
+    def __init__(self, revisits: int = 5, averaged: bool = False) -> None:
+        if revisits < 0:
+            raise InputError(f"revisits is {revisits}; it must be at least 0")
+        self.revisits = revisits
         self.averaged = averaged
 
-    @property
-    def revisits(self) -> int:  # type: ignore[override]
-        return self.cached_passes
+    cached_passes = OldAttribute("revisits")
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
-        for _ in range(self.cached_passes if iterate.cuts else 0):
+        for _ in range(self.revisits if iterate.cuts else 0):
             self.run_revisit(iterate)
         return self.run_visit(iterate)
 

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.renamed import OldAttribute, old_parameters
 from dualstruct.solvers.base import DualIterate, DualSolver
 
 
@@ -33,8 +34,8 @@ class SDM(DualSolver):
         one example is solved.
     kappa1 : int
         Type-I loops before the first type-II loop: they build the sets of cuts.
-    kappa2 : int
-        The most type-II loops in a row; they end earlier when the largest violation among the
+    max_revisits : int
+        κ₂, the most type-II loops in a row; they end earlier when the largest violation among the
         cuts has halved (τ_v).
     max_steps : int
         The most exchanges an example makes at a time. The paper goes on until τ̃; a few and then
@@ -48,27 +49,30 @@ class SDM(DualSolver):
     name: ClassVar[str] = "sdm"
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
 
+    @old_parameters(kappa2="max_revisits")
     def __init__(
         self,
         tau: float = 0.25,
         tau_inner: float = 0.15,
         kappa1: int = 10,
-        kappa2: int = 5,
+        max_revisits: int = 5,
         max_steps: int = 4,
         small_change: float = 1e-4,
         heuristics: bool = True,
     ) -> None:
         if not 0 < tau_inner <= tau:
             raise InputError(f"tau_inner is {tau_inner}; it must be positive and at most tau {tau}")
-        if kappa1 < 0 or kappa2 < 0 or max_steps < 1:
-            raise InputError("kappa1 and kappa2 must be at least 0, max_steps at least 1")
+        if kappa1 < 0 or max_revisits < 0 or max_steps < 1:
+            raise InputError("kappa1 and max_revisits must be at least 0, max_steps at least 1")
         self.tau = tau
         self.tau_inner = tau_inner
         self.kappa1 = kappa1
-        self.kappa2 = kappa2
+        self.max_revisits = max_revisits
         self.max_steps = max_steps
         self.small_change = small_change
         self.heuristics = heuristics
+
+    kappa2 = OldAttribute("max_revisits")
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
         memory = iterate.memory
@@ -90,7 +94,7 @@ class SDM(DualSolver):
     def _type_two(self, iterate: DualIterate, rule: _core.SMORule) -> None:
         """Lines 31–38. The largest violation as the loop meets it stands for ψ̂_max."""
         enough = 0.0
-        for loop in range(self.kappa2):
+        for loop in range(self.max_revisits):
             largest = iterate.revisit(rule).largest_violation
             if loop == 0:
                 enough = largest / 2  # τ_v

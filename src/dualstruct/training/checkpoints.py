@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from dualstruct.data.schema import Range, fit_type, parse_json
 from dualstruct.data.writing import OutputError, replace_file
 from dualstruct.errors import InputError
+from dualstruct.solvers.base import present_settings
 from dualstruct.training.results import TracePoint
 from dualstruct.workers.communicator import Communicator, in_place_of
 
@@ -308,7 +309,8 @@ def check_same_run(path: Path, theirs: dict[str, Any], ours: dict[str, Any]) -> 
     for name in ("loss", "C", "solver", "settings"):
         if name not in theirs:
             raise InputError(f"{path} does not say which {name} it was written with")
-    for name, value in theirs.items():
+    for name, stored in theirs.items():
+        value = present_settings(stored) if name == "settings" else stored
         if ours.get(name) != value:
             if name in ("data", "center", "weights"):
                 raise InputError(f"{path} was written by a run on other data")

@@ -23,7 +23,7 @@ from dualstruct.labels.names import Labels
 from dualstruct.losses import find_loss
 from dualstruct.metrics.counts import share as share_of
 from dualstruct.problem import Problem
-from dualstruct.solvers import DCD, Solver
+from dualstruct.solvers import Solver, auto_solver
 from dualstruct.structures import Tree
 from dualstruct.structures.base import digest_of
 from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree
@@ -55,7 +55,7 @@ from dualstruct.workers.communicator import Communicator
 from dualstruct.workers.merging import agree, gather, total, union
 
 #: The features of a cut are computed anew each time it is revisited: once between two passes.
-QUICKEST = DCD(inner_passes=1)
+PRUNER_SOLVER = auto_solver("squared_hinge", slow_revisits=True)
 #: The share of crossing arcs from which on trees count as non-projective.
 CROSSING = 0.01
 #: The first-order models that prune for order 2: how they are trained, by what their scores are
@@ -203,7 +203,7 @@ class KnownParsing:
     def _quick_weights(self, tree: Tree) -> _core.Weights:
         """A first-order model that is good enough to prune."""
         workers = self._job.workers if self._job.divided else None
-        solver: Solver = QUICKEST if workers is None else BQO(QUICKEST)
+        solver: Solver = PRUNER_SOLVER if workers is None else BQO(PRUNER_SOLVER)
         threads, seed = self._settings.threads, self._settings.seed
         problem = Problem(tree, "squared_hinge", PRUNER_C, threads=threads, communicator=workers)
         result = fit(problem, solver, Stopping(passes=PRUNER_PASSES), seed=seed)

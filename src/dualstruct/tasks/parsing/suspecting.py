@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.data.conllu import ConlluSentence, Treebank
-from dualstruct.solvers import DCD
+from dualstruct.solvers import auto_solver
 from dualstruct.structures import Tree
 from dualstruct.suspecting.channel import Evidence
 from dualstruct.suspecting.results import Doubt
@@ -28,7 +28,7 @@ LOSS, PASSES = "squared_hinge", 3
 
 def quick_settings(C: float) -> Quick:
     """For the models of the folds."""
-    return Quick(LOSS, C, DCD(inner_passes=1), PASSES)
+    return Quick(LOSS, C, auto_solver(LOSS, slow_revisits=True), PASSES)
 
 
 @dataclass(frozen=True)

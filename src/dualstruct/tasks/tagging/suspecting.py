@@ -24,7 +24,7 @@ from dualstruct.explaining.sentences import forms_of
 from dualstruct.features.base import places_of
 from dualstruct.labels.names import Labels
 from dualstruct.labels.schemes import Span, are_span_labels, spans, split_label
-from dualstruct.solvers import find_solver
+from dualstruct.solvers import auto_solver
 from dualstruct.structures import Chain
 from dualstruct.structures.chain import Expectation
 from dualstruct.suspecting.channel import Evidence
@@ -53,8 +53,7 @@ SURE_OF_SPAN = 0.98
 
 def quick_settings(chain: Chain, C: float) -> Quick:
     """For the models of the folds."""
-    solver = "lbfgs" if chain.has_many_parts else "auto"
-    return Quick(LOSS, C, find_solver(solver, LOSS), PASSES)
+    return Quick(LOSS, C, auto_solver(LOSS, chain), PASSES)
 
 
 @dataclass(frozen=True)
