@@ -12,7 +12,7 @@ namespace dualstruct::crfsuite {
 namespace {
 
 constexpr std::uint32_t tables = 256;
-constexpr std::uint64_t header_size = 24, records_begin = header_size + 8 * tables;
+constexpr std::uint64_t table_header = 24, records_begin = table_header + 8 * tables;
 constexpr std::uint32_t byte_order = 0x62445371;
 
 // The twelve bytes of a name from here on, as words; zeros behind its end.
@@ -102,7 +102,7 @@ std::int64_t NameTable::find(std::string_view name) const {
 
 std::int64_t NameTable::find(std::string_view name, std::uint64_t& steps) const {
     const std::uint32_t hash = lookup3(name);
-    const std::uint64_t table = begin_ + header_size + 8 * (hash % tables);
+    const std::uint64_t table = begin_ + table_header + 8 * (hash % tables);
     const std::uint64_t place = file_.word(table), size = file_.word(table + 4);
     if (size == 0) return -1;
     if (place + 8 * size > size_) file_.damaged("the hashes of the " + what_ + "s lie beyond the others");

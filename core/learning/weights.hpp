@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
-#include <vector>
+#include <span>
 
 #include "base/index.hpp"
 #include "base/memory.hpp"
-#include "base/parallel.hpp"
 #include "structures/structure.hpp"
 
 namespace dualstruct {
@@ -34,42 +32,11 @@ public:
             std::fill(data() + begin, data() + end, 0.0f);
         }
     }
-    double squared_norm(int threads = 1) const {
-        return sum_squares(threads, [this](std::int64_t k) { return data_[k]; });
-    }
+    double squared_norm(int threads = 1) const;
     // ‖w − other‖².
-    double squared_distance(const Weights& other, int threads = 1) const {
-        return sum_squares(threads, [this, &other](std::int64_t k) { return data_[k] - other.data_[k]; });
-    }
+    double squared_distance(const Weights& other, int threads = 1) const;
 
 private:
-    // The same on any number of threads.
-    template <class Entry>
-    double sum_squares(int threads, Entry entry) const {
-        constexpr std::int64_t block = 1 << 18;
-        std::vector<double> sums(at((dimension_ + block - 1) / block));
-        for_each_range(static_cast<std::int64_t>(sums.size()), threads,
-                       [&](std::int64_t first, std::int64_t last, int) {
-                           for (std::int64_t b = first; b < last; ++b) {
-                               sums[at(b)] = sum_squares(b * block, std::min((b + 1) * block, dimension_), entry);
-                           }
-                       });
-        return std::accumulate(sums.begin(), sums.end(), 0.0);
-    }
-    template <class Entry>
-    static double sum_squares(std::int64_t begin, std::int64_t end, Entry entry) {
-        double total = 0;
-        std::int64_t k = begin;
-        for (; k + 8 <= end; k += 8) {
-            float squares[8];  // products of floats vectorise; their sum is taken in double
-            for (int q = 0; q < 8; ++q) squares[q] = entry(k + q) * entry(k + q);
-            total += (double{squares[0]} + squares[1]) + (double{squares[2]} + squares[3]) +
-                     (double{squares[4]} + squares[5]) + (double{squares[6]} + squares[7]);
-        }
-        for (; k < end; ++k) total += double{entry(k)} * entry(k);
-        return total;
-    }
-
     std::int64_t dimension_;
     std::uint64_t layout_;
     FloatBuffer data_;
@@ -105,12 +72,7 @@ public:
     // Adds up what was put off: S v − deferred becomes the new −deferred, and S starts again at 0. Where the
     // scale has fallen far, the two terms are much larger than their difference; settling before
     // that keeps the difference exact.
-    void settle(const Weights& v) {
-        for (std::int64_t k = 0; k < v.dimension(); ++k) {
-            deferred_.data()[k] = static_cast<float>(deferred_.data()[k] - scales_ * v.data()[k]);
-        }
-        scales_ = 0;
-    }
+    void settle(const Weights& v);
     // The sum of S_r−1 d_r, for changes that are not those of a cut.
     Weights& deferred() { return deferred_; }
     bool linear() const { return linear_; }
@@ -127,14 +89,7 @@ public:
     }
 
     // out = (S v − deferred) / (sum of the steps' weights), or v·scale before the first step.
-    void write(const Structure& structure, const Weights& v, double scale, Weights& out) const {
-        const double total = weight();
-        for (std::int64_t k = 0; k < v.dimension(); ++k) {
-            out.data()[k] = static_cast<float>(steps_ ? (scales_ * v.data()[k] - deferred_.data()[k]) / total
-                                                      : scale * v.data()[k]);
-        }
-        structure.derive(out.data());
-    }
+    void write(const Structure& structure, const Weights& v, double scale, Weights& out) const;
 
 private:
     Weights deferred_;

@@ -1,34 +1,28 @@
 // What the bindings of passes share: loops over examples run without the GIL, and signals stop them.
 #pragma once
 
-#include <utility>
-#include <vector>
+#include <type_traits>
 
 #include "learning/passes.hpp"
 #include "python/bindings.hpp"
 
 namespace dualstruct {
 
+// What the pass returns: a report, a loss, a number for every example.
 template <class Pass>
-PassReport run(Pass pass) {
-    PassReport report;
+auto run(Pass pass) {
+    std::invoke_result_t<Pass, SignalCheck> result{};
     {
         GilReleased no_gil;
-        report = pass(SignalCheck());
+        result = pass(SignalCheck());
     }
     raise_if_signalled();
-    return report;
+    return result;
 }
 
 template <class Measure>
 Array<double> for_every_example(Measure measure) {
-    std::vector<double> values;
-    {
-        GilReleased no_gil;
-        values = measure(SignalCheck());
-    }
-    raise_if_signalled();
-    return to_numpy(std::move(values));
+    return to_numpy(run(measure));
 }
 
 }  // namespace dualstruct

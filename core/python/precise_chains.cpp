@@ -8,7 +8,7 @@
 #include "base/index.hpp"
 #include "crfsuite/precise_chain.hpp"
 #include "crfsuite/precise_learner.hpp"
-#include "python/bindings.hpp"
+#include "python/passes.hpp"
 
 namespace dualstruct {
 
@@ -36,18 +36,6 @@ std::span<const double> checked(const Matrix& emissions, const PreciseChain& cha
         throw std::invalid_argument("emissions have one row of labels a token");
     }
     return view(emissions);
-}
-
-// Runs a pass without the GIL; Ctrl-C is raised behind it.
-template <class Pass>
-double run(Pass pass) {
-    double loss = 0;
-    {
-        GilReleased no_gil;
-        loss = pass(SignalCheck());
-    }
-    raise_if_signalled();
-    return loss;
 }
 
 Array<double> copied(const std::vector<double>& weights) { return to_numpy(std::vector<double>(weights)); }

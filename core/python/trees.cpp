@@ -146,8 +146,8 @@ Array<std::int32_t> list_arcs(const trees::SecondOrderParts& parts) {
     return to_numpy(std::move(rows));
 }
 
-nb::tuple prune(Input<float, nb::ndim<2>> marginals, int most_heads, float threshold, Input<std::int32_t> tree,
-                std::optional<Input<std::int32_t>> truth) {
+nb::tuple prune_by(Input<float, nb::ndim<2>> marginals, int most_heads, float threshold, Input<std::int32_t> tree,
+                   std::optional<Input<std::int32_t>> truth) {
     const int words = words_of(marginals);
     const auto nodes = at(words) + 1;
     if (tree.size() != nodes || (truth && truth->size() != nodes)) throw InputError("a tree has a head for each node");
@@ -183,7 +183,8 @@ void bind_trees(nb::module_& m) {
              "grandparents"_a = true, "max_iterations"_a = 1000, "relax"_a = false)
         .def("marginals", second_order_beliefs, "arcs"_a, "extras"_a, "projective"_a = true, "single_root"_a = true,
              "max_iterations"_a = 200, "damping"_a = 0.3);
-    m.def("tree_prune", prune, "marginals"_a, "most_heads"_a, "threshold"_a, "tree"_a, "truth"_a.none() = nb::none());
+    m.def("tree_prune", prune_by, "marginals"_a, "most_heads"_a, "threshold"_a, "tree"_a,
+          "truth"_a.none() = nb::none());
     m.def("tree_marginals", marginals, "scores"_a, "projective"_a = true, "single_root"_a = true);
     m.def("tree_minimum_risk", minimum_risk, "marginals"_a, "projective"_a = true, "single_root"_a = true);
     m.def("tree_k_best", k_best, "scores"_a, "k"_a, "projective"_a = true, "single_root"_a = true);

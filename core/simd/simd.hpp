@@ -5,7 +5,8 @@
 
 #include <bit>
 #include <cstdint>
-#include <limits>
+
+#include "base/infinity.hpp"
 
 #ifndef DUALSTRUCT_ISA
 #error "compile kernels with DUALSTRUCT_ISA set to the name of the instruction set"
@@ -20,8 +21,6 @@
 #endif
 
 namespace dualstruct::DUALSTRUCT_ISA {
-
-inline constexpr float infinity = std::numeric_limits<float>::infinity();
 
 template <int N>
 struct Lanes {

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/index.hpp"
+#include "base/infinity.hpp"
 #include "inference/graphs/propagation.hpp"
 #include "inference/graphs/semirings.hpp"
 
 namespace dualstruct::graphs {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // a − b where both may be −∞.
 double odds(double on, double off) {

@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "base/index.hpp"
+#include "base/infinity.hpp"
 #include "inference/graphs/projections.hpp"
 
 namespace dualstruct::graphs {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // A factor whose input moved less than this keeps its copies.
 constexpr double still = 1e-12;
 

@@ -1,14 +1,12 @@
 #include "inference/trees/chu_liu_edmonds.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/index.hpp"
+#include "base/infinity.hpp"
 
 namespace dualstruct::trees {
 namespace {
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
 
 bool has_one_root(const std::int32_t* heads, int words) { return std::count(heads + 1, heads + words + 1, 0) == 1; }
 

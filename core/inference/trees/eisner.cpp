@@ -1,9 +1,9 @@
 #include "inference/trees/eisner.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/index.hpp"
+#include "base/infinity.hpp"
 #include "inference/trees/tree_kernels.hpp"
 #include "simd/dispatch.hpp"
 
@@ -14,11 +14,7 @@ DUALSTRUCT_DISPATCH(trees::TreeKernels, tree_kernels, trees::tree_kernels)
 }  // namespace dualstruct
 
 namespace dualstruct::trees {
-namespace {
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 bool Eisner::decode(const float* scores, int words, bool single_root, std::int32_t* heads) {
     const int nodes = words + 1, stride = padded(nodes);

@@ -7,8 +7,6 @@ namespace {
 
 constexpr Scaled one{1, 0};
 
-int block_of(int column) { return column / block * block; }
-
 }  // namespace
 
 bool InsideOutside::marginals(const float* scores, int words, bool single_root, float* marginals,

@@ -1,16 +1,12 @@
 #include "inference/trees/k_best.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/index.hpp"
+#include "base/infinity.hpp"
 
 namespace dualstruct::trees {
-namespace {
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<LabelledTree> KBestTrees::find(const float* scores, int words, int labels, bool single_root, int k) {
     scores_ = scores;

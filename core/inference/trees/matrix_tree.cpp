@@ -8,8 +8,6 @@ namespace {
 // One child of the root: its arcs weigh so little that trees with the fewest of them are all that counts.
 constexpr std::int64_t root_exponent = std::int64_t{1} << 40;
 
-int block_of(int column) { return column / block * block; }
-
 }  // namespace
 
 bool MatrixTree::marginals(const float* scores, int words, bool single_root, float* marginals, double& log_partition) {

@@ -1,15 +1,10 @@
 #include "inference/trees/second_order_eisner.hpp"
 
-#include <limits>
-
 #include "base/index.hpp"
+#include "base/infinity.hpp"
 
 namespace dualstruct::trees {
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 SecondOrderEisner::Side SecondOrderEisner::side(int h, int right) const {
     const auto& head = parts_->head(h);

@@ -1,15 +1,10 @@
 #include "inference/trees/sibling_eisner.hpp"
 
-#include <limits>
-
 #include "base/index.hpp"
+#include "base/infinity.hpp"
 
 namespace dualstruct::trees {
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 bool SiblingEisner::decode(const SecondOrderParts& parts, std::span<const double> arcs, std::span<const double> extras,
                            bool single_root, std::int32_t* heads) {

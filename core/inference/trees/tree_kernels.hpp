@@ -10,6 +10,8 @@ namespace dualstruct::trees {
 // Rows of the charts start at multiples of it, and loops run over whole blocks of it.
 inline constexpr int block = 16;
 
+inline int block_of(int column) { return column / block * block; }
+
 inline int padded(int columns) { return (columns + block - 1) / block * block; }
 
 // The charts of Eisner's algorithm; row s, column t is about the words s … t. Entries with t < s are −∞.

@@ -2,17 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "base/infinity.hpp"
 #include "base/memory.hpp"
 #include "structures/chain/chain_kernels.hpp"
 #include "structures/sparse_sum.hpp"
 #include "structures/structure.hpp"
 
 namespace dualstruct {
-
-inline constexpr float infinity = std::numeric_limits<float>::infinity();
 
 struct ChainScratch final : Scratch {
     FloatScratch maxima, emissions, forward, backward;

@@ -7,7 +7,7 @@ namespace dualstruct {
 namespace {
 
 // Their order is that of TreeColumns.
-enum Attribute { form, lemma, coarse, fine, morphology, cluster };
+enum WordAttribute { form, lemma, coarse, fine, morphology, cluster };
 
 // What is left of a feature without any attribute is where the arc goes.
 std::string or_place(std::string name) { return name.empty() ? "direction and distance" : name; }
@@ -41,7 +41,7 @@ std::string ArcNames::combination(int k, ArcFeatures::Combination c, const char*
     if (k == nothing) return special("<none>");
     if (k == end) return special("<end>");
     const std::string here(role), before = here + "-1", next = here + "+1";
-    const auto of = [&](Attribute which) { return attribute(which, k, role); };
+    const auto of = [&](WordAttribute which) { return attribute(which, k, role); };
     const auto tag = [&](int node, const std::string& where) { return attribute(fine, node, where.c_str()); };
     switch (c) {
         case ArcFeatures::word: return of(form);

@@ -26,7 +26,7 @@ struct SecondOrderScratch final : Scratch {
 
 using Combination = ArcFeatures::Combination;
 
-SecondOrderScratch& own(Scratch& scratch) { return static_cast<SecondOrderScratch&>(scratch); }
+SecondOrderScratch& second_order_scratch(Scratch& scratch) { return static_cast<SecondOrderScratch&>(scratch); }
 
 }  // namespace
 
@@ -94,7 +94,7 @@ SecondOrderTree::Effort SecondOrderTree::take_effort() const {
 
 // The sentence's arcs and parts; false when it has no words.
 bool SecondOrderTree::load(std::int64_t i, Scratch& base) const {
-    SecondOrderScratch& scratch = own(base);
+    SecondOrderScratch& scratch = second_order_scratch(base);
     const auto nodes = at(words(i)) + 1;
     scratch.heads.resize(nodes);
     scratch.output.resize(2 * (nodes - 1));
@@ -112,7 +112,7 @@ bool SecondOrderTree::load(std::int64_t i, Scratch& base) const {
 
 // The second-order parts' scores. Lines are on their way to the cache some parts before they are summed.
 void SecondOrderTree::score_parts(const float* weights, Scratch& base_scratch) const {
-    SecondOrderScratch& scratch = own(base_scratch);
+    SecondOrderScratch& scratch = second_order_scratch(base_scratch);
     const float* w = weights + base();
     constexpr int ahead = 8, width = SecondOrderFeatures::most_templates;
     struct Waiting {
@@ -168,7 +168,7 @@ void SecondOrderTree::score_parts(const float* weights, Scratch& base_scratch) c
 }
 
 void SecondOrderTree::decode(const float* w, std::int64_t i, float cost_weight, Scratch& base) const {
-    SecondOrderScratch& scratch = own(base);
+    SecondOrderScratch& scratch = second_order_scratch(base);
     if (!load(i, base)) return;
     const int n = words(i), nodes = n + 1;
     first_->score_arcs(w, i, cost_weight, scratch.sums, scratch.arcs, scratch.labels, scratch.kept.data());
@@ -359,7 +359,7 @@ void SecondOrderTree::mark_observed(float* marks, std::int64_t i) const {
 trees::SecondOrderMarginals SecondOrderTree::marginals(const float* w, std::int64_t i,
                                                        const graphs::PropagationOptions& options, Scratch& base,
                                                        std::vector<float>& arcs) const {
-    SecondOrderScratch& scratch = own(base);
+    SecondOrderScratch& scratch = second_order_scratch(base);
     const auto nodes = at(words(i)) + 1;
     arcs.assign(nodes * nodes, 0.0f);
     if (!load(i, base)) {

@@ -1,9 +1,9 @@
 #include "structures/tree/tree.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "base/index.hpp"
+#include "base/infinity.hpp"
 #include "inference/trees/algorithms.hpp"
 #include "inference/trees/factors.hpp"
 #include "inference/trees/k_best.hpp"
@@ -14,8 +14,6 @@ namespace {
 
 // Less than the rounding of the sums that a probability goes into: after a few passes most arcs are below it.
 constexpr float negligible = 1e-8f;
-constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
-
 struct TreeScratch final : Scratch {
     ArcFeatures::Sums sums;
     std::vector<float> arcs;           // [n + 1, n + 1]
@@ -28,7 +26,7 @@ struct TreeScratch final : Scratch {
     std::unique_ptr<trees::TreeSums> tree_sums;
 };
 
-TreeScratch& own(Scratch& scratch) { return static_cast<TreeScratch&>(scratch); }
+TreeScratch& tree_scratch(Scratch& scratch) { return static_cast<TreeScratch&>(scratch); }
 
 }  // namespace
 
@@ -44,7 +42,7 @@ std::unique_ptr<Scratch> Tree::make_scratch() const {
 }
 
 void Tree::decode(const float* w, std::int64_t i, float cost_weight, Scratch& base) const {
-    TreeScratch& scratch = own(base);
+    TreeScratch& scratch = tree_scratch(base);
     const int n = words(i), nodes = n + 1;
     scratch.arcs.resize(at(nodes) * nodes);
     scratch.labels.resize(scratch.arcs.size());
@@ -78,7 +76,7 @@ void Tree::score_arcs(const float* w, std::int64_t i, float cost_weight, ArcFeat
                     of_labels[truth.label] -= miss;
                 }
             }
-            std::fill(of_labels + L, of_labels + features_.stride(), minus_infinity);
+            std::fill(of_labels + L, of_labels + features_.stride(), -infinity);
             const int best = features_.kernels().largest(of_labels, features_.stride());
             const auto place = at(h) * nodes + m;
             arcs[place] = score + of_labels[best];
@@ -214,11 +212,11 @@ void Tree::part_scores(const float* w, std::int64_t i, double gamma, std::span<f
 
 double Tree::part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
                             Scratch& base) const {
-    TreeScratch& scratch = own(base);
+    TreeScratch& scratch = tree_scratch(base);
     const int n = words(i), nodes = n + 1, L = features_.labels();
     std::fill(marginals.begin(), marginals.end(), 0.0f);
     if (n == 0) return 0;
-    scratch.arcs.assign(at(nodes) * nodes, minus_infinity);
+    scratch.arcs.assign(at(nodes) * nodes, -infinity);
     scratch.arc_marginals.resize(scratch.arcs.size());
     const auto each_arc = [&](auto visit) {
         for (int m = 1; m <= n; ++m) {
@@ -230,7 +228,7 @@ double Tree::part_marginals(std::int64_t i, std::span<const float> scores, std::
     each_arc([&](std::size_t place) {
         const float* of_labels = scores.data() + place * L;
         const float largest = *std::max_element(of_labels, of_labels + L);
-        if (largest == minus_infinity) return;
+        if (largest == -infinity) return;
         double sum = 0;
         for (int k = 0; k < L; ++k) sum += std::exp(of_labels[k] - largest);
         scratch.arcs[place] = largest + static_cast<float>(std::log(sum));
@@ -301,7 +299,7 @@ void Tree::add_part_difference(float* w, std::int64_t i, std::span<const float> 
 }
 
 double Tree::log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& base) const {
-    TreeScratch& scratch = own(base);
+    TreeScratch& scratch = tree_scratch(base);
     scratch.labelled.resize(at(parts(i)));
     scratch.marginals.resize(scratch.labelled.size());
     labelled_scores(w, i, gamma, scratch.labelled);
@@ -318,11 +316,11 @@ double Tree::log_loss(const float* w, std::int64_t i, double beta, double gamma,
 }
 
 void Tree::add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const {
-    add_part_difference(target, i, own(scratch).marginals, step);
+    add_part_difference(target, i, tree_scratch(scratch).marginals, step);
 }
 
 double Tree::expected_difference_norm2(std::int64_t i, Scratch& base) const {
-    TreeScratch& scratch = own(base);
+    TreeScratch& scratch = tree_scratch(base);
     SparseSum& sum = scratch.sum;
     sum.reset();
     for (int m = 1; m <= words(i); ++m) {
@@ -336,7 +334,7 @@ double Tree::expected_difference_norm2(std::int64_t i, Scratch& base) const {
 }
 
 TreeExpectation Tree::expectation(const float* w, std::int64_t i, double beta, double gamma, Scratch& base) const {
-    TreeScratch& scratch = own(base);
+    TreeScratch& scratch = tree_scratch(base);
     const int n = words(i), L = features_.labels();
     TreeExpectation result;
     scratch.labelled.resize(at(parts(i)));
@@ -353,7 +351,7 @@ TreeExpectation Tree::expectation(const float* w, std::int64_t i, double beta, d
 }
 
 std::vector<ScoredOutput> Tree::k_best(const float* w, std::int64_t i, float cost_weight, int k, Scratch& base) const {
-    TreeScratch& scratch = own(base);
+    TreeScratch& scratch = tree_scratch(base);
     const int n = words(i);
     if (n == 0) return {ScoredOutput{0, {}}};
     scratch.labelled.resize(at(parts(i)));
