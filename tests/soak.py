@@ -142,18 +142,21 @@ def questions(model: Path) -> list[Question]:
     from dualstruct.datasets import load_english
     from dualstruct.estimators import load_model
     from dualstruct.serving.answers import serve_model
-    from dualstruct.serving.app import STATIC
+    from dualstruct.serving.app import STATIC, JSONResponse
+
+    def as_json(answer: Any) -> Any:
+        return json.loads(JSONResponse(answer).body)
 
     served = serve_model(load_model(model), model.name)
     asked = [Question("GET", f"/static/{file.name}") for file in STATIC.iterdir()]
     asked += [Question("GET", path) for path in ("/", "/openapi.json", "/api/suspects")]
-    asked += [Question("GET", "/api/model", answer=served.about())]
-    asked += [Question("GET", "/api/training", answer=served.training())]
+    asked += [Question("GET", "/api/model", answer=as_json(served.about()))]
+    asked += [Question("GET", "/api/training", answer=as_json(served.training()))]
     for sentence in load_english("test")[:12]:
         words = list(sentence.forms)
         predicted, explained = (
-            served.predict(words, 3),
-            served.explain(words, 1, served.explains[0]),
+            as_json(served.predict(words, 3)),
+            as_json(served.explain(words, 1, served.explains[0])),
         )
         asked += [
             Question("POST", "/api/predict", {"tokens": words, "k": 3}, predicted),

@@ -373,9 +373,9 @@ def test_suspects_of_a_file_come_with_their_lines(tmp_path):
     path = tmp_path / "train.txt"
     write_columns(path, [sentence.forms for sentence in few], labels)
     found = serve_model(cases.tagger(), "tagger").suspects(path)
-    assert found[0]["sentence"] == wrong + 1
-    assert found[0]["where"].startswith("train.txt, line ")
-    assert {doubt["given"] for doubt in found[0]["doubts"]} == {"B-QTY"}
+    assert found[0].sentence == wrong + 1
+    assert found[0].where.startswith("train.txt, line ")
+    assert {doubt.given for doubt in found[0].doubts} == {"B-QTY"}
     trees = tmp_path / "train.conllu"
     write_conllu(trees, few)
     for model in (cases.parser(), cases.pipeline()):

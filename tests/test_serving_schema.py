@@ -3,7 +3,9 @@ answered as it says, and whatever it does not allow is refused."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
+from pathlib import Path
 
 import pytest
 import schemathesis
@@ -21,6 +23,7 @@ from schemathesis.specs.openapi.checks import (
 
 import serving_cases as cases
 from dualstruct.serving.app import create_app
+from dualstruct.serving.openapi import operations
 from dualstruct.serving.requests import MOST_BYTES
 
 MODELS = {
@@ -60,6 +63,27 @@ def test_every_path_is_described():
     assert {path: [*methods] for path, methods in described.items()} == {
         path: [method.lower()] for path, method in PATHS.items()
     }
+
+
+def test_the_page_of_the_documentation_lists_what_is_described():
+    page = Path(__file__).parents[1] / "docs/serving.md"
+    rows = [line for line in page.read_text().splitlines() if line.startswith("| `")]
+    asked = [row for row in rows if "/api/" in row]
+    expected = []
+    for each in operations(cases.served(cases.tagger())):
+        names = [f"`{name}`" for name in each.parameter_names()]
+        taken = ", ".join([" or ".join(names[:2]), *names[2:]])
+        cells = ["", f"`{each.method} {each.path}`", taken, each.summary, ""]
+        expected.append(" | ".join(cells).replace("|  |", "| |").strip())
+    assert asked == expected
+
+
+def test_every_status_is_in_the_documentation():
+    page = Path(__file__).parents[1] / "docs/serving.md"
+    rows = page.read_text().partition("| status |")[2].partition("\n\n")[0]
+    listed = set(re.findall(r"\b\d{3}\b", "\n".join(r.split("|")[1] for r in rows.split("\n")[2:])))
+    described = schema_of("tagger").raw_schema["paths"]["/api/explain"]["post"]["responses"]
+    assert listed == set(described) - {"200"}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from math import fsum
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Contribution:
     other_part: str  #: and in the rival
     chosen: float
     other: float
+    computed: ClassVar[tuple[str, ...]] = ("amount",)  #: what :meth:`to_dict` adds to the fields
 
     @property
     def amount(self) -> float:
@@ -60,11 +61,7 @@ class Alternative:
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "differs_in": self.differs_in,
-            "label": self.label,
-            "head": self.head,
-            "text": self.text,
-            "difference": self.difference,
+            **vars(self),
             "changes": [asdict(change) for change in self.changes],
             "contributions": [each.to_dict() for each in self.contributions],
         }
@@ -98,14 +95,7 @@ class TokenExplanation:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "token": self.token,
-            "form": self.form,
-            "label": self.label,
-            "head": self.head,
-            "text": self.text,
-            "alternatives": [each.to_dict() for each in self.alternatives],
-        }
+        return {**vars(self), "alternatives": [each.to_dict() for each in self.alternatives]}
 
     def __str__(self) -> str:
         from dualstruct.explaining.terminal import token_text
@@ -143,9 +133,8 @@ class Explanation(Sequence[TokenExplanation]):
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "kind": self.kind,
+            **vars(self),
             "forms": list(self.forms),
-            "score": self.score,
             "predicted": list(self.predicted),
             "tokens": [token.to_dict() for token in self.tokens],
         }

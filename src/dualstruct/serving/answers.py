@@ -5,22 +5,35 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 from dualstruct.data.columns import ColumnFile, read_columns, read_like
-from dualstruct.data.conllu import Treebank, read_conllu
+from dualstruct.data.conllu import ConlluSentence, Treebank, read_conllu
 from dualstruct.drawing.svg import LEVEL, place_tree
 from dualstruct.errors import InputError
 from dualstruct.estimators import DependencyParser, ParsingPipeline, SequenceTagger
 from dualstruct.estimators.loading import AnyModel
+from dualstruct.explaining.results import Explanation
 from dualstruct.features.template_extractor import TemplateExtractor
 from dualstruct.serving.requests import Columns, Token
+from dualstruct.serving.shapes import (
+    About,
+    DrawnTree,
+    Labels,
+    LocatedSuspect,
+    Parse,
+    ScoredTree,
+    TrainedPart,
+    TrainingAnswer,
+    TreePicture,
+)
 from dualstruct.suspecting import Suspect
-from dualstruct.training.results import FitResult
+from dualstruct.training.results import FitResult, TracePoint
 
-Answer = dict[str, Any]
+#: Of one sentence.
+Prediction = Labels | Parse
 
 #: The columns of CoNLL-U that parsers look at, by what the model calls them.
 TREE_COLUMNS = {
@@ -40,7 +53,8 @@ MOST_SUSPECTS = 20
 class Served(ABC):
     """A model as the page sees it. Threads may ask it at the same time."""
 
-    kind: str  #: labels or tree
+    kind: Literal["labels", "tree"]
+    prediction: type  #: what predict answers
     most_tokens: int  #: of a sentence
     columns: Columns
     explains: tuple[str, ...]  #: what can be asked about: labels, or tree and tags
@@ -60,23 +74,25 @@ class Served(ABC):
         """How the training of each part ended."""
 
     @abstractmethod
-    def predict(self, sentence: list[Token], k: int) -> Answer:
+    def predict(self, sentence: list[Token], k: int) -> Prediction:
         """The best output, how sure the model is of it, and the k best."""
 
     @abstractmethod
-    def explain(self, sentence: list[Token], token: int, of: str) -> Answer:
+    def explain(self, sentence: list[Token], token: int, of: str) -> Explanation:
         """Why one token, counted from 1, has what it has."""
 
     @abstractmethod
     def _suspects(self, train: Path) -> tuple[ColumnFile | Treebank, list[Suspect]]:
         """A training file, and the most suspect of its sentences."""
 
-    def suspects(self, train: Path) -> list[Answer]:
+    def suspects(self, train: Path) -> list[LocatedSuspect]:
         """The most suspect sentences of a training file, with the lines where they begin."""
         data, found = self._suspects(train)
-        return [{"where": data.where(each.sentence - 1, 0), **each.to_dict()} for each in found]
+        return [
+            LocatedSuspect(**vars(each), where=data.where(each.sentence - 1, 0)) for each in found
+        ]
 
-    def about(self) -> Answer:
+    def about(self) -> About:
         """What somebody who writes a sentence has to know."""
         return {
             "name": self.name,
@@ -88,7 +104,7 @@ class Served(ABC):
             "most_tokens": self.most_tokens,
         }
 
-    def training(self) -> Answer:
+    def training(self) -> TrainingAnswer:
         """How training went, pass by pass."""
         return {"parts": [_training(name, result) for name, result in self.results().items()]}
 
@@ -102,6 +118,7 @@ class ServedTagger(Served):
     """Labels of tokens."""
 
     kind = "labels"
+    prediction = Labels
     most_tokens = 1000
     explains = ("labels",)
 
@@ -116,7 +133,7 @@ class ServedTagger(Served):
     def results(self) -> dict[str, FitResult]:
         return {"tagger": self.model.result_}
 
-    def predict(self, sentence: list[Token], k: int) -> Answer:
+    def predict(self, sentence: list[Token], k: int) -> Labels:
         [found] = self.model.predict_confidence([sentence], k, self.beta)
         return {
             "tokens": _shown(sentence),
@@ -132,8 +149,8 @@ class ServedTagger(Served):
             ],
         }
 
-    def explain(self, sentence: list[Token], token: int, of: str) -> Answer:
-        return self.model.explain(sentence, token).to_dict()
+    def explain(self, sentence: list[Token], token: int, of: str) -> Explanation:
+        return self.model.explain(sentence, token)
 
     def _suspects(self, train: Path) -> tuple[ColumnFile, list[Suspect]]:
         layout = self.model.layout_
@@ -145,6 +162,7 @@ class ServedParser(Served):
     """Trees, from tagged words or from words alone."""
 
     kind = "tree"
+    prediction = Parse
     most_tokens = 200  # memory grows with the square
 
     def __init__(self, model: DependencyParser | ParsingPipeline, name: str) -> None:
@@ -176,38 +194,33 @@ class ServedParser(Served):
         }
         return Treebank.from_columns([forms], **others)
 
-    def predict(self, sentence: list[Token], k: int) -> Answer:
+    def predict(self, sentence: list[Token], k: int) -> Parse:
         treebank = self._treebank(sentence)
         [best] = self.parser.predict(treebank)
         [confidence] = self.parser.predict_confidence(treebank, self.beta)
         tags = best.upos if any(tag != "_" for tag in best.upos) else best.xpos
         shown = None if all(tag == "_" for tag in tags) else tags
-        alternatives = []
+
+        def drawn(tree: ConlluSentence) -> DrawnTree:
+            picture = _picture(best.forms, tree.heads, tree.relations, shown)
+            return {"heads": tree.heads, "relations": tree.relations, "picture": picture}
+
+        alternatives: list[ScoredTree] = []
         if self.parser.order == 1:
-            for score, tree in self.parser.predict_k_best(treebank, k)[0]:
-                drawn = _picture(best.forms, tree.heads, tree.relations, shown)
-                alternatives.append(
-                    {
-                        "score": score,
-                        "heads": tree.heads,
-                        "relations": tree.relations,
-                        "picture": drawn,
-                    }
-                )
+            [trees] = self.parser.predict_k_best(treebank, k)
+            alternatives = [{"score": score, **drawn(tree)} for score, tree in trees]
         return {
             "tokens": best.forms,
             "tags": shown,
-            "heads": best.heads,
-            "relations": best.relations,
             "confidence": _shares(confidence.arcs or confidence.heads),
-            "picture": _picture(best.forms, best.heads, best.relations, shown),
             "alternatives": alternatives,
+            **drawn(best),
         }
 
-    def explain(self, sentence: list[Token], token: int, of: str) -> Answer:
+    def explain(self, sentence: list[Token], token: int, of: str) -> Explanation:
         if of in self.taggers:
-            return self.taggers[of].explain(sentence, token).to_dict()
-        return self.parser.explain(self._treebank(sentence), token).to_dict()
+            return self.taggers[of].explain(sentence, token)
+        return self.parser.explain(self._treebank(sentence), token)
 
     def _suspects(self, train: Path) -> tuple[Treebank, list[Suspect]]:
         data = read_conllu(train)
@@ -242,7 +255,7 @@ def _shares(numbers: Sequence[float]) -> list[float]:
 
 def _picture(
     words: Sequence[str], heads: Sequence[int], relations: Sequence[str], tags: list[str] | None
-) -> Answer:
+) -> TreePicture:
     """Where words and arcs go, in pixels."""
     placed = place_tree(words, heads, relations, tags)
     layout, side, base = placed.layout, placed.side, placed.base
@@ -269,14 +282,15 @@ def _picture(
     }
 
 
-def _training(name: str, result: FitResult) -> Answer:
-    shown = {"passes", "primal", "dual", "gap", "estimate", "dev_score", "best_pass"}
-    shown |= {"stopped_by", "seconds"}
-    summary = {key: _finite(value) for key, value in result.summary().items() if key in shown}
-    points = [
-        {key: _finite(value) for key, value in asdict(point).items()} for point in result.trace
-    ]
-    return {"name": name, "summary": str(result), **summary, "trace": points}
+def _training(name: str, result: FitResult) -> TrainedPart:
+    shown = {"name": name, "summary": str(result), **vars(result)}
+    shown = {key: _finite(shown[key]) for key in TrainedPart.__annotations__}
+    points = [replace(each, **_finite_fields(each)) for each in result.trace]
+    return cast(TrainedPart, {**shown, "trace": points})
+
+
+def _finite_fields(point: TracePoint) -> dict[str, Any]:
+    return {key: _finite(value) for key, value in vars(point).items()}
 
 
 def _finite(value: Any) -> Any:

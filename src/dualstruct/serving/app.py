@@ -7,6 +7,7 @@ size and in the time that they may take to arrive, answers in the time that some
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,16 +25,14 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dualstruct.errors import InputError
+from dualstruct.explaining.results import Explanation
 from dualstruct.printable import json_text
-from dualstruct.serving.answers import Answer, Served
+from dualstruct.serving.answers import Prediction, Served
 from dualstruct.serving.connections import Limits
-from dualstruct.serving.openapi import describe
+from dualstruct.serving.openapi import Operation, describe, operations
 from dualstruct.serving.requests import (
-    MOST_ALTERNATIVES,
     MOST_BYTES,
     RequestError,
-    read_choice,
-    read_number,
     read_object,
     read_sentence,
 )
@@ -61,7 +60,13 @@ class JSONResponse(Response):  # type: ignore[misc]
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        return json_text(content, allow_nan=False, separators=(",", ":")).encode()
+        return json_text(content, allow_nan=False, separators=(",", ":"), default=_data_of).encode()
+
+
+def _data_of(answer: Any) -> dict[str, Any]:
+    """What a dataclass within an answer holds."""
+    found: dict[str, Any] = answer.to_dict() if hasattr(answer, "to_dict") else asdict(answer)
+    return found
 
 
 def create_app(
@@ -85,14 +90,13 @@ def create_app(
     limits : Limits, optional
     """
     api = Api(served, suspicion or Suspicion(None), limits or Limits())
+    asked = [
+        Route(each.path, getattr(api, each.name), methods=[each.method]) for each in api.operations
+    ]
     routes = [
         Route("/", page),
         Route("/openapi.json", api.openapi),
-        Route("/api/model", api.model),
-        Route("/api/training", api.training),
-        Route("/api/suspects", api.suspects),
-        Route("/api/predict", api.predict, methods=["POST"]),
-        Route("/api/explain", api.explain, methods=["POST"]),
+        *asked,
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     handlers: dict[Any, Callable[..., Any]] = {
@@ -145,6 +149,8 @@ class Api:
         self.suspicion = suspicion
         self.limits = limits
         self.description = describe(served)
+        self.operations = operations(served)
+        self._by_name = {each.name: each for each in self.operations}
 
     async def openapi(self, request: Request) -> Response:
         return JSONResponse(self.description)
@@ -159,21 +165,23 @@ class Api:
         return JSONResponse(self.suspicion.state())
 
     async def predict(self, request: Request) -> Response:
-        found = await self._read(request, ("text", "tokens", "k"))
-        k = read_number(found, "k", 1, MOST_ALTERNATIVES, default=5)
-        sentence = read_sentence(found, self.served.columns, self.served.most_tokens)
+        sentence, k = await self._read(request, self._by_name["predict"])
         return await self._answer(partial(self.served.predict, sentence, k))
 
     async def explain(self, request: Request) -> Response:
-        found = await self._read(request, ("text", "tokens", "token", "of"))
-        token = read_number(found, "token", 1, self.served.most_tokens, default=None)
-        of = read_choice(found, "of", self.served.explains)
-        sentence = read_sentence(found, self.served.columns, self.served.most_tokens)
+        sentence, token, of = await self._read(request, self._by_name["explain"])
         if token > len(sentence):
             raise RequestError(404, f"the sentence has no token {token}; it has {len(sentence)}")
         return await self._answer(partial(self.served.explain, sentence, token, of))
 
-    async def _read(self, request: Request, known: tuple[str, ...]) -> dict[str, Any]:
+    async def _read(self, request: Request, operation: Operation) -> tuple[Any, ...]:
+        """The sentence of a request, and its other parameters in their order."""
+        found = read_object(await self._body(request), operation.parameter_names())
+        others = [each.read(found) for each in operation.parameters or ()]
+        sentence = read_sentence(found, self.served.columns, self.served.most_tokens)
+        return sentence, *others
+
+    async def _body(self, request: Request) -> bytes:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             raise RequestError(
@@ -195,9 +203,9 @@ class Api:
             raise RequestError(408, f"the request has not arrived within {seconds}") from None
         except ClientDisconnect:  # nobody hears the answer
             raise RequestError(400, "the request has not arrived as a whole") from None
-        return read_object(body, known)
+        return body
 
-    async def _answer(self, work: Callable[[], Answer]) -> Response:
+    async def _answer(self, work: Callable[[], Prediction | Explanation]) -> Response:
         try:
             with anyio.fail_after(self.limits.answer):
                 answer = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)

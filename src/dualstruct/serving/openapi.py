@@ -1,29 +1,34 @@
 """The description of the JSON interface (OpenAPI 3.1), for the model that is served.
 
-It is made from the limits that requests are checked against, and tests hold the server to it.
+It is derived from the types of the answers and from the parameters that requests are read with, and
+tests hold the server and the page of the documentation to it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+from dualstruct.explaining.results import Explanation
 from dualstruct.serving.answers import Served
 from dualstruct.serving.requests import (
     MOST_ALTERNATIVES,
     MOST_CELLS,
     MOST_CHARACTERS,
     MOST_IN_A_CELL,
+    OneOf,
+    Parameter,
+    WholeNumber,
+)
+from dualstruct.serving.shapes import (
+    About,
+    Schema,
+    SuspectsAnswer,
+    TrainingAnswer,
+    object_schema,
+    schema_of,
 )
 
-Schema = dict[str, Any]
-
-STRING: Schema = {"type": "string"}
-NUMBER: Schema = {"type": "number"}
-INTEGER: Schema = {"type": "integer"}
-BOOLEAN: Schema = {"type": "boolean"}
-MAYBE_NUMBER: Schema = {"type": ["number", "null"]}
-MAYBE_INTEGER: Schema = {"type": ["integer", "null"]}
-SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 #: No blanks, no control characters.
 CELL: Schema = {
     "type": "string",
@@ -41,26 +46,61 @@ ERRORS = {
 }
 
 
+@dataclass(frozen=True)
+class Operation:
+    """One path of the interface: how it is asked, and what it answers."""
+
+    name: str  #: the last part of its path
+    summary: str
+    answer: type
+    parameters: tuple[Parameter, ...] | None = None  #: besides the sentence; None: it is a GET
+    missing: str | None = None  #: what a 404 says
+
+    @property
+    def path(self) -> str:
+        return f"/api/{self.name}"
+
+    @property
+    def method(self) -> str:
+        return "GET" if self.parameters is None else "POST"
+
+    def parameter_names(self) -> tuple[str, ...]:
+        """What its body may have."""
+        if self.parameters is None:
+            return ()
+        return ("text", "tokens", *(each.name for each in self.parameters))
+
+
+def operations(served: Served) -> tuple[Operation, ...]:
+    """All paths, for a model."""
+    k = WholeNumber("k", 1, MOST_ALTERNATIVES, default=5)
+    token = WholeNumber("token", 1, served.most_tokens, description="which token, counted from 1")
+    of = OneOf("of", served.explains, "what about it; the first unless given")
+    return (
+        Operation("model", "what the model is: name, kind, columns, labels", About),
+        Operation(
+            "predict",
+            "labels, or heads and relations; `confidence` of each token; the k best",
+            served.prediction,
+            (k,),
+        ),
+        Operation(
+            "explain",
+            "why this token (from 1) has its label, or its head and relation",
+            Explanation,
+            (token, of),
+            missing="the sentence has no such token",
+        ),
+        Operation("training", "how training went, pass by pass", TrainingAnswer),
+        Operation("suspects", "the suspects, or why there are none", SuspectsAnswer),
+    )
+
+
 def describe(served: Served) -> dict[str, Any]:
     """The whole description."""
     from dualstruct import __version__
 
     sentence = _sentence(served)
-    explain: dict[str, Schema] = {
-        "token": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": served.most_tokens,
-            "description": "which token, counted from 1",
-        },
-        "of": {
-            "type": "string",
-            "enum": list(served.explains),
-            "description": "what about it; the first unless given",
-        },
-    }
-    k: Schema = {"type": "integer", "minimum": 1, "maximum": MOST_ALTERNATIVES, "default": 5}
-    prediction = _labels_answer() if served.kind == "labels" else _tree_answer()
     return {
         "openapi": "3.1.0",
         "info": {
@@ -68,32 +108,8 @@ def describe(served: Served) -> dict[str, Any]:
             "version": __version__,
             "description": "Labels or parses sentences, and says why.",
         },
-        "paths": {
-            "/api/model": _get("What the model is and what it wants", _about()),
-            "/api/training": _get("How training went, pass by pass", _training()),
-            "/api/suspects": _get("Training sentences with which the model disagrees", _suspects()),
-            "/api/predict": _post(
-                "The best output, its confidence, and the k best", sentence, {"k": k}, prediction
-            ),
-            "/api/explain": _post(
-                "Why a token has its label, or its head and relation",
-                sentence,
-                explain,
-                _explanation(),
-                required=["token"],
-                missing="the sentence has no such token",
-            ),
-        },
-        "components": {"schemas": {"Error": _object(error=STRING)}},
-    }
-
-
-def _object(optional: tuple[str, ...] = (), /, **properties: Schema) -> Schema:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [name for name in properties if name not in optional],
-        "additionalProperties": False,
+        "paths": {each.path: _described(each, sentence) for each in operations(served)},
+        "components": {"schemas": {"Error": object_schema({"error": {"type": "string"}})}},
     }
 
 
@@ -124,33 +140,27 @@ def _sentence(served: Served) -> dict[str, Schema]:
     return ways
 
 
-def _get(summary: str, answer: Schema) -> Schema:
-    return {"get": {"summary": summary, "responses": _responses(answer, ["421"])}}
-
-
-def _post(
-    summary: str,
-    sentence: dict[str, Schema],
-    others: dict[str, Schema],
-    answer: Schema,
-    required: list[str] | None = None,
-    missing: str | None = None,
-) -> Schema:
-    bodies = []
-    for name, way in sentence.items():
-        body = _object(**{name: way}, **others)
-        bodies.append({**body, "required": [name, *(required or [])]})
+def _described(operation: Operation, sentence: dict[str, Schema]) -> Schema:
+    answer = schema_of(operation.answer)
+    said: Schema = {"summary": operation.summary}
+    if operation.parameters is None:
+        return {"get": {**said, "responses": _responses(answer, ["421"])}}
+    others = {each.name: each.schema() for each in operation.parameters}
+    needed = [
+        each.name
+        for each in operation.parameters
+        if isinstance(each, WholeNumber) and each.default is None
+    ]
+    bodies = [
+        object_schema({name: way, **others}, required=[name, *needed])
+        for name, way in sentence.items()
+    ]
     content = {"application/json": {"schema": {"oneOf": bodies} if bodies[1:] else bodies[0]}}
     responses = _responses(answer, list(ERRORS))
-    if missing is not None:
-        responses["404"] = _failure(missing)
-    return {
-        "post": {
-            "summary": summary,
-            "requestBody": {"required": True, "content": content},
-            "responses": responses,
-        }
-    }
+    if operation.missing is not None:
+        responses["404"] = _failure(operation.missing)
+    body = {"required": True, "content": content}
+    return {"post": {**said, "requestBody": body, "responses": responses}}
 
 
 def _responses(answer: Schema, statuses: list[str]) -> dict[str, Any]:
@@ -163,144 +173,3 @@ def _responses(answer: Schema, statuses: list[str]) -> dict[str, Any]:
 def _failure(description: str) -> Schema:
     schema = {"$ref": "#/components/schemas/Error"}
     return {"description": description, "content": {"application/json": {"schema": schema}}}
-
-
-def _about() -> Schema:
-    return _object(
-        name=STRING,
-        kind={"type": "string", "enum": ["labels", "tree"]},
-        columns=_list(STRING),
-        labels=_list(STRING),
-        explains=_list(STRING),
-        calibrated=BOOLEAN,
-        most_tokens=INTEGER,
-    )
-
-
-def _labels_answer() -> Schema:
-    return _object(
-        tokens=_list(STRING),
-        labels=_list(STRING),
-        confidence=_list(SHARE),
-        alternatives=_list(_object(score=NUMBER, probability=SHARE, labels=_list(STRING))),
-    )
-
-
-def _tree_answer() -> Schema:
-    word = _object(text=STRING, tag=STRING, x=INTEGER)
-    arc = _object(
-        token=INTEGER,
-        label=STRING,
-        left=INTEGER,
-        right=INTEGER,
-        top=INTEGER,
-        arrow=INTEGER,
-        root=BOOLEAN,
-    )
-    picture = _object(
-        width=INTEGER, height=INTEGER, base=INTEGER, words=_list(word), arcs=_list(arc)
-    )
-    tree = {"heads": _list(INTEGER), "relations": _list(STRING), "picture": picture}
-    return _object(
-        tokens=_list(STRING),
-        tags={"type": ["array", "null"], "items": STRING},
-        confidence=_list(SHARE),
-        alternatives=_list(_object(score=NUMBER, **tree)),
-        **tree,
-    )
-
-
-def _explanation() -> Schema:
-    contribution = _object(
-        name=STRING,
-        kind=STRING,
-        token=INTEGER,
-        chosen_part=STRING,
-        other_part=STRING,
-        chosen=NUMBER,
-        other=NUMBER,
-        amount=NUMBER,
-    )
-    alternative = _object(
-        differs_in=STRING,
-        label=STRING,
-        head=MAYBE_INTEGER,
-        text=STRING,
-        difference=NUMBER,
-        changes=_list(_object(token=INTEGER, form=STRING, chosen=STRING, other=STRING)),
-        contributions=_list(contribution),
-    )
-    token = _object(
-        token=INTEGER,
-        form=STRING,
-        label=STRING,
-        head=MAYBE_INTEGER,
-        text=STRING,
-        alternatives=_list(alternative),
-    )
-    return _object(
-        kind=STRING,
-        forms=_list(STRING),
-        score=NUMBER,
-        predicted=_list(STRING),
-        tokens=_list(token),
-    )
-
-
-def _training() -> Schema:
-    point = _object(
-        passes=INTEGER,
-        seconds=NUMBER,
-        primal=MAYBE_NUMBER,
-        dual=MAYBE_NUMBER,
-        gap=MAYBE_NUMBER,
-        gap_estimate=MAYBE_NUMBER,
-        dev_score=MAYBE_NUMBER,
-        dev_metric={"type": ["string", "null"]},
-        cuts=INTEGER,
-        inference_calls=INTEGER,
-        estimate=BOOLEAN,
-    )
-    part = _object(
-        name=STRING,
-        summary=STRING,
-        passes=INTEGER,
-        primal=MAYBE_NUMBER,
-        dual=MAYBE_NUMBER,
-        gap=MAYBE_NUMBER,
-        estimate=BOOLEAN,
-        dev_score=MAYBE_NUMBER,
-        best_pass=INTEGER,
-        stopped_by=STRING,
-        seconds=NUMBER,
-        trace=_list(point),
-    )
-    return _object(parts=_list(part))
-
-
-def _suspects() -> Schema:
-    doubt = _object(
-        token=INTEGER,
-        form=STRING,
-        given=STRING,
-        predicted=STRING,
-        kind=STRING,
-        given_probability=MAYBE_NUMBER,
-        predicted_probability=MAYBE_NUMBER,
-    )
-    maybe: Schema = {"type": ["boolean", "null"]}
-    suspect = _object(
-        where=STRING,
-        sentence=INTEGER,
-        score=NUMBER,
-        forms=_list(STRING),
-        doubts=_list(doubt),
-        dual_mass=MAYBE_NUMBER,
-        at_bound=maybe,
-        given_up=maybe,
-    )
-    return _object(
-        state={"type": "string", "enum": ["missing", "working", "ready", "failed"]},
-        message=STRING,
-        suspects=_list(suspect),
-    )

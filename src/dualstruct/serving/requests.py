@@ -56,24 +56,61 @@ def read_object(body: bytes, known: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def read_number(found: dict[str, Any], key: str, least: int, most: int, default: int | None) -> int:
-    """A whole number within bounds."""
-    value = found.get(key, default)
-    if value is None and key not in found:
-        raise RequestError(400, f"{key} is missing")
-    if isinstance(value, float) and value.is_integer():  # to JSON, 3.0 is a whole number
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise RequestError(400, f"{key} has to be a whole number from {least} to {most}")
-    return value
+@dataclass(frozen=True)
+class WholeNumber:
+    """A whole number within bounds, which may be left out if there is a default."""
+
+    name: str
+    least: int
+    most: int
+    default: int | None = None
+    description: str | None = None
+
+    def read(self, found: dict[str, Any]) -> int:
+        value = found.get(self.name, self.default)
+        if value is None and self.name not in found:
+            raise RequestError(400, f"{self.name} is missing")
+        if isinstance(value, float) and value.is_integer():  # to JSON, 3.0 is a whole number
+            value = int(value)
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int)
+            or not self.least <= value <= self.most
+        ):
+            raise RequestError(
+                400, f"{self.name} has to be a whole number from {self.least} to {self.most}"
+            )
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        said = {"default": self.default, "description": self.description}
+        return {
+            "type": "integer",
+            "minimum": self.least,
+            "maximum": self.most,
+            **{key: value for key, value in said.items() if value is not None},
+        }
 
 
-def read_choice(found: dict[str, Any], key: str, choices: Sequence[str]) -> str:
+@dataclass(frozen=True)
+class OneOf:
     """One of a few words; the first unless one is given."""
-    value = found.get(key, choices[0])
-    if value not in choices:
-        raise RequestError(400, f"{key} has to be one of {', '.join(choices)}")
-    return str(value)
+
+    name: str
+    choices: tuple[str, ...]
+    description: str
+
+    def read(self, found: dict[str, Any]) -> str:
+        value = found.get(self.name, self.choices[0])
+        if value not in self.choices:
+            raise RequestError(400, f"{self.name} has to be one of {', '.join(self.choices)}")
+        return str(value)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "enum": list(self.choices), "description": self.description}
+
+
+Parameter = WholeNumber | OneOf
 
 
 def read_sentence(found: dict[str, Any], columns: Columns, most_tokens: int) -> list[Token]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from dualstruct.errors import DualstructError
+from dualstruct.serving.shapes import LocatedSuspect, SearchState, SuspectsAnswer
 
 WITHOUT_FILE = "start the server with --train FILE to see with which sentences the model disagrees"
 
@@ -20,7 +20,7 @@ class Suspicion:
         Gives the suspects, the worst first; None if there is no training file.
     """
 
-    def __init__(self, search: Callable[[], list[dict[str, Any]]] | None) -> None:
+    def __init__(self, search: Callable[[], list[LocatedSuspect]] | None) -> None:
         self._search = search
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -49,11 +49,17 @@ class Suspicion:
         else:
             self._put("ready", "", found)
 
-    def _put(self, state: str, message: str, suspects: list[dict[str, Any]] | None = None) -> None:
+    def _put(
+        self, state: SearchState, message: str, suspects: list[LocatedSuspect] | None = None
+    ) -> None:
         with self._lock:
-            self._state = {"state": state, "message": message, "suspects": suspects or []}
+            self._state: SuspectsAnswer = {
+                "state": state,
+                "message": message,
+                "suspects": suspects or [],
+            }
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> SuspectsAnswer:
         """For JSON: missing, working, ready or failed; why; and the suspects."""
         with self._lock:
             return self._state
