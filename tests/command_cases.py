@@ -11,8 +11,8 @@ from dualstruct import (
     write_columns,
     write_conllu,
 )
-from dualstruct.compat.conversion import crfsuite_from_tagger
-from dualstruct.data.crfsuite import write_crfsuite
+from dualstruct.crfsuite.conversion import crfsuite_from_tagger
+from dualstruct.crfsuite.files import write_crfsuite
 from dualstruct.datasets import load_english
 
 PART = load_english("train")[::8]

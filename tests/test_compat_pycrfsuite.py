@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dualstruct.compat.pycrfsuite as ours
-from dualstruct.compat.conversion import tagger_from_crfsuite
-from dualstruct.compat.items import attributes_of
-from dualstruct.compat.log import LabelScore, TrainLogParser
-from dualstruct.data.crfsuite import parse_crfsuite
+from dualstruct.crfsuite.conversion import tagger_from_crfsuite
+from dualstruct.crfsuite.files import parse_crfsuite
+from dualstruct.crfsuite.items import attributes_of
+from dualstruct.crfsuite.log import LabelScore, TrainLogParser
 from dualstruct.errors import InputError
 
 theirs = pytest.importorskip("pycrfsuite", reason="missing: pip install python-crfsuite")

@@ -8,8 +8,8 @@ import pytest
 from commands import run_command
 from dualstruct import SequenceTagger
 from dualstruct.compat import pycrfsuite
-from dualstruct.compat.conversion import END, START, crfsuite_from_tagger, tagger_from_crfsuite
-from dualstruct.data.crfsuite import CRFsuiteModel, parse_crfsuite, write_crfsuite
+from dualstruct.crfsuite.conversion import END, START, crfsuite_from_tagger, tagger_from_crfsuite
+from dualstruct.crfsuite.files import CRFsuiteModel, parse_crfsuite, write_crfsuite
 from dualstruct.errors import InputError
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dualstruct.data.crfsuite import (
+from dualstruct.crfsuite.files import (
     CRFsuiteModel,
     is_crfsuite,
     open_crfsuite,

@@ -195,3 +195,13 @@ def test_aliases_are_refused_once_the_library_was_imported():
     with pytest.raises(InputError, match=r"pycrfsuite was already imported from .*before"):
         install_aliases()
     assert sys.modules["pycrfsuite"] is pycrfsuite
+
+
+def test_pickles_of_ours_from_before_name_modules_that_have_moved():
+    # protocol 0 is text: what a class is called can be read and replaced
+    now = pickle.dumps(_logparser.TrainLogParser(), protocol=0)
+    before = now.replace(b"dualstruct.crfsuite.log", b"dualstruct.compat.log")
+    assert now != before
+    sys.modules.pop("dualstruct.compat.log", None)
+    with pytest.warns(DeprecationWarning, match=r"compat.log is now dualstruct.crfsuite.log"):
+        assert type(pickle.loads(before)) is _logparser.TrainLogParser

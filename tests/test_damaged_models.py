@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dualstruct import SequenceTagger
 from dualstruct.compat import pycrfsuite
-from dualstruct.compat.conversion import crfsuite_from_tagger
+from dualstruct.crfsuite.conversion import crfsuite_from_tagger
 from dualstruct.data.arrays import read_arrays, write_arrays
 from dualstruct.errors import InputError
 

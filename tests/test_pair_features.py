@@ -9,7 +9,7 @@ import pytest
 from scipy.special import logsumexp
 
 from dualstruct import SequenceTagger
-from dualstruct.compat.conversion import crfsuite_from_tagger
+from dualstruct.crfsuite.conversion import crfsuite_from_tagger
 from dualstruct.errors import InputError
 from naive import NaiveChain
 

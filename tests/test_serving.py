@@ -20,7 +20,7 @@ import pytest
 
 import serving_cases as cases
 from dualstruct import SequenceTagger, write_columns, write_conllu
-from dualstruct.compat.conversion import crfsuite_from_tagger, tagger_from_crfsuite
+from dualstruct.crfsuite.conversion import crfsuite_from_tagger, tagger_from_crfsuite
 from dualstruct.datasets import load_english
 from dualstruct.errors import InputError
 from dualstruct.features import CSRSequences

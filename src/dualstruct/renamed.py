@@ -16,8 +16,15 @@ R = TypeVar("R")
 
 #: The name of before and the present one, both within dualstruct.
 RENAMED = {
+    "compat.conversion": "crfsuite.conversion",
+    "compat.dump": "crfsuite.dump",
+    "compat.features": "crfsuite.features",
+    "compat.items": "crfsuite.items",
+    "compat.log": "crfsuite.log",
+    "compat.training": "crfsuite.training",
     "confidence.chains": "tasks.tagging.confidence",
     "confidence.trees": "tasks.parsing.confidence",
+    "data.crfsuite": "crfsuite.files",
     "distributed.checkpoints": "training.checkpoints",
     "distributed.communicator": "workers.communicator",
     "distributed.data": "data.sources",
@@ -37,7 +44,7 @@ RENAMED = {
     "files.arrays": "data.arrays",
     "files.columns": "data.columns",
     "files.conllu": "data.conllu",
-    "files.crfsuite": "data.crfsuite",
+    "files.crfsuite": "crfsuite.files",
     "files.spans": "labels.schemes",
     "fit": "training",
     "progress": "training.progress",

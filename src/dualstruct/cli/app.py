@@ -235,9 +235,14 @@ def convert(
     ],
 ) -> None:
     """Turn a CRFsuite model into one of ours, or a tagger of ours into a CRFsuite model."""
-    from dualstruct.compat.conversion import END, START, crfsuite_from_tagger, tagger_from_crfsuite
+    from dualstruct.crfsuite.conversion import (
+        END,
+        START,
+        crfsuite_from_tagger,
+        tagger_from_crfsuite,
+    )
+    from dualstruct.crfsuite.files import is_crfsuite, read_crfsuite, write_crfsuite
     from dualstruct.data.arrays import format_of
-    from dualstruct.data.crfsuite import is_crfsuite, read_crfsuite, write_crfsuite
     from dualstruct.estimators import SequenceTagger
 
     if is_crfsuite(source):

@@ -114,6 +114,15 @@ def _open_plain(path: Path) -> IO[bytes]:
     return open(path, "rb")
 
 
+def begins_with(path: str | os.PathLike[str], beginning: bytes) -> bool:
+    """Whether there is such a file, and these are its first bytes."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(beginning)) == beginning
+    except OSError:
+        return False
+
+
 def is_text(path: str | os.PathLike[str]) -> bool:
     """Whether a file, compressed or not, begins like UTF-8 text."""
     if not Path(path).is_file():

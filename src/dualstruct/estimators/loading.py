@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dualstruct.data.arrays import format_of
-from dualstruct.data.crfsuite import is_crfsuite
-from dualstruct.data.opening import is_text
+from dualstruct.data.opening import begins_with, is_text
 from dualstruct.errors import InputError
 from dualstruct.estimators.parser import DependencyParser
 from dualstruct.estimators.pipeline import ParsingPipeline
@@ -31,7 +30,7 @@ def load_model(path: str | Path) -> AnyModel:
     ...     load_model(path).predict([["dog"]])
     [['NOUN']]
     """
-    if is_crfsuite(path):
+    if begins_with(path, b"lCRF"):
         raise InputError(
             f"{path} is a model of CRFsuite; dualstruct convert makes it one of dualstruct"
         )

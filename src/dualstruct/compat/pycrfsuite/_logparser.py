@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dualstruct.compat.log import LabelScore, TrainLogParser
+from dualstruct.crfsuite.log import LabelScore, TrainLogParser
 
 __all__ = ["LabelScore", "TrainLogParser"]

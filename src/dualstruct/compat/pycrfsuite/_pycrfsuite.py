@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.compat.dump import ParsedDump, describe, write_dump
-from dualstruct.compat.features import Sequences
-from dualstruct.compat.items import ItemSequence, rows_of
-from dualstruct.compat.log import TrainLogParser
-from dualstruct.compat.training import train
-from dualstruct.data.crfsuite import HEADER, CRFsuiteModel, open_crfsuite, parse_crfsuite
+from dualstruct.crfsuite.dump import ParsedDump, describe, write_dump
+from dualstruct.crfsuite.features import Sequences
+from dualstruct.crfsuite.files import HEADER, CRFsuiteModel, open_crfsuite, parse_crfsuite
+from dualstruct.crfsuite.items import ItemSequence, rows_of
+from dualstruct.crfsuite.log import TrainLogParser
+from dualstruct.crfsuite.training import train
 from dualstruct.data.writing import replace_file
 from dualstruct.errors import DualstructError, InputError
 

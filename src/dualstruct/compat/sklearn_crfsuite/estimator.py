@@ -19,7 +19,7 @@ from dualstruct.outputs import Outputs
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from dualstruct.compat.log import TrainLogParser
+    from dualstruct.crfsuite.log import TrainLogParser
 
 
 #: What CRFsuite calls the parameters of CRF that have another name there.

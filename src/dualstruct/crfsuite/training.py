@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.compat.features import REFERENCES, Features, Joined, Params, Sequences, Weights
-from dualstruct.compat.log import performance, settings_lines
 from dualstruct.conversions import C_from_c2
-from dualstruct.data.crfsuite import CRFsuiteModel
+from dualstruct.crfsuite.features import REFERENCES, Features, Joined, Params, Sequences, Weights
+from dualstruct.crfsuite.files import CRFsuiteModel
+from dualstruct.crfsuite.log import performance, settings_lines
 from dualstruct.errors import InputError
 from dualstruct.features import FeatureRows
 from dualstruct.problem import Problem

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.data.crfsuite import is_utf8
+from dualstruct.crfsuite.files import is_utf8
 from dualstruct.errors import InputError
 
 #: Token offsets, attribute numbers, and their values (None: all 1).

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import IO, Any
 
-from dualstruct.data.crfsuite import CRFsuiteModel
+from dualstruct.crfsuite.files import CRFsuiteModel
 
 __all__ = ["ParsedDump", "describe", "write_dump"]
 

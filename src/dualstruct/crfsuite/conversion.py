@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dualstruct.data.crfsuite import CRFsuiteModel, is_utf8, joined_names
+from dualstruct.crfsuite.files import CRFsuiteModel, is_utf8, joined_names
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
 from dualstruct.tasks.tagging.model import END, START
@@ -33,7 +33,7 @@ def tagger_from_crfsuite(model: CRFsuiteModel) -> SequenceTagger:
     Examples
     --------
     >>> from dualstruct.compat.pycrfsuite import Trainer
-    >>> from dualstruct.data.crfsuite import parse_crfsuite
+    >>> from dualstruct.crfsuite.files import parse_crfsuite
     >>> trainer = Trainer(verbose=False)
     >>> trainer.append([["Ada"], ["sings"]], ["NAME", "VERB"])
     >>> tagger = tagger_from_crfsuite(parse_crfsuite(trainer.train_inmemory()))

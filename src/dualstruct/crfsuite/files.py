@@ -27,12 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.data.opening import name_of, read_bytes
+from dualstruct.data.opening import begins_with, name_of, read_bytes
 from dualstruct.data.writing import replace_file
 from dualstruct.errors import InputError
 
 __all__ = ["CRFsuiteModel", "is_crfsuite", "parse_crfsuite", "read_crfsuite", "write_crfsuite"]
 
+MAGIC = b"lCRF"
 HEADER = struct.Struct("<4sI4s9I")
 CHUNK_HEADER = struct.Struct("<4s2I")
 VERSION = 100
@@ -106,7 +107,7 @@ class CRFsuiteModel:
         if size >= 2**32:
             raise InputError(f"CRFsuite's files hold at most 4 GB; this model needs {size} bytes")
         counts = (0, len(self.labels), len(self.attributes))
-        header = HEADER.pack(b"lCRF", size, b"FOMC", VERSION, *counts, *begins)
+        header = HEADER.pack(MAGIC, size, b"FOMC", VERSION, *counts, *begins)
         return b"".join([header, *parts])
 
 
@@ -125,11 +126,7 @@ def joined_names(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.in
 
 def is_crfsuite(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as CRFsuite's model files do."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(4) == b"lCRF"
-    except OSError:
-        return False
+    return begins_with(path, MAGIC)
 
 
 def read_crfsuite(path: str | os.PathLike[str]) -> CRFsuiteModel:

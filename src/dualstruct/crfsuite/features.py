@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.compat.items import Rows
-from dualstruct.data.crfsuite import CRFsuiteModel
+from dualstruct.crfsuite.files import CRFsuiteModel
+from dualstruct.crfsuite.items import Rows
 
 Params = Mapping[str, Any]
 Weights = NDArray[np.float64]
