@@ -23,7 +23,15 @@ from dualstruct.cli.explain import explain
 from dualstruct.cli.files import (
     check_outputs,
 )
-from dualstruct.cli.options import Json, Model, SameColumns, SameLabelColumn, Threads
+from dualstruct.cli.options import (
+    Json,
+    Model,
+    Reading,
+    SameColumns,
+    SameLabelColumn,
+    Threads,
+    Wanted,
+)
 from dualstruct.cli.output import console, print_json, say, tell
 from dualstruct.cli.serve import serve
 from dualstruct.cli.suspects import suspects
@@ -106,9 +114,8 @@ def predict(
     """
     from dualstruct.cli.models import open_model
 
-    open_model(model).predict(
-        file, text, k_best, marginals, confidence, label_column, columns, threads, as_json
-    )
+    reading = Reading(label_column, columns, threads)
+    open_model(model).predict(file, text, Wanted(k_best, marginals, confidence), reading, as_json)
 
 
 @app.command()
@@ -176,9 +183,8 @@ def evaluate(
         else:
             say(scores.table())
         return
-    open_model(model).evaluate(
-        test, unseen_labels, asked, reliability, label_column, columns, threads, as_json
-    )
+    reading = Reading(label_column, columns, threads)
+    open_model(model).evaluate(test, unseen_labels, asked, reliability, reading, as_json)
 
 
 app.command()(explain)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualstruct.cli.options import SameColumns, SameLabelColumn, Threads
+from dualstruct.cli.options import Reading, SameColumns, SameLabelColumn, Threads
 from dualstruct.cli.output import say
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def calibrate(
     from dualstruct.cli.models import open_model
 
     opened = open_model(model)
-    temperature = opened.calibrate(dev, label_column, columns, threads)
+    temperature = opened.calibrate(dev, Reading(label_column, columns, threads))
     opened.model.save(model)
     say(f"temperature {temperature:.4f}; model written to {model}")
 

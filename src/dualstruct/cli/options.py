@@ -1,5 +1,6 @@
 """Arguments and options that several commands have."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -30,3 +31,21 @@ SameLabelColumn = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Threads = Annotated[int, typer.Option(min=1, help="Threads for inference.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a model's files are read; what is None is as in training."""
+
+    label_column: int | None
+    columns: str | None
+    threads: int
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What predictions are printed with."""
+
+    k_best: int | None
+    marginals: bool
+    confidence: bool

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualstruct.cli.options import SameColumns, SameLabelColumn, Threads
+from dualstruct.cli.options import Reading, SameColumns, SameLabelColumn, Threads
 from dualstruct.cli.output import console, print_json, write
 from dualstruct.errors import InputError
 from dualstruct.printable import printable
@@ -65,7 +65,7 @@ def suspects(
     if folds == 1:
         raise InputError("--folds is 1; at least 2 are needed, or 0 for the model itself")
     found, places = open_model(model).suspects(
-        train, top, folds, duals, label_column, columns, threads
+        train, top, folds, duals, Reading(label_column, columns, threads)
     )
     if format == "json":
         rows = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from dualstruct.cli.columns import (
 )
 from dualstruct.cli.confidence import confident_lines, reliability_of
 from dualstruct.cli.files import column_numbers, located, read
+from dualstruct.cli.options import Reading, Wanted
 from dualstruct.cli.output import console, print_json, say, write
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
@@ -48,10 +50,11 @@ def train(
     if out_of_core is not None and (together or len(files) > 1 or start is not None):
         raise InputError("--out-of-core takes one file, without --start and --engine")
     place = -1 if label_column is None else label_column
-    learned = _learn_together if together or len(files) > 1 else _learn
-    split, (sentences, tokens) = learned(
-        tagger, files, dev, start is not None, place, columns, out_of_core
-    )
+    given = Given(files, dev, start is not None, place, columns)
+    if together or len(files) > 1:
+        split, (sentences, tokens) = _learn_together(tagger, given)
+    else:
+        split, (sentences, tokens) = _learn(tagger, given, out_of_core)
     if tagger.rank_ != 0:
         return None, tagger.result_
     tagger.save(target)
@@ -69,48 +72,51 @@ def train(
     return report, tagger.result_
 
 
+@dataclass(frozen=True)
+class Given:
+    """What a tagger is trained on."""
+
+    files: list[str]
+    dev: Path | None
+    goes_on: bool  #: from the model that it is
+    label_column: int
+    columns: str | None
+
+
+#: Seconds of what was done, and how many sentences and tokens were read.
 Learned = tuple[dict[str, float], tuple[int, int]]
 
 
-def _learn_together(
-    tagger: SequenceTagger,
-    files: list[str],
-    dev: Path | None,
-    goes_on: bool,
-    label_column: int,
-    columns: str | None,
-    out_of_core: Path | None,
-) -> Learned:
-    """From several files, or on several workers: the seconds, and how much was read."""
-    place = label_column, column_numbers(columns)
-    *counts, reading = cli_workers.learn_columns(tagger, goes_on, files, dev, *place)
+def _learn_together(tagger: SequenceTagger, given: Given) -> Learned:
+    """From several files, or on several workers."""
+    place = given.label_column, column_numbers(given.columns)
+    *counts, reading = cli_workers.learn_columns(
+        tagger, given.goes_on, given.files, given.dev, *place
+    )
     return {"read": reading}, (int(counts[0]), int(counts[1]))
 
 
-def _learn(
-    tagger: SequenceTagger,
-    files: list[str],
-    dev: Path | None,
-    goes_on: bool,
-    label_column: int,
-    columns: str | None,
-    out_of_core: Path | None,
-) -> Learned:
-    """From one file on this machine: the seconds, and how much was read."""
+def _learn(tagger: SequenceTagger, given: Given, out_of_core: Path | None) -> Learned:
+    """From one file, on one worker."""
     started = time.perf_counter()
-    dev_data = None if dev is None else read(str(dev), label_column, columns)
+    place = given.label_column, given.columns
+    dev_data = None if given.dev is None else read(str(given.dev), *place)
     judged = None if dev_data is None else (dev_data.tokens, dev_data.labels)
     if out_of_core is not None:
-        chosen = column_numbers(columns)
+        chosen = column_numbers(given.columns)
         with contextlib.nullcontext() if dev_data is None else located(dev_data):
             tagger.fit_large(
-                files[0], out_of_core, judged, label_column=label_column, columns=chosen
+                given.files[0],
+                out_of_core,
+                judged,
+                label_column=given.label_column,
+                columns=chosen,
             )
         return {}, tagger.read_
-    data = read(files[0], label_column, columns)
+    data = read(given.files[0], *place)
     split = {"read": time.perf_counter() - started}
     with located(dev_data or data):
-        learn = tagger.partial_fit if goes_on else tagger.fit
+        learn = tagger.partial_fit if given.goes_on else tagger.fit
         learn(data.tokens, data.labels, dev=judged)
     return split, (len(data), int(data.tokens.lengths.sum()))
 
@@ -122,42 +128,33 @@ class TaggerCommands:
         self.model = model
 
     def predict(
-        self,
-        file: str,
-        text: bool,
-        k_best: int | None,
-        marginals: bool,
-        confidence: bool,
-        label_column: int | None,
-        columns: str | None,
-        threads: int,
-        as_json: bool,
+        self, file: str, text: bool, wanted: Wanted, reading: Reading, as_json: bool
     ) -> None:
         """Label a file, a few sentences at a time, and print columns or JSON."""
-        tagger = self.model.set_params(threads=threads)
+        tagger = self.model.set_params(threads=reading.threads)
         if not as_json:
-            blocks = token_blocks(file, tagger, columns, label_column)
+            blocks = token_blocks(file, tagger, reading.columns, reading.label_column)
             for block in [read_sentences(file)] if text else blocks:
-                _print_labels(tagger, block, k_best, marginals, confidence)
+                _print_labels(tagger, block, wanted)
             return
         if text:
             sentences = read_sentences(file)
         else:
-            sentences = read_tokens(file, tagger, columns, label_column)
+            sentences = read_tokens(file, tagger, reading.columns, reading.label_column)
         rows: list[dict[str, Any]] = [{"tokens": list(tokens)} for tokens in sentences]
         for i, row in enumerate(rows):
             if metadata := sentences.metadata(i):
                 row["metadata"] = metadata
-        if confidence:
-            sure = tagger.predict_confidence(sentences.tokens, k_best or 1)
+        if wanted.confidence:
+            sure = tagger.predict_confidence(sentences.tokens, wanted.k_best or 1)
             print_json({"sentences": [x | y.to_dict() for x, y in zip(rows, sure, strict=True)]})
             return
-        outputs, probabilities = _outputs(tagger, sentences.tokens, k_best, marginals)
+        outputs, probabilities = _outputs(tagger, sentences.tokens, wanted)
         for i, (row, found) in enumerate(zip(rows, outputs, strict=True)):
             row["labels"] = found[0][1]
             if probabilities is not None:
                 row["marginals"] = probabilities[i][0]
-            if k_best is not None:
+            if wanted.k_best is not None:
                 row["k_best"] = [{"score": score, "labels": labels} for score, labels in found]
         print_json({"sentences": rows})
 
@@ -167,14 +164,12 @@ class TaggerCommands:
         unseen_labels: str,
         confidence: bool,
         picture: Path | None,
-        label_column: int | None,
-        columns: str | None,
-        threads: int,
+        reading: Reading,
         as_json: bool,
     ) -> None:
         """Print the scores on a file with labels."""
-        tagger = self.model.set_params(threads=threads, unseen_labels=unseen_labels)
-        data = read_labelled(test, tagger, label_column, columns)
+        tagger = self.model.set_params(threads=reading.threads, unseen_labels=unseen_labels)
+        data = read_labelled(test, tagger, reading.label_column, reading.columns)
         with located(data):
             started = time.perf_counter()
             scores = tagger.evaluate(data.tokens, data.labels)
@@ -205,12 +200,10 @@ class TaggerCommands:
         """A sentence of the command line."""
         return sentence.split()
 
-    def calibrate(
-        self, dev: str, label_column: int | None, columns: str | None, threads: int
-    ) -> float | None:
+    def calibrate(self, dev: str, reading: Reading) -> float | None:
         """Fit the temperature, and tell it."""
-        data = read_labelled(dev, self.model, label_column, columns)
-        self.model.set_params(threads=threads).calibrate(data.tokens, data.labels)
+        data = read_labelled(dev, self.model, reading.label_column, reading.columns)
+        self.model.set_params(threads=reading.threads).calibrate(data.tokens, data.labels)
         return self.model.temperature_
 
     def suspects(
@@ -219,13 +212,11 @@ class TaggerCommands:
         top: int | None,
         folds: int,
         duals: Path | None,
-        label_column: int | None,
-        columns: str | None,
-        threads: int,
+        reading: Reading,
     ) -> tuple[list[Suspect], list[str]]:
         """Training sentences with which the model disagrees, and where they are."""
-        data = read_labelled(train, self.model, label_column, columns)
-        self.model.set_params(threads=threads)
+        data = read_labelled(train, self.model, reading.label_column, reading.columns)
+        self.model.set_params(threads=reading.threads)
         found = self.model.suspects(data.tokens, data.labels, top, folds, duals)
         return found, [data.where(each.sentence - 1, 0) for each in found]
 
@@ -280,14 +271,14 @@ class TaggerCommands:
 
 
 def _outputs(
-    tagger: SequenceTagger, sentences: Any, k_best: int | None, marginals: bool
+    tagger: SequenceTagger, sentences: Any, wanted: Wanted
 ) -> tuple[list[list[tuple[float, list[str]]]], list[list[list[float]]] | None]:
     """The best labellings of each sentence with their scores; the marginals of their labels."""
-    if k_best is not None:
-        outputs = tagger.predict_k_best(sentences, k_best)
+    if wanted.k_best is not None:
+        outputs = tagger.predict_k_best(sentences, wanted.k_best)
     else:
         outputs = [[(0.0, labels)] for labels in tagger.predict(sentences)]
-    if not marginals:
+    if not wanted.marginals:
         return outputs, None
     return outputs, _probabilities(tagger, sentences, outputs)
 
@@ -295,19 +286,17 @@ def _outputs(
 def _print_labels(
     tagger: SequenceTagger,
     sentences: Sentences,
-    k_best: int | None,
-    marginals: bool,
-    confidence: bool,
+    wanted: Wanted,
 ) -> None:
-    if confidence:
-        sure = tagger.predict_confidence(sentences.tokens, k_best or 1)
-        write([*confident_lines(sentences, sure, k_best is not None), *sentences.rest()])
+    if wanted.confidence:
+        sure = tagger.predict_confidence(sentences.tokens, wanted.k_best or 1)
+        write([*confident_lines(sentences, sure, wanted.k_best is not None), *sentences.rest()])
         return
-    outputs, probabilities = _outputs(tagger, sentences.tokens, k_best, marginals)
+    outputs, probabilities = _outputs(tagger, sentences.tokens, wanted)
     lines: list[str] = []
     for i, found in enumerate(outputs):
         for rank, (score, labels) in enumerate(found):
-            above = [] if k_best is None else [f"# {rank + 1} {score:.6f}"]
+            above = [] if wanted.k_best is None else [f"# {rank + 1} {score:.6f}"]
             behind = None
             if probabilities is not None:
                 behind = [f"{p:.4f}" for p in probabilities[i][rank]]

@@ -11,6 +11,7 @@ from typing import Any
 
 from dualstruct.cli.confidence import reliability_of
 from dualstruct.cli.files import read_lines
+from dualstruct.cli.options import Reading, Wanted
 from dualstruct.cli.output import print_json, say, write_bytes
 from dualstruct.data.blocks import blocks_of
 from dualstruct.data.columns import ColumnFile
@@ -139,32 +140,23 @@ class TreeCommands:
         self.model = model
 
     def predict(
-        self,
-        file: str,
-        text: bool,
-        k_best: int | None,
-        marginals: bool,
-        confidence: bool,
-        label_column: int | None,
-        columns: str | None,
-        threads: int,
-        as_json: bool,
+        self, file: str, text: bool, wanted: Wanted, reading: Reading, as_json: bool
     ) -> None:
         """Parse a file, a few sentences at a time, and print CoNLL-U or JSON."""
-        if k_best is not None and (marginals or confidence):
-            option = "--marginals" if marginals else "--confidence"
+        if wanted.k_best is not None and (wanted.marginals or wanted.confidence):
+            option = "--marginals" if wanted.marginals else "--confidence"
             raise InputError(f"--k-best and {option} cannot be printed together")
         model, parser = self.model, self.model.parser_
-        parser.set_params(threads=threads)
+        parser.set_params(threads=reading.threads)
         for tagger in model.taggers_.values():
-            tagger.set_params(threads=threads)
+            tagger.set_params(threads=reading.threads)
         rows: list[dict[str, Any]] = []
         for treebank in read_any(file, text, raw_words=model.takes_words):
             tagged = model.tag(treebank)
             if as_json:
-                rows += _json_rows(parser, tagged, k_best, marginals, confidence)
+                rows += _json_rows(parser, tagged, wanted)
                 continue
-            written = _conllu(parser, tagged, k_best, marginals, confidence)
+            written = _conllu(parser, tagged, wanted)
             write_bytes(written)
         if as_json:
             print_json({"sentences": rows})
@@ -175,15 +167,13 @@ class TreeCommands:
         unseen_labels: str,
         confidence: bool,
         picture: Path | None,
-        label_column: int | None,
-        columns: str | None,
-        threads: int,
+        reading: Reading,
         as_json: bool,
     ) -> None:
         """Print the scores on a file with trees."""
         model, parser = self.model, self.model.parser_
         treebank = read_conllu(test)
-        parser.set_params(threads=threads)
+        parser.set_params(threads=reading.threads)
         started = time.perf_counter()
         model.predict(treebank)
         seconds = time.perf_counter() - started
@@ -214,9 +204,7 @@ class TreeCommands:
             raise InputError("a sentence needs a tag+parse model: a parser alone wants tags, too")
         return sentence.split()
 
-    def calibrate(
-        self, dev: str, label_column: int | None, columns: str | None, threads: int
-    ) -> float | None:
+    def calibrate(self, dev: str, reading: Reading) -> float | None:
         """Fit the temperatures, and tell that of trees."""
         self.model.calibrate(read_conllu(dev))
         return self.model.parser_.temperature_
@@ -227,15 +215,13 @@ class TreeCommands:
         top: int | None,
         folds: int,
         duals: Path | None,
-        label_column: int | None,
-        columns: str | None,
-        threads: int,
+        reading: Reading,
     ) -> tuple[list[Suspect], list[str]]:
         """Training sentences with which the model disagrees, and where they are."""
         treebank = read_conllu(train)
         if duals is not None and self.model.takes_words:
             raise InputError("--duals is for taggers and parsers, not for a tag+parse model")
-        parser = self.model.parser_.set_params(threads=threads)
+        parser = self.model.parser_.set_params(threads=reading.threads)
         found = parser.suspects(self.model.tag(treebank), top=top, folds=folds, duals=duals)
         return found, [treebank.where(each.sentence - 1, 0) for each in found]
 
@@ -309,27 +295,25 @@ def _words_of(file: ColumnFile) -> Treebank:
 def _conllu(
     parser: DependencyParser,
     treebank: Treebank,
-    k_best: int | None,
-    marginals: bool,
-    confidence: bool,
+    wanted: Wanted,
 ) -> bytes:
-    if k_best is not None:
+    if wanted.k_best is not None:
         lines = []
-        for trees in parser.predict_k_best(treebank, k_best):
+        for trees in parser.predict_k_best(treebank, wanted.k_best):
             for rank, (score, sentence) in enumerate(trees, 1):
                 sentence.comments.append(f"# rank = {rank}")
                 sentence.comments.append(f"# score = {score:.6f}")
                 lines.append(str(sentence))
         return "".join(lines).encode()
     parsed = parser.predict(treebank)
-    if confidence:
+    if wanted.confidence:
         found = parser.predict_confidence(treebank)
         sentences = list(_with_probabilities(parsed, [each.heads for each in found]))
         for sentence, each in zip(sentences, found, strict=True):
             if each.probability is not None:
                 sentence.comments.append(f"# probability = {each.probability:.4f}")
         return "".join(map(str, sentences)).encode()
-    if marginals:
+    if wanted.marginals:
         parsed = _with_probabilities(parsed, _head_probabilities(parser, treebank, parsed))
     return bytes(parsed)
 
@@ -357,9 +341,7 @@ def _head_probabilities(
 def _json_rows(
     parser: DependencyParser,
     treebank: Treebank,
-    k_best: int | None,
-    marginals: bool,
-    confidence: bool,
+    wanted: Wanted,
 ) -> list[dict[str, Any]]:
     parsed = parser.predict(treebank)
     rows: list[dict[str, Any]] = [
@@ -371,14 +353,15 @@ def _json_rows(
         }
         for sentence in parsed
     ]
-    if marginals:
+    if wanted.marginals:
         for row, numbers in zip(rows, _head_probabilities(parser, treebank, parsed), strict=True):
             row["marginals"] = numbers
-    if confidence:
+    if wanted.confidence:
         for row, each in zip(rows, parser.predict_confidence(treebank), strict=True):
             row["confidence"] = each.to_dict()
-    if k_best is not None:
-        for row, trees in zip(rows, parser.predict_k_best(treebank, k_best), strict=True):
+    if wanted.k_best is not None:
+        k_best = parser.predict_k_best(treebank, wanted.k_best)
+        for row, trees in zip(rows, k_best, strict=True):
             row["k_best"] = [
                 {"score": score, "heads": tree.heads, "relations": tree.relations}
                 for score, tree in trees

@@ -336,6 +336,20 @@ class DualSolver(Solver):
         return DualIterate(problem, seed)
 
 
+class RevisitingSolver(DualSolver):
+    """Every pass revisits the cuts held so often, then visits all examples once."""
+
+    def run_pass(self, iterate: DualIterate) -> PassResult:
+        for _ in range(self.revisits if iterate.cuts else 0):
+            self.run_revisit(iterate)
+        return self.run_visit(iterate)
+
+    def _set_revisits(self, revisits: int) -> None:
+        if revisits < 0:
+            raise InputError(f"revisits is {revisits}; it must be at least 0")
+        self.revisits = revisits
+
+
 class Averaged(Solver):
     """Any solver, judged and kept by the average of w over all its steps.
 

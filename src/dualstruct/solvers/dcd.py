@@ -19,7 +19,7 @@ from typing import ClassVar, TypeVar
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.renamed import OldAttribute, old_parameters
-from dualstruct.solvers.base import DualIterate, DualSolver
+from dualstruct.solvers.base import DualIterate, DualSolver, RevisitingSolver
 
 AnyRule = TypeVar("AnyRule", bound="_core.Rule | _core.GatheringRule")
 
@@ -27,11 +27,9 @@ AnyRule = TypeVar("AnyRule", bound="_core.Rule | _core.GatheringRule")
 ROUNDING = 1e-6
 
 
-def _check(delta: float, name: str, passes: int) -> None:
+def _check_delta(delta: float) -> None:
     if not delta >= 0:
         raise InputError(f"delta is {delta}; it must be at least 0")
-    if passes < 0:
-        raise InputError(f"{name} is {passes}; it must be at least 0")
 
 
 def _visit(
@@ -48,7 +46,7 @@ def _visit(
     return report
 
 
-class DCD(DualSolver):
+class DCD(RevisitingSolver):
     """DCD-SSVM (Algorithm 3): r passes over the cuts held, then one with inference.
 
     Parameters
@@ -65,16 +63,11 @@ class DCD(DualSolver):
 
     @old_parameters(inner_passes="revisits")
     def __init__(self, revisits: int = 5, delta: float = 0.01) -> None:
-        _check(delta, "revisits", revisits)
-        self.revisits = revisits
+        _check_delta(delta)
+        self._set_revisits(revisits)
         self.delta = delta
 
     inner_passes = OldAttribute("revisits")
-
-    def run_pass(self, iterate: DualIterate) -> _core.PassReport:
-        for _ in range(self.revisits if iterate.cuts else 0):
-            self.run_revisit(iterate)
-        return self.run_visit(iterate)
 
     def run_visit(self, iterate: DualIterate) -> _core.PassReport:
         rule = _core.DCDRule(iterate.problem.C)
@@ -113,7 +106,9 @@ class CPD(DualSolver):
     def __init__(
         self, delta: float = 0.01, tolerance: float = 0.1, max_revisits: int = 100
     ) -> None:
-        _check(delta, "max_revisits", max_revisits)
+        _check_delta(delta)
+        if max_revisits < 0:
+            raise InputError(f"max_revisits is {max_revisits}; it must be at least 0")
         self.delta = delta
         self.tolerance = tolerance
         self.max_revisits = max_revisits

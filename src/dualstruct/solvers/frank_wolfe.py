@@ -18,12 +18,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dualstruct import _core
-from dualstruct.errors import InputError
 from dualstruct.renamed import OldAttribute, old_parameters
-from dualstruct.solvers.base import DualIterate, DualSolver
+from dualstruct.solvers.base import DualIterate, RevisitingSolver
 
 
-class FrankWolfe(DualSolver):
+class FrankWolfe(RevisitingSolver):
     """Frank-Wolfe, one example at a time.
 
     Parameters
@@ -40,17 +39,10 @@ class FrankWolfe(DualSolver):
 
     @old_parameters(cached_passes="revisits")
     def __init__(self, revisits: int = 5, averaged: bool = False) -> None:
-        if revisits < 0:
-            raise InputError(f"revisits is {revisits}; it must be at least 0")
-        self.revisits = revisits
+        self._set_revisits(revisits)
         self.averaged = averaged
 
     cached_passes = OldAttribute("revisits")
-
-    def run_pass(self, iterate: DualIterate) -> _core.PassReport:
-        for _ in range(self.revisits if iterate.cuts else 0):
-            self.run_revisit(iterate)
-        return self.run_visit(iterate)
 
     def run_visit(self, iterate: DualIterate) -> _core.PassReport:
         return iterate.visit(_core.FrankWolfeRule(iterate.problem.C), 0.0)
