@@ -97,7 +97,7 @@ def test_a_parser_is_trained_used_and_scored(files, tmp_path):
     assert report["tokens_per_second"] > 0
     text = run("evaluate", files / "parser.dstruct", files / "test.conllu")
     assert f"{100 * report['las']:.2f}" in text
-    assert "tokens a second" in text
+    assert "tokens per second" in text
     shown = run("inspect", files / "parser.dstruct")
     assert "projective trees with one root" in shown
     assert "nsubj" in shown

@@ -112,7 +112,7 @@ def test_every_flipped_bit_of_a_manifest_is_refused():
     ("changes", "said"),
     [
         ({"passes": "2"}, r"manifest\.passes is '2'; it must be a whole number at least 0"),
-        ({"workers": 2}, r"manifest\.files is a list of 1; one a worker is wanted"),
+        ({"workers": 2}, r"manifest\.files is a list of 1; one per worker is wanted"),
         ({"files": [{"name": "a", "bytes": 3}]}, r"manifest\.files\[0\]\.checksum is missing"),
         ({"files": [7]}, r"manifest\.files\[0\] is 7; it must be an object"),
         ({"version": 9}, "written by a later dualstruct"),

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.errors import InputError
 
-Numbers = NDArray[np.float64]  # one an example
+Numbers = NDArray[np.float64]  # one per example
 
 
 class Loss(Protocol):

@@ -14,7 +14,7 @@ class Outputs(list[T]):
     """One output an example.
 
     It is a list in every way. Only numpy sees something else: where outputs are sequences or
-    objects, an array with one entry an example, however long they are. So ``cross_val_predict``,
+    objects, an array with one entry per example, however long they are. So ``cross_val_predict``,
     which puts the answers of the folds together as arrays, works, and its answer is such an array.
 
     Examples
@@ -34,7 +34,7 @@ class Outputs(list[T]):
 
 
 def object_array(examples: Any) -> NDArray[Any]:
-    """An array with one entry an example, whatever the examples are."""
+    """An array with one entry per example, whatever the examples are."""
     array = np.empty(len(examples), object)
     for i, example in enumerate(examples):
         array[i] = example

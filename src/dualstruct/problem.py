@@ -97,7 +97,7 @@ class Problem:
         return self.C * (np.ones(len(self.structure)) if weights is None else weights)
 
     def per_weight(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A number an example, divided by C_i; 0 where that is 0, because duals are, too."""
+        """A number per example, divided by C_i; 0 where that is 0, because duals are, too."""
         C = self.weights_of_losses()
         return np.divide(numbers, C, out=np.zeros_like(C), where=C > 0)
 

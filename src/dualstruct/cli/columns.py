@@ -20,7 +20,7 @@ _BLOCK_BYTES = 1 << 20
 def read_labelled(
     path: str, tagger: SequenceTagger, label_column: int | None, columns: str | None
 ) -> ColumnFile:
-    """A file with labels, its columns chosen as told or else as in training."""
+    """A file with labels, its columns chosen as asked for, or else as in training."""
     from dualstruct.data.columns import read_like
 
     return read_like(path, _layout(tagger), column_numbers(columns), label_column)
@@ -90,7 +90,7 @@ def token_blocks(
 
 
 def read_sentences(path: str) -> Sentences:
-    """Each line a sentence, words separated by blanks."""
+    """One sentence per line, words separated by blanks."""
     return Sentences(read_lines(path))
 
 

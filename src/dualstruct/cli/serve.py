@@ -34,7 +34,7 @@ def serve(
     """Open a page for a model: type a sentence, see its labels or tree, and why.
 
     A JSON interface is beside it (/api, described by /openapi.json). It listens on this machine
-    only, unless told otherwise, and needs no network. Ctrl-C ends it.
+    only by default, and needs no network. Ctrl-C ends it.
     """
     try:
         import starlette  # noqa: F401

@@ -187,7 +187,7 @@ class TaggerCommands:
         say(scores.table())
         for each in diagrams.values():
             say(f"\n{each.table()}")
-        say(f"{report['tokens_per_second']:,.0f} tokens a second, features included")
+        say(f"{report['tokens_per_second']:,.0f} tokens per second, features included")
 
     def sentences(
         self, file: str, text: bool, columns: str | None

@@ -110,7 +110,7 @@ Dev = Annotated[
     Path | None, typer.Option(help="Development data: keep the weights that do best on it.")
 ]
 Start = Annotated[
-    Path | None, typer.Option("--start", help="Go on from this model instead of from zero.")
+    Path | None, typer.Option("--start", help="Start from this model instead of from zero.")
 ]
 OutOfCore = Annotated[
     Path | None,
@@ -123,7 +123,7 @@ OutOfCore = Annotated[
 Folds = Annotated[
     int | None,
     typer.Option(
-        help="In how many parts tag+parse tags its training sentences. Default: 5.",
+        help="How many folds tag+parse uses to tag its training sentences. Default: 5.",
         rich_help_panel=PARSERS,
     ),
 ]

@@ -184,7 +184,7 @@ class TreeCommands:
             diagrams = reliability_of(parser, model.tag(treebank), None, picture)
         if not as_json:
             tables = [scores.table(), *(each.table() for each in diagrams.values())]
-            say("\n\n".join([*tables, f"{speed:,.0f} tokens a second, features included"]))
+            say("\n\n".join([*tables, f"{speed:,.0f} tokens per second, features included"]))
             return
         report = {**scores.to_dict(), "tokens_per_second": speed, "seconds": seconds}
         if diagrams:
@@ -256,7 +256,7 @@ class TreeCommands:
 
 
 def read_any(file: str, text: bool, raw_words: bool) -> Iterator[Treebank]:
-    """Sentences from CoNLL-U, or for a pipeline from one token a line or one sentence a line."""
+    """Sentences from CoNLL-U, or for a pipeline from one token or sentence per line."""
     name = name_of(file)
     if text:
         if not raw_words:

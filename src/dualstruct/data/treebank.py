@@ -399,7 +399,7 @@ class Treebank(Sequence[ConlluSentence]):
         return len(self.table)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """One entry a sentence: so scikit-learn puts treebanks together."""
+        """One entry per sentence: so scikit-learn puts treebanks together."""
         return Outputs(self).__array__(dtype, copy)
 
     def __bytes__(self) -> bytes:

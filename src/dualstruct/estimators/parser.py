@@ -122,7 +122,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
             weights are kept. At order 1 it also calibrates confidence, unless the loss is ``crf``.
         callbacks : iterable
             Called after each pass with a :class:`~dualstruct.TracePoint` and the iterate.
-        sample_weight : one number a sentence, optional
+        sample_weight : one number per sentence, optional
             Multiplies C: a sentence of weight 2 counts as if it were there twice.
         """
         return self._fit(X, None, dev, callbacks, sample_weight=sample_weight)

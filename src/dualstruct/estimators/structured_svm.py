@@ -112,7 +112,7 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
             weights are kept.
         callbacks : iterable
             Called after each pass with a :class:`~dualstruct.TracePoint` and the iterate.
-        sample_weight : one number an example, optional
+        sample_weight : one number per example, optional
             Multiplies C: an example of weight 2 counts as if it were there twice.
         """
         return self._fit(X, Y, dev, callbacks, sample_weight=sample_weight)

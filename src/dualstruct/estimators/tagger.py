@@ -96,9 +96,9 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         Parameters
         ----------
         X : sentences
-            Lists of words, of tuples (one entry a column), of dicts or lists of strings
+            Lists of words, of tuples (one entry per column), of dicts or lists of strings
             (attributes), ``read_columns(...).tokens``, or ``CSRSequences``; a matrix of numbers
-            for each sentence, a row a token; or a ``datasets.Dataset`` with its labels. A column
+            for each sentence, a row per token; or a ``datasets.Dataset`` with its labels. A column
             file by its path, or a list of paths, has the labels in its last column; with an
             ``engine`` each worker then reads its own share.
         y : lists of labels; none for files
@@ -107,9 +107,9 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
             weights are kept. Unless the loss is ``crf``, it also calibrates confidence.
         callbacks : iterable
             Called after each pass with a :class:`~dualstruct.TracePoint` and the iterate.
-        sample_weight : one number a sentence, optional
+        sample_weight : one number per sentence, optional
             Multiplies C: a sentence of weight 2 counts as if it were there twice.
-        token_weight : a list of numbers a sentence, optional
+        token_weight : a list of numbers per sentence, optional
             Multiplies the cost of a mistake at each token.
         """
         return self._fit(
@@ -138,7 +138,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         source : path, or iterable of pairs
             A column file, or sentences with their labels, gone over once.
         folder : path
-            Where there is room for the features: about 100 bytes a token.
+            Where there is room for the features: about 100 bytes per token.
         dev, callbacks
             As for :meth:`fit`.
         label_column, columns

@@ -105,7 +105,7 @@ class TokenExplanation:
 
 @dataclass(frozen=True)
 class Explanation(Sequence[TokenExplanation]):
-    """Why a sentence got the labels, or the tree, that it got: one entry a token.
+    """Why a sentence got the labels, or the tree, that it got: one entry per token.
 
     ``str()`` shows it as text, :meth:`html` as a page, :meth:`to_dict` as data for JSON.
     """

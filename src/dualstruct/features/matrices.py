@@ -1,4 +1,4 @@
-"""Features that come as sparse matrices, one row a token.
+"""Features that come as sparse matrices, one row per token.
 
 scipy is imported where a matrix is at hand, not before: it takes a quarter of a second.
 """
@@ -21,7 +21,7 @@ __all__ = ["CSRSequences", "as_sequences", "is_matrices"]
 
 
 class CSRSequences:
-    """A sparse matrix with one row a token, and how many rows each sentence has.
+    """A sparse matrix with one row per token, and how many rows each sentence has.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class CSRSequences:
 
 
 def is_matrices(X: Any) -> bool:
-    """Whether X is :class:`CSRSequences`, or a list with one matrix a sentence, sparse or dense."""
+    """Whether X is :class:`CSRSequences`, or a list of matrices, sparse or dense, per sentence."""
     return isinstance(X, CSRSequences) or (
         (isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 3)
         and len(X) > 0
@@ -125,7 +125,7 @@ def is_dense(matrix: Any) -> bool:
 
 
 def as_sequences(X: Any) -> CSRSequences:
-    """Put a list with one matrix a sentence, sparse or dense, into one."""
+    """Put a list with one matrix per sentence, sparse or dense, into one."""
     if isinstance(X, CSRSequences):
         return X
     import scipy.sparse

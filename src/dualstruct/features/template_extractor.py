@@ -32,7 +32,7 @@ __all__ = ["TemplateExtractor"]
 
 
 class TemplateExtractor(FeatureExtractor):
-    """Templates over sentences of words, or of tuples with one entry a column."""
+    """Templates over sentences of words, or of tuples with one entry per column."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """The language of feature templates.
 
-A template says which properties of which tokens make one feature. One template a line, ``#``
+A template says which properties of which tokens make one feature. One template per line, ``#``
 starts a comment, ``&`` joins terms, a range makes one template of each of its values::
 
     columns word pos                  # names of the columns; this is the default

@@ -78,7 +78,7 @@ class Labels:
             raise InputError(f"sentence {i + 1}: {tokens} tokens, but {lengths[i]} labels")
 
     def decode(self, flat: NDArray[np.int32], sentences: NDArray[np.int64]) -> list[list[str]]:
-        """Lists of label names, one a sentence."""
+        """Lists of label names, one per sentence."""
         words = [self.names[k] for k in flat.tolist()]
         bounds = sentences.tolist()
         return [words[a:b] for a, b in pairwise(bounds)]

@@ -2,7 +2,7 @@
 
     min_w  ½‖w‖² + C R(w),   R(w) = Σ_i ℓ_i(w)
 
-1-slack: R is bounded from below by planes, one a pass, each made of the most violating outputs of
+1-slack: R is bounded from below by planes, one per pass, each made of the most violating outputs of
 all examples; the dual over the planes is a small problem with one simplex, solved by sequential
 minimal optimisation (core/learning/planes.hpp). n-slack: every example holds cuts of its
 own and the dual over all of them is solved before the next inference pass.

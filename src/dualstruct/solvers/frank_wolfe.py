@@ -5,7 +5,7 @@
 
 Each example steps towards the vertex of its simplex that inference finds, by exact line search
 (core/learning/rules/frank_wolfe.hpp). Cuts are cached: passes without inference take one
-pairwise step an example, from the worst to the best of the cuts held, which
+pairwise step per example, from the worst to the best of the cuts held, which
 converges linearly where plain Frank-Wolfe steps crawl.
 
 Source: Lacoste-Julien, Jaggi, Schmidt & Pletscher 2013, "Block-Coordinate Frank-Wolfe

@@ -45,7 +45,7 @@ class Expectation(NamedTuple):
 
 
 class Chain(Structure):
-    """Sentences of sparse features, one label a token.
+    """Sentences of sparse features, one label per token.
 
     Parameters
     ----------

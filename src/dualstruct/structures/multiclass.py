@@ -1,4 +1,4 @@
-"""Multiclass classification: one label an example.
+"""Multiclass classification: one label per example.
 
     w·φ(x, y) = Σ_f x_f W[f, y]
 
@@ -112,7 +112,7 @@ class MulticlassExamples(Structure):
 
 
 class Multiclass(OutputType):
-    """One label an example, for :class:`~dualstruct.StructuredSVM`.
+    """One label per example, for :class:`~dualstruct.StructuredSVM`.
 
     X is an array [examples, features], a scipy sparse matrix or a list of vectors; Y holds a label
     for each, of any type that can be compared.

@@ -277,7 +277,7 @@ def _verified(data: bytes) -> _Manifest | None:
         raise InputError("the checkpoints were written by a later dualstruct: update it to go on")
     if len(manifest.files) != manifest.workers:
         raise InputError(
-            f"manifest.files is a list of {len(manifest.files)}; one a worker is wanted"
+            f"manifest.files is a list of {len(manifest.files)}; one per worker is wanted"
         )
     return manifest
 

@@ -86,7 +86,7 @@ def fit(
     seed : int
         Everything random follows from it.
     certify_every : int, optional
-        Certify the gap after every so many passes, for a trace that can be plotted. By default
+        Certify the gap every so many passes, for a trace that can be plotted. By default
         the gap is certified when an estimate says that ``stopping.gap`` may have been reached.
     callbacks : iterable of callables
         Called with each trace point and the iterate; a true answer stops training.
@@ -395,7 +395,7 @@ class _Run:
         communicator = self.problem.communicator
         assert communicator is not None
         if not resume and not communicator.attempt:
-            if saved.others_were_here:  # and must not be gone on from after a fault
+            if saved.others_were_here:  # and must not be resumed from after a fault
                 self.save(saved)
             return
         found = saved.newest()

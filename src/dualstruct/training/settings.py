@@ -96,13 +96,13 @@ class Training:
     gap : float, optional
         Stop when this relative distance from the optimum is certified (0.01 is 1 %).
     passes, seconds : optional
-        Stop after so many passes, or so much time. Without any rule: 10 passes (StructuredSVM: a
-        gap of 1 %, or 100 passes), or with ``dev`` until the score has not improved for
-        ``patience`` passes.
+        Stop after this many passes, or this much time. Without any rule: 10 passes
+        (StructuredSVM: a gap of 1 %, or 100 passes), or with ``dev`` until the score has not
+        improved for ``patience`` passes.
     patience : int
         Passes without a better development score.
     certify_every : int, optional
-        Certify the gap after every so many passes, each with a full inference pass, so that
+        Certify the gap every so many passes, each with a full inference pass, so that
         ``result_.trace`` can be plotted; by default only where that may end training.
     seed : int
         Same seed, same model, bit for bit.
@@ -153,15 +153,15 @@ class Training:
     gap: float | None = setting(
         None, Option("Stop at this certified gap; 0.01 is 1 %.", float), kept=True
     )
-    passes: int | None = setting(None, Option("Stop after so many passes.", int), kept=True)
+    passes: int | None = setting(None, Option("Stop after this many passes.", int), kept=True)
     seconds: float | None = setting(
-        None, Option("Stop after so many seconds (wall).", float), kept=True
+        None, Option("Stop after this many seconds (wall).", float), kept=True
     )
     patience: int = setting(
-        5, Option("Stop after so many passes without a better dev score.", int), kept=True
+        5, Option("Stop after this many passes without a better dev score.", int), kept=True
     )
     certify_every: int | None = setting(
-        None, Option("Certify the gap after every so many passes, for a trace to plot.", int)
+        None, Option("Certify the gap every N passes, for a trace to plot.", int)
     )
     seed: int = setting(0, Option("Same seed, same model.", int), kept=True)
     threads: int = setting(1, Option("Threads for inference.", int))
@@ -182,7 +182,7 @@ class Training:
         ),
     )
     workers: int | None = setting(
-        None, Option("Train on so many, each with a share of the data.", int, panel=WORKERS)
+        None, Option("How many workers; each has a share of the data.", int, panel=WORKERS)
     )
     address: str | None = setting(
         None,

@@ -2,8 +2,8 @@
 
 MPI's own sums may be taken in any order. Here every worker gets one part of the array from all the
 others, adds it up in rank order and gives it to all: as many bytes as the best of MPI's ways, and
-the same numbers as with every other back end. MPI waits for ever; so nothing here blocks, and what
-is not done in time ends the job.
+the same numbers as with every other back end. MPI waits without end; so nothing here blocks, and
+what is not done in time ends the job.
 """
 
 from __future__ import annotations

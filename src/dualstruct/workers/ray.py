@@ -213,7 +213,7 @@ def start_ray(workers: int, address: str | None = None) -> Any:
         here = ray.get_runtime_context().gcs_address
         if address is not None or _started is None or _started[0] != here or _started[1] >= workers:
             return ray
-        ray.shutdown()  # it is ours, and more workers would wait for ever to be started
+        ray.shutdown()  # it is ours, and more workers would never be started
     if address is None:
         if ray.util.get_node_ip_address() != "127.0.0.1":
             raise InputError(
@@ -247,7 +247,7 @@ def _check_reachable(address: str) -> None:
 
 
 def _connect(ray: Any, address: str) -> None:
-    """Ray itself may try for ever."""
+    """Ray itself may try without end."""
     outcome: SimpleQueue[Exception | None] = SimpleQueue()
 
     def connect() -> None:

@@ -42,7 +42,7 @@ class TaggerSettings(Training):
         Multiplies the cost of mistaking each label. ``"balanced"`` makes all labels weigh the same
         together, however rare they are.
     unknown_label : str, False or None
-        The mark of labels that nobody knows, ``"?"`` for instance: such tokens are filled in by
+        The mark of unknown labels, ``"?"`` for instance: such tokens are filled in by
         the best completion under the model as it learns, and left out where scores are computed.
         None takes every label for a label, and warns of ``?``; False does not even warn.
     hash_bits : int, optional
@@ -101,7 +101,7 @@ class TaggerSettings(Training):
     unknown_label: str | bool | None = setting(
         None,
         Option(
-            "This label, ? for instance, stands for labels that nobody knows.",
+            "This label, ? for instance, marks unknown labels.",
             metavar="MARK",
             panel=TAGGERS,
         ),
