@@ -315,7 +315,7 @@ def test_bqo_never_loses_and_all_ranks_agree_on_w_and_alpha(kind, loss, seed, wo
             strategy.run_pass(iterate)
             answer, dual = iterate.settled()
             # w = Σ α δ over all workers, and the local weights are the center and the local duals.
-            exact = iterate.whole(iterate.own_part())
+            exact = iterate.whole(iterate.own_share())
             np.testing.assert_allclose(iterate.w.array, exact, atol=1e-4)
             local = np.array(iterate.w.array)
             iterate.local.rebuild()

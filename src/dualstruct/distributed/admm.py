@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.data.schema import stored_array
 from dualstruct.distributed.base import (
-    DualPartIterate,
+    DualShareIterate,
     DualStrategy,
     Report,
     communicator_of,
@@ -37,7 +37,7 @@ from dualstruct.problem import Problem
 from dualstruct.solvers import Solver
 
 
-class ADMMIterate(DualPartIterate):
+class ADMMIterate(DualShareIterate):
     """z is what all workers share; w_k is the local problem's."""
 
     def __init__(self, problem: Problem, seed: int, rho: float) -> None:
@@ -53,10 +53,10 @@ class ADMMIterate(DualPartIterate):
     def rebuild(self) -> None:
         """z is computed anew in every round; only c + Σ α δ and the sums of α drift."""
         self.local.rebuild()
-        self.bound.assign(self.problem.structure.core, self.whole(self.own_part()))
+        self.bound.assign(self.problem.structure.core, self.whole(self.own_share()))
 
     def settled(self) -> tuple[_core.Weights, float]:
-        exact = self.problem.structure.new_weights(self.whole(self.own_part()))
+        exact = self.problem.structure.new_weights(self.whole(self.own_share()))
         return self.w, self.problem.dual(self.local.duals, exact, self.theta)
 
     def summed(self) -> _core.Weights:

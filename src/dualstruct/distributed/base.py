@@ -123,7 +123,7 @@ class DualStrategy(Strategy):
         assert isinstance(solver, DualSolver)
         return solver
 
-    def run_local(self, iterate: DualPartIterate) -> PassResult:
+    def run_local(self, iterate: DualShareIterate) -> PassResult:
         """Passes over the local problem; what came of the last one."""
         solver = self.local_solver(iterate.problem)
         for _ in range(self.local_passes):
@@ -131,7 +131,7 @@ class DualStrategy(Strategy):
         return report
 
 
-class DualPartIterate(Iterate):
+class DualShareIterate(Iterate):
     """An iterate of which every worker holds the cuts of its own examples.
 
     The local problem's duals are θα: its C is θC. Its center is not ours; so that of all workers
@@ -170,7 +170,7 @@ class DualPartIterate(Iterate):
     def counts(self) -> list[float]:
         return [self.local.cuts, self.local.inference_calls, self.local.beaten]
 
-    def own_part(self) -> NDArray[np.float32]:
+    def own_share(self) -> NDArray[np.float32]:
         """Σ α δ of this worker, without the rounding that w has gathered."""
         core = self.problem.structure.core
         center = np.array(self.center.array)
@@ -180,9 +180,9 @@ class DualPartIterate(Iterate):
         self.center.assign(core, center)
         return scaled(1 / self.theta, out.array)
 
-    def whole(self, own_part: NDArray[np.float32]) -> NDArray[np.float32]:
+    def whole(self, own_share: NDArray[np.float32]) -> NDArray[np.float32]:
         """c + Σ α δ of all workers."""
-        total = self.communicator.allreduce(own_part)
+        total = self.communicator.allreduce(own_share)
         return total if self.problem.center is None else total + self.problem.center.array
 
     def summed(self) -> _core.Weights:
@@ -190,7 +190,7 @@ class DualPartIterate(Iterate):
         return self.w
 
     def drift(self) -> float:
-        exact = self.problem.structure.new_weights(self.whole(self.own_part()))
+        exact = self.problem.structure.new_weights(self.whole(self.own_share()))
         return distance(self.summed(), exact, self.problem.C)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

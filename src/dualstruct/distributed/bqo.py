@@ -53,7 +53,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.data.schema import stored_array
 from dualstruct.distributed.base import (
-    DualPartIterate,
+    DualShareIterate,
     DualStrategy,
     Report,
     communicator_of,
@@ -66,7 +66,7 @@ from dualstruct.solvers.base import PassResult
 from dualstruct.workers.communicator import in_place_of
 
 
-class BQOIterate(DualPartIterate):
+class BQOIterate(DualShareIterate):
     """Between rounds the local weights are w: every worker has the same."""
 
     def __init__(self, problem: Problem, seed: int, theta: float) -> None:
@@ -145,14 +145,14 @@ class BQOIterate(DualPartIterate):
         _core.combine_weights(structure, rows, coefficients, out, self.problem.threads)
 
     def rebuild(self) -> None:
-        own = self.own_part()
+        own = self.own_share()
         w = self.whole(own)
         self.local.rebuild()  # the sums of α
         self.w.assign(self.problem.structure.core, w)
         self._combine([w, own], [1.0, -self.theta], self.center)
 
     def settled(self) -> tuple[_core.Weights, float]:
-        exact = self.problem.structure.new_weights(self.whole(self.own_part()))
+        exact = self.problem.structure.new_weights(self.whole(self.own_share()))
         dual = self.problem.dual(self.local.duals, exact, self.theta)
         return (exact if self.mean is None else self.mean), dual
 
