@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from dualstruct import Problem, Stopping, _core, fit
-from dualstruct.solvers import find_solver
+from dualstruct.errors import UnsupportedError
+from dualstruct.solvers import DCA, LBFGS, SGD, ExponentiatedGradient, find_solver
+from dualstruct.structures import Subset
 from structure_cases import CASES, Case
 
 seeds = st.integers(0, 2**32 - 1)
@@ -119,6 +121,7 @@ def test_cut_arithmetic_equals_dense_vectors(kind, seed):
 @given(seed=seeds, beta=st.sampled_from([0.3, 1.0, 4.0]), gamma=st.sampled_from([0.0, 1.0]))
 def test_expectations_equal_the_sum_over_all_outputs(kind, seed, beta, gamma):
     case, w, weights, _ = build(kind, seed)
+    assert case.structure.has_expectations == case.has_expectations
     if not case.has_expectations:
         with pytest.raises(NotImplementedError):
             case.structure.core.log_loss(weights, 0, beta, gamma)
@@ -143,6 +146,7 @@ def test_expectations_equal_the_sum_over_all_outputs(kind, seed, beta, gamma):
 def test_parts_carry_the_same_distribution(kind, seed, gamma):
     case, w, weights, _ = build(kind, seed)
     core = case.structure.core
+    assert case.structure.has_parts == case.has_parts
     if not case.has_parts:
         with pytest.raises(NotImplementedError):
             core.parts(0)
@@ -184,3 +188,23 @@ def test_training_certifies_the_optimum(kind, seed):
             worst = max(case.cost(i, y) - w @ case.delta(i, y) for y in case.outputs(i))
             primal += 0.5 * (worst**2 if loss == "squared_hinge" else worst)
         assert result.primal == pytest.approx(primal, rel=1e-4, abs=1e-4)
+
+
+@kinds
+def test_what_a_structure_lacks_is_refused_by_the_solvers_that_need_it(kind):
+    structure = build(kind, 0)[0].structure
+    some = Subset(structure, [0])
+    assert some.has_expectations == structure.has_expectations
+    assert some.has_parts == structure.has_parts
+    for solver in (LBFGS(), SGD(), DCA(), ExponentiatedGradient()):
+        lacks_parts = solver.name == "eg" and not structure.has_parts
+        for examples in (structure, some):
+            problem = Problem(examples, "crf", 0.5)
+            if structure.has_expectations and not lacks_parts:
+                solver.start(problem, 0)
+                continue
+            sentence = (
+                f"solver {solver.name} does not take a {structure.kind}.* (expectations|parts)"
+            )
+            with pytest.raises(UnsupportedError, match=sentence):
+                solver.start(problem, 0)

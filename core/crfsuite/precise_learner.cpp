@@ -51,7 +51,7 @@ PreciseLearner::PreciseLearner(const PreciseData& data) : data_(data) {
 
 void PreciseLearner::restart() {
     w_.assign(at(data_.features), 0.0);
-    late_ = w_;
+    deferred_ = w_;
     transitions_.assign(data_.transition_features.size(), 0.0);
     variance_.clear();
     met_ = 1;
@@ -59,7 +59,7 @@ void PreciseLearner::restart() {
 
 std::vector<double> PreciseLearner::average() const {
     std::vector<double> mean(w_);
-    for (std::size_t f = 0; f < mean.size(); ++f) mean[f] -= late_[f] / met_;
+    for (std::size_t f = 0; f < mean.size(); ++f) mean[f] -= deferred_[f] / met_;
     return mean;
 }
 
@@ -161,7 +161,7 @@ double PreciseLearner::perceptron(std::span<const std::int32_t> order, const Int
         if (!find_difference(i)) return 0.0;
         for (const std::int64_t f : noted_) {
             add(f, delta_[f]);
-            late_[f] += met_ * delta_[f];
+            deferred_[f] += met_ * delta_[f];
         }
         return static_cast<double>(wrong_) / static_cast<double>(best_.size());
     });
@@ -179,7 +179,7 @@ double PreciseLearner::passive_aggressive(std::span<const std::int32_t> order, i
         const double step = kind == 1 ? std::min(c, loss / norm2) : loss / norm2;
         for (const std::int64_t f : noted_) {
             add(f, step * delta_[f]);
-            late_[f] += met_ * step * delta_[f];
+            deferred_[f] += met_ * step * delta_[f];
         }
         return loss;
     });

@@ -68,7 +68,7 @@ private:
 
     PreciseData data_;
     std::vector<double> w_;
-    std::vector<double> late_;      // Σ (sentences met before)·change: the average is w − late/met
+    std::vector<double> deferred_;      // Σ (sentences met before)·change: the average is w − deferred/met
     std::vector<double> variance_;
     double met_ = 1;
 

@@ -58,6 +58,7 @@ public:
 
 private:
     const Structure& structure_;
+    const Parts& parts_;
     Weights& w_;
     const Weights* center_;
     double C_, inverse_beta_, gamma_;

@@ -10,9 +10,10 @@ namespace dualstruct {
 
 double SoftmaxMarginGradient::operator()(const Structure& structure, const float* w, std::int64_t i, float* target,
                                          Scratch& scratch, Difference&) const {
-    const double loss = structure.log_loss(w, i, beta, gamma, scratch);
+    const Expectations& sums = *structure.expectations();
+    const double loss = sums.log_loss(w, i, beta, gamma, scratch);
     const double weight = structure.weight(i);
-    structure.add_expected_difference(target, i, static_cast<float>(weight), scratch);
+    sums.add_expected_difference(target, i, static_cast<float>(weight), scratch);
     return weight * loss;
 }
 
@@ -35,6 +36,7 @@ GradientPass::GradientPass(const Structure& structure, int threads)
 
 template <class Gradient>
 double GradientPass::run(const Weights& w, Weights& descent, const Gradient& gradient, const Interrupt& interrupt) {
+    gradient.check(structure_);
     float* total = descent.data();
     for_each_range(descent.dimension(), threads_,
                    [&](std::int64_t begin, std::int64_t end, int) { std::fill(total + begin, total + end, 0.0f); });

@@ -18,9 +18,11 @@
 
 namespace dualstruct {
 
-// weight·ℓ of one example; adds −weight·∇ℓ to the target.
+// weight·ℓ of one example; adds −weight·∇ℓ to the target. `check` refuses structures that lack what it needs.
 struct SoftmaxMarginGradient {
     double beta, gamma;
+
+    void check(const Structure& structure) const { expectations_of(structure); }
 
     double operator()(const Structure& structure, const float* w, std::int64_t i, float* target, Scratch& scratch,
                       Difference&) const;
@@ -28,6 +30,8 @@ struct SoftmaxMarginGradient {
 
 struct HingeGradient {
     bool squared;
+
+    void check(const Structure&) const {}
 
     double operator()(const Structure& structure, const float* w, std::int64_t i, float* target, Scratch& scratch,
                       Difference& found) const;

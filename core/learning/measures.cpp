@@ -17,8 +17,9 @@ std::vector<double> largest_violations(const Structure& structure, const Weights
 
 std::vector<double> log_losses(const Structure& structure, const Weights& w, double beta, double gamma, int threads,
                                const Interrupt& interrupt) {
+    const Expectations& sums = expectations_of(structure);
     return for_all(structure, threads, interrupt, [&](std::int64_t i, Scratch& scratch, Difference&, bool) {
-        return structure.log_loss(w.data(), i, beta, gamma, scratch);
+        return sums.log_loss(w.data(), i, beta, gamma, scratch);
     });
 }
 

@@ -48,10 +48,11 @@ public:
     // w ← w + step·(φ_i(y_i) − E φ_i(y)), where scratch knows the expectation.
     void add_expected(std::int64_t i, double step, Scratch& scratch) {
         moved_ = true;
-        structure.add_expected_difference(v.data(), i, static_cast<float>(step / scale_), scratch);
+        const Expectations& sums = *structure.expectations();
+        sums.add_expected_difference(v.data(), i, static_cast<float>(step / scale_), scratch);
         if (average_) {
             const double deferred = average_->scales() * step / scale_;
-            structure.add_expected_difference(average_->deferred().data(), i, static_cast<float>(deferred), scratch);
+            sums.add_expected_difference(average_->deferred().data(), i, static_cast<float>(deferred), scratch);
         }
     }
     // w ← factor·w, for 0 ≤ factor ≤ 1.
@@ -138,11 +139,22 @@ public:
     // (1/β) log Σ_y exp β(γΔ_i(y) − w·δ_i(y)); the expectation stays in scratch.
     double log_loss(double beta, double gamma) {
         ++report_.inferences;
-        return w.scale() * w.structure.log_loss(w.v.data(), i, beta * w.scale(), gamma / w.scale(), scratch);
+        return w.scale() *
+               w.structure.expectations()->log_loss(w.v.data(), i, beta * w.scale(), gamma / w.scale(), scratch);
     }
 
 private:
     PassReport& report_;
+};
+
+// What steps share that need nothing but a decoder.
+struct DecodingStep {
+    static void check(const Structure&) {}
+};
+
+// What steps share that need sums over outputs.
+struct ExpectedStep {
+    static void check(const Structure& structure) { expectations_of(structure); }
 };
 
 // What most steps share: each example is a step of its own.
@@ -151,6 +163,7 @@ struct SingleStep {
 };
 
 // A Step has
+//   check(structure) refuses a structure that lacks what the step needs
 //   meet(example)    what the example costs at w; may move w
 //   finish(w, last)  whether this example completes a step; may move w (mini-batches)
 // `examples` are those to meet, all if empty; they come in an order that follows from the seed.

@@ -18,6 +18,7 @@ template <class Step>
 PassReport OnlinePass<Step>::run(const Structure& structure, Weights& weights, Average* average, Step& step,
                                  std::span<const std::int32_t> examples, std::uint64_t seed,
                                  const Interrupt& interrupt) {
+    Step::check(structure);
     PassReport report;
     auto order = shuffled_order(structure.size(), seed);
     if (!examples.empty()) {

@@ -65,7 +65,7 @@ inline bool is_beaten(DualState& state, std::int64_t i, const Difference& found,
 // miss an output that is already held as a cut; then that one counts as found. Where w has moved since the
 // decoding, `beaten` says how it was then.
 template <class Rule>
-void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Difference& found, double delta,
+void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Difference& found, double admission,
                 PassScratch& scratch, PassReport& report, std::optional<bool> beaten = {}) {
     const Structure& structure = state.structure;
     Example example(state, i, scratch);
@@ -76,7 +76,7 @@ void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Differ
     if (!found.is_truth) {
         violation = found.cost - structure.dot(state.w.data(), i, found.codes);
         example.found = state.cuts.find(i, found.codes);
-        if (!example.found && rule.admits(example, violation, delta)) {
+        if (!example.found && rule.admits(example, violation, admission)) {
             const double norm2 = structure.inner(i, found.codes, found.codes, *scratch.structure);
             example.found = &state.cuts.add(i, found, norm2);
             ++report.added;
@@ -96,7 +96,7 @@ void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Differ
 }
 
 template <class Rule>
-PassReport visit_on_one_thread(DualState& state, const Rule& rule, double delta, std::uint64_t seed,
+PassReport visit_on_one_thread(DualState& state, const Rule& rule, double admission, std::uint64_t seed,
                                const Interrupt& interrupt) {
     PassReport report;
     const Structure& structure = state.structure;
@@ -111,7 +111,7 @@ PassReport visit_on_one_thread(DualState& state, const Rule& rule, double delta,
         const std::int64_t i = order[q];
         structure.decode(state.w.data(), i, 1, *scratch.structure);
         structure.difference(i, scratch.structure->output, found);
-        learn_from(state, rule, i, found, delta, scratch, report);
+        learn_from(state, rule, i, found, admission, scratch, report);
         if (state.average) state.average->end_step();
     }
     return report;
@@ -119,8 +119,8 @@ PassReport visit_on_one_thread(DualState& state, const Rule& rule, double delta,
 
 // All examples are decoded first, on all threads.
 template <class Rule>
-PassReport Gathering<Rule>::gather(DualState& state, const Rule& rule, double delta, std::uint64_t seed, int threads,
-                                   const Interrupt& interrupt) {
+PassReport Gathering<Rule>::gather(DualState& state, const Rule& rule, double admission, std::uint64_t seed,
+                                   int threads, const Interrupt& interrupt) {
     const Structure& structure = state.structure;
     std::vector<Difference> found(at(structure.size()));
     bool interrupted = false;
@@ -137,16 +137,16 @@ PassReport Gathering<Rule>::gather(DualState& state, const Rule& rule, double de
     if (interrupted) return report;
     PassScratch scratch(structure, seed);
     for (std::int64_t i = state.part.first; i < structure.size(); i += state.part.step) {
-        learn_from(state, rule, i, found[at(i)], delta, scratch, report);
+        learn_from(state, rule, i, found[at(i)], admission, scratch, report);
         if (state.average) state.average->end_step();
     }
     return report;
 }
 
 template <class Rule>
-PassReport Passes<Rule>::visit(DualState& state, const Rule& rule, double delta, std::uint64_t seed, int threads,
+PassReport Passes<Rule>::visit(DualState& state, const Rule& rule, double admission, std::uint64_t seed, int threads,
                                const Interrupt& interrupt) {
-    if (threads == 1) return visit_on_one_thread(state, rule, delta, seed, interrupt);
+    if (threads == 1) return visit_on_one_thread(state, rule, admission, seed, interrupt);
     constexpr std::size_t batch = 16;  // larger ones decode at a w that is too old
     const Structure& structure = state.structure;
     const auto order = state.part.shuffled(structure.size(), seed);
@@ -173,7 +173,7 @@ PassReport Passes<Rule>::visit(DualState& state, const Rule& rule, double delta,
             if (interrupt()) stopped = true;
             if (stopped) return;
             prefetch_cuts(state, order, q);
-            learn_from(state, rule, order[q], found[q % batch], delta, learner, report, beaten[q % batch]);
+            learn_from(state, rule, order[q], found[q % batch], admission, learner, report, beaten[q % batch]);
             if (state.average) state.average->end_step();
         }
         next = end;

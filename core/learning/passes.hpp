@@ -28,12 +28,12 @@ struct PassReport {
 using Interrupt = std::function<bool()>;
 
 // A Rule has
-//   loss(violation)               what an example's largest violation costs
-//   admits(example, violation, δ) whether the output with this violation is worth a cut
-//   update(example)               moves the example's duals; returns how far from optimal they were
+//   loss(violation)                        what an example's largest violation costs
+//   admits(example, violation, admission)  whether the output with this violation is worth a cut
+//   update(example)                        moves the example's duals; returns how far from optimal they were
 template <class Rule>
 struct Passes {
-    static PassReport visit(DualState& state, const Rule& rule, double delta, std::uint64_t seed, int threads,
+    static PassReport visit(DualState& state, const Rule& rule, double admission, std::uint64_t seed, int threads,
                             const Interrupt& interrupt);
     static PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const Interrupt& interrupt);
 };
@@ -41,7 +41,7 @@ struct Passes {
 // A visit with a rule that leaves w alone.
 template <class Rule>
 struct Gathering {
-    static PassReport gather(DualState& state, const Rule& rule, double delta, std::uint64_t seed, int threads,
+    static PassReport gather(DualState& state, const Rule& rule, double admission, std::uint64_t seed, int threads,
                              const Interrupt& interrupt);
 };
 

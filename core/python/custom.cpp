@@ -52,7 +52,7 @@ public:
         : calls_(std::move(calls)), decode_(calls_.attr("decode")), features_(calls_.attr("features")),
           cost_(calls_.attr("cost")), key_(calls_.attr("key")), X_(calls_.attr("X")), Y_(calls_.attr("Y")),
           names_(calls_.attr("names")), hash_bits_(nb::cast<int>(calls_.attr("hash_bits"))), dimension_(dimension),
-          known_(nb::len(X_)) {}
+          has_expectation_(!calls_.attr("expectation").is_none()), known_(nb::len(X_)) {}
 
     // φ_i(y_i) of all examples, with the GIL held.
     std::shared_ptr<const TrueFeatures> learn_truth() {
@@ -106,11 +106,11 @@ public:
         return outputs;
     }
 
+    bool has_expectation() const override { return has_expectation_; }
     double expectation(const float* w, std::int64_t i, double beta, double gamma, SparseVector& features) override {
         GilHeld gil;
         double log_partition = 0;
         const nb::object method_ = calls_.attr("expectation");
-        if (method_.is_none()) throw Unsupported("it has no method expectation");
         const bool fine = !known_[at(i)].skipped && attempt(i, [&](const char*& method) {
             method = "expectation";
             const nb::object pair = method_(view(w), X_[i], beta, gamma, truth(i));
@@ -340,6 +340,7 @@ private:
     nb::object decode_, features_, cost_, key_, X_, Y_, names_;
     int hash_bits_;
     std::int64_t dimension_;
+    bool has_expectation_;
     std::shared_ptr<const TrueFeatures> truth_;
     std::vector<Known> known_;
     const float* viewed_ = nullptr;

@@ -25,12 +25,12 @@ template <class Rule>
 nb::class_<Rule> bind_rule(nb::module_& m, nb::class_<DualState>& state, const char* name) {
     state.def(
         "visit",
-        [](DualState& s, const Rule& rule, double delta, std::uint64_t seed, int threads) {
+        [](DualState& s, const Rule& rule, double admission, std::uint64_t seed, int threads) {
             return run([&](const Interrupt& interrupt) {
-                return Passes<Rule>::visit(s, rule, delta, seed, threads, interrupt);
+                return Passes<Rule>::visit(s, rule, admission, seed, threads, interrupt);
             });
         },
-        "rule"_a, "delta"_a, "seed"_a, "threads"_a);
+        "rule"_a, "admission"_a, "seed"_a, "threads"_a);
     state.def(
         "revisit",
         [](DualState& s, const Rule& rule, std::uint64_t seed) {
@@ -44,12 +44,12 @@ template <class Rule>
 nb::class_<Rule> bind_gathering(nb::module_& m, nb::class_<DualState>& state, const char* name) {
     state.def(
         "gather",
-        [](DualState& s, const Rule& rule, double delta, std::uint64_t seed, int threads) {
+        [](DualState& s, const Rule& rule, double admission, std::uint64_t seed, int threads) {
             return run([&](const Interrupt& interrupt) {
-                return Gathering<Rule>::gather(s, rule, delta, seed, threads, interrupt);
+                return Gathering<Rule>::gather(s, rule, admission, seed, threads, interrupt);
             });
         },
-        "rule"_a, "delta"_a, "seed"_a, "threads"_a);
+        "rule"_a, "admission"_a, "seed"_a, "threads"_a);
     return nb::class_<Rule>(m, name);
 }
 

@@ -32,8 +32,9 @@ void bind_packing(nb::module_& m) {
     m.def(
         "weight_variances",
         [](const Structure& structure) {
+            const Expectations& expectations = expectations_of(structure);
             Weights sums(structure);
-            for (std::int64_t i = 0; i < structure.size(); ++i) structure.add_variance(sums.data(), i);
+            for (std::int64_t i = 0; i < structure.size(); ++i) expectations.add_variance(sums.data(), i);
             return to_numpy(std::vector<float>(sums.data(), sums.data() + sums.dimension()));
         },
         "structure"_a);

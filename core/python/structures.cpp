@@ -36,7 +36,7 @@ std::vector<std::int32_t> decode_all(const Structure& structure, const Weights& 
     return outputs;
 }
 
-// Words from outside are checked: they index into the example.
+// Codes from outside are checked: they index into the example.
 std::span<const Code> codes_of(const Structure& structure, std::int64_t i, const Input<Code>& codes) {
     if (!with_truth(structure).is_valid(example(structure, i), view(codes))) {
         throw std::invalid_argument("these codes are no difference of this example");
@@ -44,9 +44,20 @@ std::span<const Code> codes_of(const Structure& structure, std::int64_t i, const
     return view(codes);
 }
 
+// An example that is not there is refused first.
+const Expectations& expectations_at(const Structure& structure, std::int64_t i) {
+    example(structure, i);
+    return expectations_of(structure);
+}
+
+const Parts& parts_at(const Structure& structure, std::int64_t i) {
+    example(structure, i);
+    return parts_of(structure);
+}
+
 // The marginals of an example's parts.
 std::span<const float> marginals_of(const Structure& structure, std::int64_t i, const Input<float>& marginals) {
-    if (static_cast<std::int64_t>(marginals.size()) != structure.parts(example(structure, i))) {
+    if (static_cast<std::int64_t>(marginals.size()) != parts_at(structure, i).part_count(i)) {
         throw std::invalid_argument("a marginal for every part");
     }
     return view(marginals);
@@ -84,6 +95,8 @@ void bind_structures(nb::module_& m) {
         .def_prop_ro("has_truth", &Structure::has_truth)
         .def_prop_ro("dimension", &Structure::dimension)
         .def_prop_ro("exact_decoder", &Structure::exact_decoder)
+        .def_prop_ro("has_expectations", [](const Structure& s) { return s.expectations() != nullptr; })
+        .def_prop_ro("has_parts", [](const Structure& s) { return s.parts() != nullptr; })
         .def(
             "weigh",
             [](Structure& s, Input<double> weights) {
@@ -211,50 +224,54 @@ void bind_structures(nb::module_& m) {
             [](const Structure& s, const Weights& w, std::int64_t i, double beta, double gamma, Weights* target,
                float step) {
                 const auto scratch = with_truth(s).make_scratch();
-                const double loss = s.log_loss(checked(w, s).data(), example(s, i), beta, gamma, *scratch);
-                if (target) s.add_expected_difference(checked(*target, s).data(), i, step, *scratch);
-                return nb::make_tuple(loss, s.expected_difference_norm2(i, *scratch));
+                const Expectations& sums = expectations_at(s, i);
+                const double loss = sums.log_loss(checked(w, s).data(), i, beta, gamma, *scratch);
+                if (target) sums.add_expected_difference(checked(*target, s).data(), i, step, *scratch);
+                return nb::make_tuple(loss, sums.expected_difference_norm2(i, *scratch));
             },
             "w"_a, "i"_a, "beta"_a, "gamma"_a, "target"_a.none() = nb::none(), "step"_a = 1.0f)
         .def(
-            "parts", [](const Structure& s, std::int64_t i) { return s.parts(example(s, i)); }, "i"_a)
+            "parts", [](const Structure& s, std::int64_t i) { return parts_at(s, i).part_count(i); }, "i"_a)
         .def(
             "part_scores",
             [](const Structure& s, const Weights& w, std::int64_t i, double gamma) {
                 check_cost(s, gamma);
-                std::vector<float> scores(at(s.parts(example(s, i))));
-                s.part_scores(checked(w, s).data(), i, gamma, scores);
+                const Parts& parts = parts_at(s, i);
+                std::vector<float> scores(at(parts.part_count(i)));
+                parts.part_scores(checked(w, s).data(), i, gamma, scores);
                 return to_numpy(std::move(scores));
             },
             "w"_a, "i"_a, "gamma"_a)
         .def(
             "part_marginals",
             [](const Structure& s, std::int64_t i, Input<float> scores) {
-                if (static_cast<std::int64_t>(scores.size()) != s.parts(example(s, i))) {
+                const Parts& parts = parts_at(s, i);
+                if (static_cast<std::int64_t>(scores.size()) != parts.part_count(i)) {
                     throw std::invalid_argument("a score for every part");
                 }
                 std::vector<float> marginals(scores.size());
                 const auto scratch = s.make_scratch();
-                const double log_sum = s.part_marginals(i, view(scores), marginals, *scratch);
+                const double log_sum = parts.part_marginals(i, view(scores), marginals, *scratch);
                 return nb::make_tuple(log_sum, to_numpy(std::move(marginals)));
             },
             "i"_a, "scores"_a)
         .def(
             "expected_part_cost",
             [](const Structure& s, std::int64_t i, Input<float> marginals) {
-                return with_truth(s).expected_part_cost(i, marginals_of(s, i, marginals));
+                return parts_at(with_truth(s), i).expected_part_cost(i, marginals_of(s, i, marginals));
             },
             "i"_a, "marginals"_a)
         .def(
             "add_parts",
             [](const Structure& s, Weights& w, std::int64_t i, Input<float> marginals, float step) {
-                s.add_parts(checked(w, s).data(), i, marginals_of(s, i, marginals), step);
+                parts_at(s, i).add_parts(checked(w, s).data(), i, marginals_of(s, i, marginals), step);
             },
             "w"_a, "i"_a, "marginals"_a, "step"_a)
         .def(
             "add_part_difference",
             [](const Structure& s, Weights& w, std::int64_t i, Input<float> marginals, float step) {
-                with_truth(s).add_part_difference(checked(w, s).data(), i, marginals_of(s, i, marginals), step);
+                parts_at(with_truth(s), i)
+                    .add_part_difference(checked(w, s).data(), i, marginals_of(s, i, marginals), step);
             },
             "w"_a, "i"_a, "marginals"_a, "step"_a);
 

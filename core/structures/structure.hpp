@@ -58,6 +58,44 @@ public:
     using std::logic_error::logic_error;
 };
 
+// Sums over all outputs: p(y) ∝ exp β(w·φ_i(y) + γΔ_i(y)).
+class Expectations {
+public:
+    // (1/β) log Σ_y exp β(γΔ_i(y) − w·δ_i(y)). What the two functions after it need of p stays in scratch.
+    virtual double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const = 0;
+    // target += step·(φ_i(y_i) − E φ_i(y)).
+    virtual void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const = 0;
+    // ‖φ_i(y_i) − E φ_i(y)‖².
+    virtual double expected_difference_norm2(std::int64_t i, Scratch& scratch) const = 0;
+    // target += the variance of each feature of φ_i(y) when all outputs are equally likely, or about it:
+    // more than 0 wherever a feature can occur.
+    virtual void add_variance(float* target, std::int64_t i) const = 0;
+
+protected:
+    ~Expectations() = default;
+};
+
+// Scores and marginals of the parts that outputs are made of, as one vector of part_count(i) numbers in
+// the structure's own order: what p(y) ∝ exp(sum of y's part scores) needs when it is not w that
+// scores. Parts that no output has may hold anything in scores and hold 0 in marginals.
+class Parts {
+public:
+    virtual std::int64_t part_count(std::int64_t i) const = 0;
+    // scores = those of w·φ_i(y) + gamma·Δ_i(y).
+    virtual void part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const = 0;
+    // Returns log Σ_y exp(score of y).
+    virtual double part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
+                                  Scratch& scratch) const = 0;
+    // E Δ_i(y); w += step·(Σ_part marginal·φ_part); w += step·(φ_i(y_i) − E φ_i(y)).
+    virtual double expected_part_cost(std::int64_t i, std::span<const float> marginals) const = 0;
+    virtual void add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const = 0;
+    virtual void add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const = 0;
+
+protected:
+    ~Parts() = default;
+};
+
+// What every structure has: outputs, their features and cost, a decoder, and the arithmetic of differences.
 // Everything here but the constructors runs without the GIL.
 class Structure {
 public:
@@ -119,34 +157,13 @@ public:
     virtual std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                              Scratch& scratch) const;
 
-    // With p(y) ∝ exp β(w·φ_i(y) + γΔ_i(y)): (1/β) log Σ_y exp β(γΔ_i(y) − w·δ_i(y)). What the two
-    // functions after it need of p stays in scratch.
-    virtual double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const;
-    // target += step·(φ_i(y_i) − E φ_i(y)).
-    virtual void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const;
-    // ‖φ_i(y_i) − E φ_i(y)‖².
-    virtual double expected_difference_norm2(std::int64_t i, Scratch& scratch) const;
-
-    // target += the variance of each feature of φ_i(y) when all outputs are equally likely, or about it:
-    // more than 0 wherever a feature can occur. A batch method scales its steps by it.
-    virtual void add_variance(float* target, std::int64_t i) const;
     // Sets to 1 what the truth's features are weighed by; a few weights that all outputs share may
     // be counted among them.
-    virtual void mark_observed(float* marks, std::int64_t i) const;
+    virtual void mark_observed(float* marks, std::int64_t i) const = 0;
 
-    // Scores and marginals of the parts that outputs are made of, as one vector of parts(i) numbers in
-    // the structure's own order: what p(y) ∝ exp(sum of y's part scores) needs when it is not w that
-    // scores. Parts that no output has may hold anything in scores and hold 0 in marginals.
-    virtual std::int64_t parts(std::int64_t i) const;
-    // scores = those of w·φ_i(y) + gamma·Δ_i(y).
-    virtual void part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const;
-    // Returns log Σ_y exp(score of y).
-    virtual double part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
-                                  Scratch& scratch) const;
-    // E Δ_i(y); w += step·(Σ_part marginal·φ_part); w += step·(φ_i(y_i) − E φ_i(y)).
-    virtual double expected_part_cost(std::int64_t i, std::span<const float> marginals) const;
-    virtual void add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const;
-    virtual void add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const;
+    // What only some structures have, and who needs it asks for before it starts; null: this one has none.
+    virtual const Expectations* expectations() const { return nullptr; }
+    virtual const Parts* parts() const { return nullptr; }
 
     // w·φ_i(y) and w += step·φ_i(y) of a whole output.
     virtual double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const = 0;
@@ -210,39 +227,15 @@ inline std::vector<ScoredOutput> Structure::k_best(const float* w, std::int64_t 
     return {{objective(w, i, scratch.output, cost_weight), scratch.output}};
 }
 
-inline double Structure::log_loss(const float*, std::int64_t, double, double, Scratch&) const {
+// What a learner needs of a structure; those without it are refused.
+inline const Expectations& expectations_of(const Structure& structure) {
+    if (const Expectations* found = structure.expectations()) return *found;
     throw Unsupported("this structure has no expectations");
 }
 
-inline void Structure::add_expected_difference(float*, std::int64_t, float, Scratch&) const {
-    throw Unsupported("this structure has no expectations");
-}
-
-inline void Structure::add_variance(float*, std::int64_t) const {
-    throw Unsupported("this structure does not know how much its features vary");
-}
-
-inline void Structure::mark_observed(float*, std::int64_t) const {
-    throw Unsupported("this structure does not tell which features its true outputs have");
-}
-
-namespace detail {
-[[noreturn]] inline void no_parts() { throw Unsupported("the outputs of this structure do not come in parts"); }
-}  // namespace detail
-
-inline std::int64_t Structure::parts(std::int64_t) const { detail::no_parts(); }
-inline void Structure::part_scores(const float*, std::int64_t, double, std::span<float>) const { detail::no_parts(); }
-inline double Structure::part_marginals(std::int64_t, std::span<const float>, std::span<float>, Scratch&) const {
-    detail::no_parts();
-}
-inline double Structure::expected_part_cost(std::int64_t, std::span<const float>) const { detail::no_parts(); }
-inline void Structure::add_parts(float*, std::int64_t, std::span<const float>, float) const { detail::no_parts(); }
-inline void Structure::add_part_difference(float*, std::int64_t, std::span<const float>, float) const {
-    detail::no_parts();
-}
-
-inline double Structure::expected_difference_norm2(std::int64_t, Scratch&) const {
-    throw Unsupported("this structure has no expectations");
+inline const Parts& parts_of(const Structure& structure) {
+    if (const Parts* found = structure.parts()) return *found;
+    throw Unsupported("the outputs of this structure do not come in parts with marginals");
 }
 
 }  // namespace dualstruct

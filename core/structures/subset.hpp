@@ -13,7 +13,7 @@
 
 namespace dualstruct {
 
-class Subset : public Structure {
+class Subset final : public Structure, private Expectations, private Parts {
 public:
     Subset(const Structure& whole, std::vector<std::int64_t> examples) : whole_(whole), examples_(std::move(examples)) {
         if (whole.weights().empty()) return;
@@ -77,34 +77,40 @@ public:
         return whole_.k_best(w, original(i), cost_weight, k, scratch);
     }
 
-    double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override {
-        return whole_.log_loss(w, original(i), beta, gamma, scratch);
-    }
-    void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override {
-        whole_.add_expected_difference(target, original(i), step, scratch);
-    }
-    double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override {
-        return whole_.expected_difference_norm2(original(i), scratch);
-    }
-    void add_variance(float* target, std::int64_t i) const override { whole_.add_variance(target, original(i)); }
     void mark_observed(float* marks, std::int64_t i) const override { whole_.mark_observed(marks, original(i)); }
 
-    std::int64_t parts(std::int64_t i) const override { return whole_.parts(original(i)); }
+    // It has what the whole has.
+    const Expectations* expectations() const override { return whole_.expectations() ? this : nullptr; }
+    double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override {
+        return whole_.expectations()->log_loss(w, original(i), beta, gamma, scratch);
+    }
+    void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override {
+        whole_.expectations()->add_expected_difference(target, original(i), step, scratch);
+    }
+    double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override {
+        return whole_.expectations()->expected_difference_norm2(original(i), scratch);
+    }
+    void add_variance(float* target, std::int64_t i) const override {
+        whole_.expectations()->add_variance(target, original(i));
+    }
+
+    const Parts* parts() const override { return whole_.parts() ? this : nullptr; }
+    std::int64_t part_count(std::int64_t i) const override { return whole_.parts()->part_count(original(i)); }
     void part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const override {
-        whole_.part_scores(w, original(i), gamma, scores);
+        whole_.parts()->part_scores(w, original(i), gamma, scores);
     }
     double part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
                           Scratch& scratch) const override {
-        return whole_.part_marginals(original(i), scores, marginals, scratch);
+        return whole_.parts()->part_marginals(original(i), scores, marginals, scratch);
     }
     double expected_part_cost(std::int64_t i, std::span<const float> marginals) const override {
-        return whole_.expected_part_cost(original(i), marginals);
+        return whole_.parts()->expected_part_cost(original(i), marginals);
     }
     void add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const override {
-        whole_.add_parts(w, original(i), marginals, step);
+        whole_.parts()->add_parts(w, original(i), marginals, step);
     }
     void add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const override {
-        whole_.add_part_difference(w, original(i), marginals, step);
+        whole_.parts()->add_part_difference(w, original(i), marginals, step);
     }
 
     double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const override {

@@ -23,8 +23,8 @@ struct DCDRule {
         return violation - example.sum_alpha / (2 * C * example.weight);
     }
 
-    bool admits(Example& example, double violation, double delta) const {
-        return gradient(example, violation) >= delta;
+    bool admits(Example& example, double violation, double admission) const {
+        return gradient(example, violation) >= admission;
     }
 
     // Line 1–7. Returns the largest projected gradient met.

@@ -17,7 +17,7 @@ struct FrankWolfeRule {
     double C;
 
     double loss(double violation) const { return std::max(violation, 0.0); }
-    bool admits(Example&, double violation, double delta) const { return violation > delta; }
+    bool admits(Example&, double violation, double admission) const { return violation > admission; }
 
     // After inference the vertex is what was found (the truth if nothing violates); otherwise the
     // best of the cuts held. Returns the example's share of the duality gap, divided by C.

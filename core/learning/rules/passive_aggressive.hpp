@@ -20,7 +20,7 @@ inline double passive_aggressive_step(double C, double loss, double norm2) {
 
 // ℓ = max_y cost_weight·Δ(y) − w·δ(y), whose gradient is that of one output: MIRA, and dual
 // coordinate ascent at β = ∞. With k > 1 the constraints of the k best outputs hold together.
-struct PassiveAggressiveStep : SingleStep {
+struct PassiveAggressiveStep : SingleStep, DecodingStep {
     double C;
     double cost_weight;
     int k;
@@ -65,7 +65,7 @@ private:
 };
 
 // ℓ = (1/β) log Σ_y exp β(γΔ(y) − w·δ(y)), whose gradient is an expectation: dual coordinate ascent.
-struct ExpectedPassiveAggressiveStep : SingleStep {
+struct ExpectedPassiveAggressiveStep : SingleStep, ExpectedStep {
     double C, beta, gamma;
     std::int64_t clamped = 0;  // examples whose estimated loss was negative and is taken for 0
 
@@ -75,7 +75,7 @@ struct ExpectedPassiveAggressiveStep : SingleStep {
         const double loss = example.log_loss(beta, gamma);
         clamped += loss < 0;
         if (!(loss > 0)) return loss < 0 ? 0 : loss;  // NaN is passed on
-        const double norm2 = example.w.structure.expected_difference_norm2(example.i, example.scratch);
+        const double norm2 = example.w.structure.expectations()->expected_difference_norm2(example.i, example.scratch);
         const double step = passive_aggressive_step(C * example.weight(), loss, norm2);
         if (step > 0) example.w.add_expected(example.i, step, example.scratch);
         return loss;

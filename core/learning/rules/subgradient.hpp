@@ -28,7 +28,7 @@ struct Schedule {
 };
 
 // Hinge losses: ℓ = H or H² with H = max_y H_i(y).
-struct SubgradientStep : SingleStep {
+struct SubgradientStep : SingleStep, DecodingStep {
     Schedule schedule;
     bool squared;
 
@@ -44,7 +44,7 @@ struct SubgradientStep : SingleStep {
 };
 
 // ℓ = (1/β) log Σ_y exp β(γΔ(y) − w·δ(y)).
-struct ExpectedGradientStep : SingleStep {
+struct ExpectedGradientStep : SingleStep, ExpectedStep {
     Schedule schedule;
     double beta, gamma;
 
@@ -62,7 +62,7 @@ struct ExpectedGradientStep : SingleStep {
 // Pegasos (Shalev-Shwartz et al. 2011): η_t = 1/(λt), the mean subgradient of a batch, and if asked
 // for the projection on ‖w‖ ≤ radius. For the ramp the concave part's subgradient comes in with the
 // other sign.
-struct PegasosStep {
+struct PegasosStep : DecodingStep {
     double lambda;
     std::int64_t batch;
     std::int64_t steps;                 // done before

@@ -11,7 +11,7 @@
 //   [labels + 2]   the transitions with −∞ in the padding and where forbidden
 //   [labels]       the same transposed
 //
-// A cut's words are (token << label_bits | label) where the output differs from the truth,
+// A cut's codes are (token << label_bits | label) where the output differs from the truth,
 // in order of tokens; its transitions follow from them.
 #pragma once
 
@@ -59,7 +59,7 @@ struct ChainExpectation {
     std::vector<float> pairs;   // [tokens − 1, labels, labels]
 };
 
-class Chain final : public Structure {
+class Chain final : public Structure, public Expectations, public Parts {
 public:
     static constexpr int label_bits = 12;
     static constexpr int max_labels = 1 << label_bits;
@@ -89,12 +89,14 @@ public:
     void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
+    const Expectations* expectations() const override { return this; }
+    const Parts* parts() const override { return this; }
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
     void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override;
     double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override;
     // Parts: emissions [tokens, stride], then transitions [labels + 2, stride] as among the weights, then,
     // if there are pair features, steps [tokens, labels, stride] as they add to the transitions.
-    std::int64_t parts(std::int64_t i) const override {
+    std::int64_t part_count(std::int64_t i) const override {
         return (tokens(i) + data_.labels + 2 + (has_pairs() ? tokens(i) * data_.labels : 0)) * stride_;
     }
     void part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const override;

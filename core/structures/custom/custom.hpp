@@ -54,11 +54,12 @@ public:
     virtual ~UserCode() = default;
     virtual void decode(const float* w, std::int64_t i, float cost_weight, CustomOutput& output) = 0;
     virtual std::vector<CustomOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k) = 0;
+    virtual bool has_expectation() const = 0;
     // (1/β) log Σ_y exp β(w·φ_i(y) + γΔ_i(y)), and E φ_i(y).
     virtual double expectation(const float* w, std::int64_t i, double beta, double gamma, SparseVector& features) = 0;
 };
 
-class Custom final : public Structure {
+class Custom final : public Structure, public Expectations {
 public:
     Custom(std::unique_ptr<UserCode> code, std::shared_ptr<const TrueFeatures> truth, std::int64_t size,
            std::int64_t dimension, bool has_truth);
@@ -86,6 +87,7 @@ public:
     double inner(std::int64_t i, std::span<const Code> a, std::span<const Code> b, Scratch& scratch) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
+    const Expectations* expectations() const override { return code_->has_expectation() ? this : nullptr; }
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
     void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override;
     double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override;

@@ -2,7 +2,7 @@
 // weights [features, configurations]; the table of a factor is its features times these weights, with the
 // table's entries tied to configurations where the factor says so (−1: forbidden).
 //
-// Weights are the kinds', one after the other, without padding. A cut's words are (variable, state) for each
+// Weights are the kinds', one after the other, without padding. A cut's codes are (variable, state) for each
 // variable that differs from the truth, in order of variables.
 #pragma once
 
@@ -47,7 +47,7 @@ struct GraphShape {
     std::vector<std::int32_t> block_of;  // [factors]; −1: no features
 };
 
-class FactorGraph final : public Structure {
+class FactorGraph final : public Structure, public Expectations, public Parts {
 public:
     FactorGraph(std::vector<FactorKind> kinds, graphs::RelaxationOptions map, graphs::PropagationOptions sum);
 
@@ -80,11 +80,14 @@ public:
     void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
+    const Expectations* expectations() const override { return this; }
+    // With loops, distributions over parts would not be exact.
+    const Parts* parts() const override { return forests_ ? this : nullptr; }
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
     void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override;
     double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override;
     // Parts: the states of all variables, which have only costs, then the scores of all factors.
-    std::int64_t parts(std::int64_t i) const override;
+    std::int64_t part_count(std::int64_t i) const override;
     void part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const override;
     double part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
                           Scratch& scratch) const override;

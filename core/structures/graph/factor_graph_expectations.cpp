@@ -64,10 +64,7 @@ double FactorGraph::expected_difference_norm2(std::int64_t i, Scratch& scratch) 
     return buffers.sum.squared_norm();
 }
 
-std::int64_t FactorGraph::parts(std::int64_t i) const {
-    if (!graph(i).is_forest()) throw Unsupported("distributions over parts are exact on graphs without loops only");
-    return graph(i).total_states() + graph(i).total_scores();
-}
+std::int64_t FactorGraph::part_count(std::int64_t i) const { return graph(i).total_states() + graph(i).total_scores(); }
 
 void FactorGraph::part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const {
     GraphScratch buffers;

@@ -1,4 +1,4 @@
-// Multiclass classification: one label an example. A cut's word is its label; with δ = x ⊗ (truth − label)
+// Multiclass classification: one label an example. A cut's code is its label; with δ = x ⊗ (truth − label)
 // everything about cuts follows from ‖x‖².
 //
 // Weights lie as the features ask for: [labels, stride] for dense ones, so that a cut reads and writes two rows in
@@ -26,7 +26,7 @@ struct MulticlassData {
     std::shared_ptr<const void> owner;
 };
 
-class Multiclass final : public Structure {
+class Multiclass final : public Structure, public Expectations, public Parts {
 public:
     explicit Multiclass(const MulticlassData& data);
 
@@ -52,11 +52,13 @@ public:
     double combination_norm2(std::int64_t i, std::span<const WeightedCodes> terms, Scratch& scratch) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
+    const Expectations* expectations() const override { return this; }
+    const Parts* parts() const override { return this; }
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
     void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override;
     double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override;
     // Parts: the labels.
-    std::int64_t parts(std::int64_t) const override { return data_.labels; }
+    std::int64_t part_count(std::int64_t) const override { return data_.labels; }
     void part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const override;
     double part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
                           Scratch& scratch) const override;

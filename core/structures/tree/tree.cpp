@@ -300,7 +300,7 @@ void Tree::add_part_difference(float* w, std::int64_t i, std::span<const float> 
 
 double Tree::log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& base) const {
     TreeScratch& scratch = tree_scratch(base);
-    scratch.labelled.resize(at(parts(i)));
+    scratch.labelled.resize(at(part_count(i)));
     scratch.marginals.resize(scratch.labelled.size());
     labelled_scores(w, i, gamma, scratch.labelled);
     const int n = words(i), L = features_.labels();
@@ -337,7 +337,7 @@ TreeExpectation Tree::expectation(const float* w, std::int64_t i, double beta, d
     TreeScratch& scratch = tree_scratch(base);
     const int n = words(i), L = features_.labels();
     TreeExpectation result;
-    scratch.labelled.resize(at(parts(i)));
+    scratch.labelled.resize(at(part_count(i)));
     labelled_scores(w, i, gamma, scratch.labelled);
     for (float& score : scratch.labelled) score *= static_cast<float>(beta);
     result.labels.resize(scratch.labelled.size());
@@ -354,7 +354,7 @@ std::vector<ScoredOutput> Tree::k_best(const float* w, std::int64_t i, float cos
     TreeScratch& scratch = tree_scratch(base);
     const int n = words(i);
     if (n == 0) return {ScoredOutput{0, {}}};
-    scratch.labelled.resize(at(parts(i)));
+    scratch.labelled.resize(at(part_count(i)));
     labelled_scores(w, i, cost_weight, scratch.labelled);
     trees::KBestTrees finder(trees::make_decoder(options_.projective));
     std::vector<ScoredOutput> best;

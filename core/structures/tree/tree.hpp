@@ -31,7 +31,7 @@ struct TreeExpectation {
     std::vector<float> labels; // [n + 1, n + 1, labels]: (head, modifier, label)
 };
 
-class Tree final : public Structure {
+class Tree final : public Structure, public Expectations, public Parts {
 public:
     static constexpr int max_labels = 256;
     static constexpr int max_words = 4095;
@@ -60,13 +60,15 @@ public:
     void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;
+    const Expectations* expectations() const override { return this; }
+    const Parts* parts() const override { return this; }
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
     void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override;
     double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override;
     void add_variance(float* target, std::int64_t i) const override;
     void mark_observed(float* marks, std::int64_t i) const override;
     // Parts: labelled arcs, [n + 1, n + 1, labels] as (head, modifier, label).
-    std::int64_t parts(std::int64_t i) const override {
+    std::int64_t part_count(std::int64_t i) const override {
         return (std::int64_t{words(i)} + 1) * (words(i) + 1) * features_.labels();
     }
     void part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const override;

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.data.schema import Range, arguments_of, fit_type, stored_array
-from dualstruct.errors import InputError
+from dualstruct.errors import InputError, UnsupportedError
 from dualstruct.problem import Problem
 
 Count = Annotated[int, Range(0, 2**62)]
@@ -348,6 +348,21 @@ class RevisitingSolver(DualSolver):
         if revisits < 0:
             raise InputError(f"revisits is {revisits}; it must be at least 0")
         self.revisits = revisits
+
+
+def refuse_lacking(problem: Problem, name: str, parts: bool = False) -> None:
+    """A structure that lacks what a solver needs is refused before anything is computed."""
+    structure, loss = problem.structure, problem.loss
+    if loss.sums and not structure.has_expectations:
+        raise UnsupportedError(
+            f"solver {name} does not take a {structure.kind} with the loss {loss.name}, which sums "
+            "over all outputs: it has no expectations; take the loss hinge, squared_hinge or ramp"
+        )
+    if parts and not structure.has_parts:
+        raise UnsupportedError(
+            f"solver {name} does not take a {structure.kind}: its outputs do not come in parts "
+            "with exact marginals; take the solver lbfgs, sgd or dca"
+        )
 
 
 class Averaged(Solver):

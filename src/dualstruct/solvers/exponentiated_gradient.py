@@ -34,7 +34,7 @@ from dualstruct.data.schema import stored_array
 from dualstruct.errors import InputError
 from dualstruct.losses import SoftmaxMargin
 from dualstruct.problem import Problem
-from dualstruct.solvers.base import Iterate, Solver
+from dualstruct.solvers.base import Iterate, Solver, refuse_lacking
 
 
 class Report(NamedTuple):
@@ -52,20 +52,16 @@ class ExponentiatedGradientIterate(Iterate):
         super().__init__(problem, seed)
         loss = problem.loss
         assert isinstance(loss, SoftmaxMargin)
-        try:
-            self.duals = _core.ExponentiatedGradient(
-                problem.structure.core,
-                self.w,
-                problem.center,
-                problem.C,
-                1 / loss.beta,
-                loss.gamma,
-                solver.first_step or 1.0,
-                solver.first_score,
-            )
-        except _core.UnsupportedError as error:
-            name = problem.structure.kind
-            raise InputError(f"solver eg does not take a {name}: {error}") from None
+        self.duals = _core.ExponentiatedGradient(
+            problem.structure.core,
+            self.w,
+            problem.center,
+            problem.C,
+            1 / loss.beta,
+            loss.gamma,
+            solver.first_step or 1.0,
+            solver.first_score,
+        )
 
     def rebuild(self) -> None:
         """w = c + C Σ E δ anew: single precision drifts."""
@@ -127,6 +123,7 @@ class ExponentiatedGradient(Solver):
         self.first_score = first_score
 
     def start(self, problem: Problem, seed: int) -> ExponentiatedGradientIterate:
+        refuse_lacking(problem, self.name, parts=True)
         return ExponentiatedGradientIterate(problem, seed, self)
 
     def run_pass(self, iterate: ExponentiatedGradientIterate) -> Report:

@@ -38,7 +38,7 @@ from dualstruct.data.schema import fit_type, stored_array
 from dualstruct.errors import InputError
 from dualstruct.losses import SoftmaxMargin
 from dualstruct.problem import Problem
-from dualstruct.solvers.base import Count, Iterate, Solver
+from dualstruct.solvers.base import Count, Iterate, Solver, refuse_lacking
 
 Vector = NDArray[np.float32]
 
@@ -74,12 +74,8 @@ class LBFGSIterate(Iterate):
         super().__init__(problem, seed)
         core = problem.structure.core
         self._threads = problem.threads
-        try:
-            variances = _core.weight_variances(core)
-            learned = (variances > 0) & solver.learned(problem)
-        except _core.UnsupportedError as error:
-            name = problem.structure.kind
-            raise InputError(f"solver lbfgs does not take a {name}: {error}") from None
+        variances = _core.weight_variances(core)
+        learned = (variances > 0) & solver.learned(problem)
         index = np.flatnonzero(learned)
         loss = problem.loss
         assert isinstance(loss, SoftmaxMargin)
@@ -275,6 +271,7 @@ class LBFGS(Solver):
     def start(self, problem: Problem, seed: int) -> LBFGSIterate:
         if self.l1 and problem.center is not None:
             raise InputError("l1 draws towards 0, and training that goes on from a model does not")
+        refuse_lacking(problem, self.name)
         return LBFGSIterate(problem, seed, self)
 
     def learned(self, problem: Problem) -> NDArray[np.bool_] | np.bool_:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
-from dualstruct.solvers.base import Iterate, Solver
+from dualstruct.solvers.base import Iterate, Solver, refuse_lacking
 
 
 class OnlineSolver(Solver):
     """A solver whose iterate is w and nothing else."""
 
     def start(self, problem: Problem, seed: int) -> Iterate:
+        refuse_lacking(problem, self.name)
         iterate = Iterate(problem, seed)
         if problem.center is not None:
             iterate.w = problem.structure.new_weights(problem.center.array)

@@ -94,12 +94,14 @@ class Structure(ABC):
     explained = OldAttribute("translating_errors")
 
     @property
+    def has_expectations(self) -> bool:
+        """Whether it sums over all outputs, as the losses crf and softmax_margin need it."""
+        return self.core.has_expectations
+
+    @property
     def has_parts(self) -> bool:
         """Whether outputs come in parts with scores and marginals, as solver eg needs them."""
-        try:
-            return len(self) == 0 or self.core.parts(0) >= 0
-        except _core.UnsupportedError:
-            return False
+        return self.core.has_parts
 
     def has_exact_inference(self, sums: bool) -> bool:
         """Whether sums over all outputs, or the best output, are never approximate.

@@ -110,11 +110,6 @@ class FactorGraph(Structure):
         for i, graph in enumerate(self.graphs):
             self._add(i, graph, None if costs is None else costs[i])
 
-    @property
-    def has_parts(self) -> bool:
-        """Whether no example has loops: then distributions over parts are exact."""
-        return self.is_forest
-
     def has_exact_inference(self, sums: bool) -> bool:
         """Sums over graphs with loops are Bethe's estimates; the best outputs are counted."""
         return self.is_forest or not sums
