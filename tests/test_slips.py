@@ -8,6 +8,7 @@ import pytest
 from dualstruct import SequenceTagger
 from dualstruct.features import FeatureRows
 from dualstruct.suspecting.channel import (
+    CREDITED,
     Evidence,
     as_probabilities,
     joined,
@@ -173,7 +174,7 @@ def test_a_sentence_counts_by_its_worst_part_and_the_milder_reading():
     )
     none = Evidence(np.zeros(0, np.intp), np.zeros(0), np.zeros((0, 1)), np.ones(1))
     alone = sentence_log_odds([one], 3)
-    odds = slip_odds(one)
+    odds = slip_odds(one, CREDITED)
     assert alone[1] == pytest.approx(np.log(odds[2]))
     assert alone[0] >= np.log(odds[1]) - 1e-12
     assert alone[2] == -np.inf
@@ -184,6 +185,17 @@ def test_a_sentence_counts_by_its_worst_part_and_the_milder_reading():
         for s in (slice(0, 2), slice(2, 3))
     ]
     np.testing.assert_allclose(sentence_log_odds([joined(halves)], 3), alone)
+
+
+def test_a_kind_that_a_corpus_is_full_of_does_not_fill_the_list():
+    """Many disagreements of one kind, as sure as the few of another: these are not behind."""
+    slips = np.zeros((50, 2))
+    slips[:45, 0] = slips[45:, 1] = 0.5
+    evidence = Evidence(np.arange(50), np.full(50, 1e-4), slips, np.array([90.0, 300.0]))
+    rates = slip_rates(evidence)
+    assert rates[0] > 10 * rates[1] > 10 * CREDITED
+    found = sentence_log_odds([evidence], 50)
+    assert found == pytest.approx(np.full(50, found[0]))
 
 
 def test_sentences_at_random_are_told_from_the_others():

@@ -13,6 +13,9 @@ that is mostly the model's fault (entities that it does not know) does not swamp
 The rates are those under which the given annotation is most probable, by expectation maximisation:
 
     r_g ← Σ_items r_g a_g / (p(given) + Σ_h r_h a_h)  /  chances of g
+
+A kind that a corpus is full of (entities that its annotators mark here and leave out there) gets a
+high rate, and would fill the list alone. So no kind counts with more than CREDITED.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ from numpy.typing import NDArray
 
 #: Where rates start, where they end, and how many rounds they get.
 FIRST_RATE, HIGHEST_RATE, ROUNDS = 0.01, 0.3, 15
+#: The highest rate that sentences are ranked by.
+CREDITED = 0.01
 #: Smaller odds are as good as none.
 SMALLEST = 1e-30
 
@@ -63,10 +68,10 @@ def slip_rates(evidence: Evidence) -> NDArray[np.float64]:
     return rates
 
 
-def slip_odds(evidence: Evidence) -> NDArray[np.float64]:
-    """That a part is a slip, against that it is not: [parts]."""
-    odds: NDArray[np.float64] = evidence.slips @ slip_rates(evidence) / evidence.given
-    return odds
+def slip_odds(evidence: Evidence, most: float = HIGHEST_RATE) -> NDArray[np.float64]:
+    """That a part is a slip, against that it is not, with rates of at most ``most``: [parts]."""
+    rates = np.minimum(slip_rates(evidence), most)
+    return np.asarray(evidence.slips @ rates / evidence.given)
 
 
 def sentence_log_odds(readings: Sequence[Evidence], count: int) -> NDArray[np.float64]:
@@ -78,7 +83,7 @@ def sentence_log_odds(readings: Sequence[Evidence], count: int) -> NDArray[np.fl
     """
     least = np.full(count, np.inf)
     for evidence in readings:
-        log_odds = np.log(np.maximum(slip_odds(evidence), SMALLEST))
+        log_odds = np.log(np.maximum(slip_odds(evidence, CREDITED), SMALLEST))
         worst = np.full(count, -np.inf)
         np.maximum.at(worst, evidence.sentence, log_odds)
         several = np.bincount(evidence.sentence, np.maximum(log_odds, 0.0), count)
