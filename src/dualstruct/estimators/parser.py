@@ -337,6 +337,10 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
             A checkpoint of the model's training: rank by the dual mass of each sentence, those
             first that the ramp loss gave up.
         """
+        return self._suspects(self.suspect_case(X), top, folds, duals)
+
+    def suspect_case(self, X: Treebank | Sequence[ConlluSentence]) -> TreeCase:
+        """Trees as the search for suspects sees them."""
         model = self.model_
         treebank = as_treebank(X)
         treebank.check_trees()
@@ -360,8 +364,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
                 raise InputError("a parser of order 2 judges by folds: leave out folds and duals")
             return tree.new_weights(model.grown_weights(tree)[0])
 
-        case = TreeCase(tree, labels.names, treebank, numbers, tree_settings(self.C), own)
-        return self._suspects(case, top, folds, duals)
+        return TreeCase(tree, labels.names, treebank, numbers, tree_settings(self.C), own)
 
     def explain(
         self,
