@@ -21,6 +21,7 @@ WORDS, LABELS = [s.forms for s in PART], [s.entities for s in PART]
 #: Each command with arguments for which it has something to say; {} is the folder of the files.
 COMMANDS = {
     "train": ["{}/names.txt", "--model", "{}/new.dstruct", "--passes", "1"],
+    "tune": ["{}/names.txt", "--trials", "2", "--passes", "1"],
     "predict": ["{}/tagger.dstruct", "{}/names.txt"],
     "evaluate": ["{}/tagger.dstruct", "{}/names.txt"],
     "explain": ["{}/tagger.dstruct", "{}/names.txt", "--sentence", "1"],

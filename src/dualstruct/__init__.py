@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from dualstruct.training.results import FitResult as FitResult
     from dualstruct.training.results import TracePoint as TracePoint
     from dualstruct.training.stopping import Stopping as Stopping
+    from dualstruct.tuning import tune as tune
 
 __version__ = "0.1.0"
 
@@ -91,6 +92,7 @@ _HOMES = {
     "training.loop": "fit",
     "training.results": "FitResult TracePoint",
     "training.stopping": "Stopping",
+    "tuning": "tune",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -145,6 +147,7 @@ __all__ = [
     "read_columns",
     "read_conllu",
     "tree_svg",
+    "tune",
     "write_columns",
     "write_conllu",
 ]

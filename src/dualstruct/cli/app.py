@@ -36,6 +36,7 @@ from dualstruct.cli.output import console, print_json, say, tell
 from dualstruct.cli.serve import serve
 from dualstruct.cli.suspects import suspects
 from dualstruct.cli.train import train
+from dualstruct.cli.tune import tune
 from dualstruct.data.leftovers import tidy_on_sigterm
 from dualstruct.errors import InputError
 
@@ -69,6 +70,7 @@ def options(
 
 
 app.command()(train)
+app.command()(tune)
 
 
 @app.command()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,12 +43,17 @@ def flag_of(name: str, option: Option) -> str:
     return option.flag or f"--{name.replace('_', '-')}"
 
 
-def with_settings(command: Any) -> Any:
-    """A command whose ``**settings`` are options, one for each setting of any task."""
+def with_settings(without: tuple[str, ...] = ()) -> Callable[[Any], Any]:
+    """A command whose ``**settings`` are options, one for each setting of any task but some."""
+    return partial(_with_settings, without)
+
+
+def _with_settings(without: tuple[str, ...], command: Any) -> Any:
     found: dict[str, tuple[Option, Any]] = {}
     for kind in TASKS.values():
         for name, known in options_of(kind).items():
-            found.setdefault(name, known)
+            if name not in without:
+                found.setdefault(name, known)
     signature = inspect.signature(command, eval_str=True)
     own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
     options = []
@@ -120,6 +127,13 @@ OutOfCore = Annotated[
         rich_help_panel=TAGGERS,
     ),
 ]
+Tune = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="Choose the settings that are not given first, in so many seconds (see tune).",
+    ),
+]
 Folds = Annotated[
     int | None,
     typer.Option(
@@ -129,7 +143,7 @@ Folds = Annotated[
 ]
 
 
-@with_settings
+@with_settings()
 def train(
     train: TrainFiles,
     model: ModelToWrite,
@@ -140,6 +154,7 @@ def train(
     label_column: LabelColumn = None,
     columns: Columns = None,
     folds: Folds = None,
+    tune: Tune = None,
     as_json: Json = False,
     **settings: Any,
 ) -> None:
@@ -160,6 +175,11 @@ def train(
     }
     _check_task(task, special)
     _check_files(train, model, dev, start, task, settings)
+    if tune is not None:
+        from dualstruct.cli.tune import train_tuned
+
+        train_tuned(train, model, task, dev, start, tune, special, as_json, settings)
+        return
     given = given_settings(task, settings) | {"verbose": sys.stderr.isatty()}
     report, result = learner_of(task)(train, dev, start, model, given, **special)
     if report is not None:  # otherwise another process of the job tells

@@ -73,7 +73,7 @@ def train(
         treebank = TreeFiles(tuple(map(Path, files)))
         held_out = None if dev is None else TreeFiles((dev,))
     else:
-        treebank = _read_all(files)
+        treebank = read_all(files)
         held_out = None if dev is None else read_conllu(dev)
     split = {"read": time.perf_counter() - started}
     model: Parser = parser
@@ -117,7 +117,8 @@ def train(
     return report, parser.result_
 
 
-def _read_all(files: list[str]) -> Treebank:
+def read_all(files: list[str]) -> Treebank:
+    """The trees of all files."""
     if len(files) == 1:
         return read_conllu(files[0])
     paths = tuple(map(Path, files))

@@ -57,6 +57,12 @@ class Share:
         given = {name: weight for name, weight in weights.items() if weight is not None}
         return replace(self, weights=given)
 
+    def chosen(self, numbers: NDArray[np.int64]) -> Share:
+        """Some of the examples, by their places in this share."""
+        y = None if self.y is None else choose(self.y, numbers)
+        weights = {name: choose(given, numbers) for name, given in self.weights.items()}
+        return Share(choose(self.X, numbers), y, self.numbers[numbers], weights=weights)
+
     @property
     def tokens(self) -> int:
         """How many there are, where examples have such a thing."""
@@ -317,13 +323,7 @@ class InMemory:
         return Share(self.X, self.y, np.arange(count(self.X)), weights=self.weights)
 
     def share(self, workers: Communicator, seed: int, needed: bool = True) -> Share:
-        mine = share_numbers(count(self.X), workers, seed, needed)
-        return self.chosen(mine)
-
-    def chosen(self, numbers: NDArray[np.int64]) -> Share:
-        y = None if self.y is None else choose(self.y, numbers)
-        weights = {name: choose(given, numbers) for name, given in self.weights.items()}
-        return Share(choose(self.X, numbers), y, numbers, weights=weights)
+        return self.whole().chosen(share_numbers(count(self.X), workers, seed, needed))
 
     def lend(self, ray: Any, workers: int, seed: int, needed: bool = True) -> InObjectStore:
         """The shares in Ray's store, from which each worker takes its own."""

@@ -6,11 +6,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.data.schema import arguments_of, fit_type
-from dualstruct.data.sources import Source, weighed
+from dualstruct.data.sources import InMemory, Share, Source, weighed
 from dualstruct.distributed.base import Strategy
 from dualstruct.distributed.strategies import described, find_strategy, is_strategy
 from dualstruct.distributed.training import Job, Trained, train_together
@@ -44,6 +45,9 @@ class Estimator(Training, Stored, Generic[ModelT]):
     default_passes: ClassVar[int] = 10
     #: What ``solver="auto"`` should know of the outputs (:func:`~dualstruct.solvers.auto_solver`).
     slow_revisits: ClassVar[bool] = False
+
+    #: Settings that trials of tuning have, besides those that are tried.
+    trial_settings: ClassVar[dict[str, Any]] = {}
 
     _model: ModelT
     result_: FitResult
@@ -131,6 +135,26 @@ class Estimator(Training, Stored, Generic[ModelT]):
         if job.dev is not None:
             found.model = known.calibrated(found.model, job.dev)
         return found
+
+    def examples(self, X: Any, y: Any = None, **weights: Any) -> Share:
+        """All examples as one share, such as ``fit`` takes them."""
+        return self._source(X, y).whole().with_weights(weights)
+
+    def dev_examples(self, dev: Any) -> Share:
+        """Development data as one share, such as ``fit`` takes them."""
+        return self._dev_source(dev).whole()
+
+    def bind(self, share: Share) -> Known[ModelT]:
+        """What examples tell under these settings, before anything is trained."""
+        self.check_settings()
+        start = self._start(InMemory(share.X, share.y, share.weights), None)
+        return self._learn(Job.alone(share, None), start)
+
+    def optimise(self, known: Known[ModelT], callbacks: Iterable[Callback]) -> FitResult:
+        """Train on what :meth:`bind` bound, as the settings say; the estimator stays untrained."""
+        nothing = Share(None, None, np.zeros(0, np.int64))
+        job = Job.alone(nothing, None)
+        return self._optimise(known.structure, known.center, None, callbacks, job, None)
 
     def _keep(self, trained: Trained) -> None:
         self._model, self.result_ = trained.model, trained.result

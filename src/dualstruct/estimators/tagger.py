@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
     """
 
     model_format = "dualstruct tagger"
+    trial_settings: ClassVar[dict[str, Any]] = {"unseen_labels": "count"}
     features_: Any
     read_: tuple[int, int]  # the sentences and tokens that fit_large went over
 

@@ -46,8 +46,8 @@ class Known(Protocol[ModelT]):
     def model(self, w: _core.Weights) -> ModelT:
         """The weights with what they mean."""
 
-    def judge(self, dev: Share) -> SummedScore:
-        """The score of weights on all workers' development data."""
+    def judge(self, dev: Share, metric: str | None = None) -> SummedScore:
+        """The score of weights on all workers' development data, by a metric or the usual one."""
 
     def calibrated(self, model: ModelT, dev: Share) -> ModelT:
         """The model with the temperature of its scores; as it is, where there is none to fit."""

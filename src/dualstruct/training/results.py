@@ -10,6 +10,7 @@ import numpy as np
 
 from dualstruct import _core
 from dualstruct.data.schema import fit_type
+from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
     from dualstruct.workers.communicator import Communicator
@@ -118,6 +119,12 @@ def objective(value: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
 
 
+def check_metric(metric: str | None, *known: str) -> None:
+    """Refuse what a kind of output is not judged by."""
+    if metric is not None and metric not in known:
+        raise InputError(f"metric is {metric!r}; it is {' or '.join(known)}")
+
+
 class SummedScore:
     """A development score of which every worker judges its own sentences; counts are summed up.
 
@@ -141,10 +148,10 @@ class SummedScore:
         metric: str = "score",
     ) -> None:
         self._communicator = communicator
-        self._count = count
-        self._score = score
+        self.count = count
+        self.score = score
         self.metric = metric
 
     def __call__(self, w: _core.Weights) -> float:
-        own = np.array(self._count(w), dtype=np.float64)
-        return self._score(self._communicator.allreduce(own).tolist())
+        own = np.array(self.count(w), dtype=np.float64)
+        return self.score(self._communicator.allreduce(own).tolist())

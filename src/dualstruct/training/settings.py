@@ -36,7 +36,9 @@ class Option:
     parse: Callable[[Any], Any] = lambda value: value
 
 
-def setting(default: Any, option: Option | None = None, *, kept: bool = False) -> Any:
+def setting(
+    default: Any, option: Option | None = None, *, kept: bool = False, tried: tuple[Any, ...] = ()
+) -> Any:
     """A field of an estimator.
 
     Parameters
@@ -47,13 +49,30 @@ def setting(default: Any, option: Option | None = None, *, kept: bool = False) -
     kept : bool
         Whether a model file keeps it. All others belong to a run, and are never taken from a file:
         whoever wrote it must not choose what is read, written or asked on this machine.
+    tried : tuple
+        What tuning tries instead of the default.
     """
-    return field(default=default, metadata={"option": option, "kept": kept})
+    return field(default=default, metadata={"option": option, "kept": kept, "tried": tried})
 
 
 def kept_settings(estimator: Any) -> tuple[str, ...]:
     """The settings that a model file keeps."""
     return tuple(each.name for each in fields(estimator) if each.metadata.get("kept"))
+
+
+def tried_settings(estimator: Any) -> dict[str, tuple[Any, ...]]:
+    """What tuning tries, for the settings that are as they are by default."""
+    return {
+        each.name: each.metadata["tried"]
+        for each in fields(estimator)
+        if each.metadata.get("tried") and is_default(estimator, each.name)
+    }
+
+
+def is_default(estimator: Any, name: str) -> bool:
+    """Whether a setting is as it is by default."""
+    default = next(each.default for each in fields(estimator) if each.name == name)
+    return bool(getattr(estimator, name) == default)
 
 
 def options_of(estimator: Any) -> dict[str, tuple[Option, Any]]:
@@ -128,6 +147,7 @@ class Training:
         "squared_hinge",
         Option("squared_hinge, hinge, crf, softmax_margin, ramp or perceptron."),
         kept=True,
+        tried=("squared_hinge", "hinge", "crf", "softmax_margin"),
     )
     beta: float | None = setting(None, Option("Sharpness of softmax_margin.", float), kept=True)
     gamma: float | None = setting(

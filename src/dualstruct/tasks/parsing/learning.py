@@ -49,7 +49,7 @@ from dualstruct.tasks.parsing.sentences import short_enough
 from dualstruct.tasks.parsing.settings import ParserSettings
 from dualstruct.threads import usable_threads
 from dualstruct.training.loop import fit
-from dualstruct.training.results import SummedScore
+from dualstruct.training.results import SummedScore, check_metric
 from dualstruct.training.stopping import Stopping
 from dualstruct.workers.communicator import Communicator
 from dualstruct.workers.merging import agree, gather, total, union
@@ -238,8 +238,9 @@ class KnownParsing:
             w,
         )
 
-    def judge(self, dev: Share) -> SummedScore:
-        """LAS of weights on development data."""
+    def judge(self, dev: Share, metric: str | None = None) -> SummedScore:
+        """LAS, or UAS, of weights on development data."""
+        check_metric(metric, "las", "uas")
         treebank: Treebank = dev.X
         treebank.check_trees()
         check_sources_of_all(self._job.workers, treebank, self._sources)
@@ -250,12 +251,14 @@ class KnownParsing:
 
         def count(w: _core.Weights) -> list[int]:
             heads, labels = structure.split(structure.decode_all(w, threads=threads))
-            right = (treebank.heads == heads) & (relations == labels)
+            right = treebank.heads == heads
+            if metric != "uas":
+                right &= relations == labels
             return [int(np.count_nonzero(right)), len(right)]
 
-        return SummedScore(
-            self._job.workers, count, lambda n: share_of(int(n[0]), int(n[1])), "LAS"
-        )
+        shown = (metric or "las").upper()
+        workers = self._job.workers
+        return SummedScore(workers, count, lambda n: share_of(int(n[0]), int(n[1])), shown)
 
     def calibrated(self, model: TreeModel, dev: Share) -> TreeModel:
         settings = self._settings

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dualstruct.errors import InputError
+from dualstruct.losses import Loss
 from dualstruct.training.settings import Option, Training, positional, setting, yes_or_no
 
 #: The heading of these options in the help of the command.
@@ -60,6 +61,7 @@ class ParserSettings(Training):
             "auto, yes or no: whether arcs of trees may not cross.", panel=PARSERS, parse=yes_or_no
         ),
         kept=True,
+        tried=(True, False),
     )
     single_root: bool | str = setting(
         "auto",
@@ -78,6 +80,7 @@ class ParserSettings(Training):
             panel=PARSERS,
         ),
         kept=True,
+        tried=(2,),
     )
     grandparents: bool = setting(True, kept=True)
     most_heads: int = setting(10, kept=True)
@@ -102,6 +105,11 @@ class ParserSettings(Training):
     minimum_risk: float | None = setting(None, kept=True)
     xpos: bool = setting(
         True, Option("Let the parser look at XPOS tags.", bool, panel=PARSERS), kept=True
+    )
+    loss: str | Loss = field(
+        default="squared_hinge",
+        metadata={**Training.metadata("loss"), "tried": ("squared_hinge", "hinge")},
+        kw_only=True,
     )
     averaged: bool = field(default=True, metadata=Training.metadata("averaged"), kw_only=True)
     C: float = field(default=0.01, metadata=Training.metadata("C"), kw_only=True)

@@ -20,7 +20,7 @@ from dualstruct.structures.output_type import OutputType
 from dualstruct.tasks.base import State
 from dualstruct.tasks.structured.settings import StructuredSettings
 from dualstruct.threads import usable_threads
-from dualstruct.training.results import SummedScore
+from dualstruct.training.results import SummedScore, check_metric
 from dualstruct.workers.merging import gather, total
 
 
@@ -77,8 +77,9 @@ class KnownStructure:
     def model(self, w: _core.Weights) -> TrainedStructure:
         return TrainedStructure(self._known, w)
 
-    def judge(self, dev: Share) -> SummedScore:
+    def judge(self, dev: Share, metric: str | None = None) -> SummedScore:
         """1 − the mean cost on development data."""
+        check_metric(metric, "score")
         known, workers = self._known, self._job.workers
         X, Y = as_list(dev.X), as_list(dev.y)
         if total(workers, count(X)) == [0] or count(X) != count(Y):

@@ -54,7 +54,7 @@ from dualstruct.tasks.tagging.model import (
 from dualstruct.tasks.tagging.partial import first_weights, has_unknown, known_labels
 from dualstruct.tasks.tagging.settings import TaggerSettings
 from dualstruct.threads import usable_threads
-from dualstruct.training.results import SummedScore
+from dualstruct.training.results import SummedScore, check_metric
 from dualstruct.workers.communicator import Communicator
 from dualstruct.workers.merging import agree, gather, total, union
 
@@ -275,7 +275,8 @@ class KnownTagging:
             layout=learned.layout,
         )
 
-    def judge(self, dev: Share) -> SummedScore:
+    def judge(self, dev: Share, metric: str | None = None) -> SummedScore:
+        check_metric(metric, "f1", "accuracy")
         codec, workers = self._learned.codec, self._job.workers
         X, y = as_list(dev.X), as_list(dev.y)
         chain = unlabelled_chain(self._learned.extractor, codec.labels, self._transitions, X)
@@ -292,18 +293,26 @@ class KnownTagging:
             raise InputError("the development data has no tokens")
         if self._job.divided:  # all must count spans, or all tokens
             names = [*names, *(set(union(workers, names)) - set(names))]
-        by_f1 = score_name(names) == "f1"
+        by_f1 = (metric or score_name(names)) == "f1"
         threads = usable_threads(self._settings.threads)
 
         def count(w: _core.Weights) -> list[int]:
             predicted = chain.decode_all(w, threads=threads)
+            if codec.converts and not by_f1:  # labels count as they were given
+                said = codec.to_outer(codec.labels.decode(predicted, chain.sentences))
+                right = [
+                    a == b
+                    for mine, other in zip(y, said, strict=True)
+                    for a, b in zip(mine, other, strict=True)
+                ]
+                return [sum(right), len(right)]
             scores = evaluate_ids(truth, predicted, chain.sentences, names)
             if by_f1:
                 return [2 * scores.correct, scores.support + scores.predicted]
             return [scores.correct_tokens, scores.tokens]
 
-        metric = "F1" if by_f1 else "accuracy"
-        return SummedScore(workers, count, lambda n: share_of(int(n[0]), int(n[1])), metric)
+        shown = "F1" if by_f1 else "accuracy"
+        return SummedScore(workers, count, lambda n: share_of(int(n[0]), int(n[1])), shown)
 
     def _first_unseen(self, dev: Share, found: UnseenLabel | None) -> UnseenLabel | None:
         """What any worker has found, told as everybody counts sentences."""

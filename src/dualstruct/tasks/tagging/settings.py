@@ -75,7 +75,10 @@ class TaggerSettings(Training):
         kept=True,
     )
     scheme: Scheme | None = setting(
-        None, Option("Learn in this label scheme, for instance bilou.", panel=TAGGERS), kept=True
+        None,
+        Option("Learn in this label scheme, for instance bilou.", panel=TAGGERS),
+        kept=True,
+        tried=("iob2", "bilou"),
     )
     cost: Costs | None = setting(
         None,
@@ -111,7 +114,10 @@ class TaggerSettings(Training):
         None, Option("Hash features into 2^b weights, without a dictionary.", int), kept=True
     )
     min_count: int = setting(
-        1, Option("Leave out features seen fewer times.", int, panel=TAGGERS), kept=True
+        1,
+        Option("Leave out features seen fewer times.", int, panel=TAGGERS),
+        kept=True,
+        tried=(2, 3),
     )
     unseen_labels: str = setting("warn", kept=True)
     dialect: str = setting(

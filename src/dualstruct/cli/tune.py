@@ -1,0 +1,227 @@
+"""The command ``dualstruct tune``: settings that are chosen on the training data."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dualstruct.cli.files import check_outputs, column_numbers, read
+from dualstruct.cli.options import Columns, Json, LabelColumn
+from dualstruct.cli.output import print_json, say
+from dualstruct.cli.train import TrainFiles, flag_of, given_settings, with_settings
+from dualstruct.errors import InputError
+from dualstruct.training.settings import options_of
+
+if TYPE_CHECKING:
+    from dualstruct.estimators.base import Estimator
+
+#: Seconds for choosing and training.
+BUDGET = 60.0
+#: Options of ``train`` that mean nothing where many short runs are compared.
+NOT_TUNED = ("checkpoint", "resume", "engine", "workers", "address", "certify_every", "threads")
+
+
+@with_settings(without=(*NOT_TUNED, "features"))
+def tune(
+    train: TrainFiles,
+    task: Annotated[str, typer.Option(help="tag: labels; parse: trees.")] = "tag",
+    dev: Annotated[
+        Path | None,
+        typer.Option(help="Development data to judge by; without, folds of the training data."),
+    ] = None,
+    budget: Annotated[
+        float, typer.Option(metavar="SECONDS", help="For choosing and training together (wall).")
+    ] = BUDGET,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            help="So many runs instead of a time: the same choice on every machine.",
+            show_default=False,
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="f1, accuracy, las or uas. Default: f1 of spans, accuracy of other labels, las.",
+            show_default=False,
+        ),
+    ] = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="auto, a preset or a template file; several are compared.", show_default=False
+        ),
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", help="Where to write the model.", show_default=False)
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.svg", help="Draw the candidates.", show_default=False),
+    ] = None,
+    label_column: LabelColumn = None,
+    columns: Columns = None,
+    as_json: Json = False,
+    **settings: Any,
+) -> None:
+    """Choose loss, C, passes and the like on the training data, and train with them.
+
+    Options that are given stay as they are; the others are chosen. Ctrl-C ends the search, and
+    trains with the best found so far.
+    """
+    if task not in _DATA:
+        raise InputError(f"--task is {task!r}; tune takes tag or parse")
+    if task != "tag" and features:
+        raise InputError("--features is for --task tag")
+    check_outputs([model, plot], [*train, dev, *(features or ())])
+    given = given_settings(task, settings) | ({"features": features[0]} if features else {})
+    started, cpu_started = time.perf_counter(), time.process_time()
+    estimator, data, held_out = _DATA[task](train, dev, label_column, columns)
+    estimator.set_params(**given)
+    from dualstruct.tuning import tune as search
+
+    with _progress() as watch:
+        tuned = search(
+            estimator,
+            *data,
+            dev=held_out,
+            budget=None if trials is not None else budget,
+            trials=trials,
+            metric=metric,
+            features=(features or [])[1:],
+            fixed=given,
+            watch=watch,
+        )
+    if model is not None:
+        tuned.save(model)
+    if plot is not None:
+        from dualstruct.data.writing import replace_file
+
+        replace_file(plot, tuned.candidates_.svg().encode())
+    best = next(row for row in tuned.candidates_ if row.chosen)
+    report = {
+        "settings": tuned.settings_,
+        "metric": tuned.candidates_.metric,
+        "score": best.score,
+        "candidates": tuned.candidates_.to_dicts(),
+        "model": None if model is None else str(model),
+        "wall_seconds": time.perf_counter() - started,
+        "cpu_seconds": time.process_time() - cpu_started,
+    }
+    if as_json:
+        print_json(report)
+        return
+    say(tuned.candidates_.table())
+    say()
+    say(f"chosen: {best.name}")
+    say(f"the same again: {_command(train, task, given | tuned.settings_, model)}")
+    say(f"wall time: {report['wall_seconds']:.1f} s, CPU {report['cpu_seconds']:.1f} s")
+    if model is not None:
+        say(f"model written to {model}")
+
+
+def train_tuned(
+    train: list[str],
+    model: Path,
+    task: str,
+    dev: Path | None,
+    start: Path | None,
+    budget: float,
+    special: dict[str, Any],
+    as_json: bool,
+    settings: dict[str, Any],
+) -> None:
+    """``train --tune``: the same with the options of ``train``."""
+    refused = {"start": start, **special, **{name: settings.pop(name) for name in NOT_TUNED}}
+    columns, label_column = refused.pop("columns"), refused.pop("label_column")
+    for name, value in refused.items():
+        if value is not None:
+            raise InputError(f"--tune does without --{name.replace('_', '-')}")
+    features = settings.pop("features")
+    tune(
+        train,
+        task=task,
+        dev=dev,
+        budget=budget,
+        features=None if features is None else [features],
+        model=model,
+        label_column=label_column,
+        columns=columns,
+        as_json=as_json,
+        **settings,
+    )
+
+
+def _labels(
+    files: list[str], dev: Path | None, label_column: int | None, columns: str | None
+) -> tuple[Estimator[Any], tuple[Any, ...], Any]:
+    from dualstruct.data.sources import ColumnFiles, check_paths
+    from dualstruct.estimators import SequenceTagger
+
+    place = -1 if label_column is None else label_column
+    held_out = None if dev is None else read(str(dev), place, columns)
+    judged = None if held_out is None else (held_out.tokens, held_out.labels)
+    if len(files) == 1:
+        data = read(files[0], place, columns)
+        return SequenceTagger(), (data.tokens, data.labels), judged
+    chosen = column_numbers(columns)
+    several = ColumnFiles(tuple(map(Path, files)), place, None if chosen is None else tuple(chosen))
+    check_paths(several.paths)
+    share = several.whole()
+    return SequenceTagger(), (share.X, share.y), judged
+
+
+def _trees(
+    files: list[str], dev: Path | None, label_column: int | None, columns: str | None
+) -> tuple[Estimator[Any], tuple[Any, ...], Any]:
+    from dualstruct.cli.trees import read_all
+    from dualstruct.data.conllu import read_conllu
+    from dualstruct.estimators import DependencyParser
+
+    for name, value in (("label-column", label_column), ("columns", columns)):
+        if value is not None:
+            raise InputError(f"--{name} is for --task tag")
+    judged = None if dev is None else read_conllu(dev)
+    return DependencyParser(), (read_all(files),), judged
+
+
+_DATA: dict[str, Callable[..., tuple[Any, tuple[Any, ...], Any]]] = {
+    "tag": _labels,
+    "parse": _trees,
+}
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], object] | None]:
+    """A line on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("tuning …") as status:
+        yield lambda line: status.update(f"tuning: {line}")
+
+
+def _command(files: list[str], task: str, settings: dict[str, Any], model: Path | None) -> str:
+    """How to train with these settings without choosing again."""
+    from dualstruct.cli.train import TASKS
+    from dualstruct.tuning.candidates import shown
+
+    known = options_of(TASKS[task])
+    parts = ["dualstruct", "train", *files, *([] if task == "tag" else ["--task", task])]
+    for name, value in settings.items():
+        option = known[name][0]
+        flag = flag_of(name, option)
+        if option.type is bool:
+            parts.append(flag if value else f"--no-{flag[2:]}")
+        else:
+            parts += [flag, shown(value)]
+    return shlex.join([*parts, "--model", str(model or "model.dstruct")])

@@ -1,0 +1,46 @@
+"""How long a search may take."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from dualstruct.errors import InputError
+
+
+class Budget:
+    """How much time and how many runs are left."""
+
+    def __init__(self, seconds: float | None, runs: int | None) -> None:
+        if seconds is not None and not seconds > 0:
+            raise InputError(f"budget is {seconds}; it must be above 0")
+        if runs is not None and runs < 1:
+            raise InputError(f"trials is {runs}; it must be at least 1")
+        self._seconds, self._runs = seconds, runs
+        self._started = time.perf_counter()
+        self.reserve = 0.0  #: seconds for the training at the end
+        self.stopped = False  #: whether somebody has stopped the search
+
+    @property
+    def seconds(self) -> float | None:
+        """All that there were."""
+        return self._seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds for more runs."""
+        if self._seconds is None:
+            return math.inf
+        return self._started + self._seconds - self.reserve - time.perf_counter()
+
+    @property
+    def over(self) -> bool:
+        return self.stopped or self.left <= 0
+
+    def take(self) -> bool:
+        """Whether there may be one more run."""
+        if self.over or self._runs == 0:
+            return False
+        if self._runs is not None:
+            self._runs -= 1
+        return True

@@ -1,0 +1,170 @@
+"""Everything that was tried, as a table, a plot in the terminal and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+#: How wide the plot in the terminal is.
+WIDTH = 24
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Settings that were tried."""
+
+    settings: dict[str, Any]  #: what differs from the estimator that was given
+    score: float | None  #: on the examples held out; None if it could not be tried
+    spread: float | None  #: the standard error of the score
+    gain: float | None  #: over the settings that were given, on the same examples
+    gain_spread: float | None  #: the standard error of the gain
+    folds: int  #: on how many it was tried before it was dropped
+    seconds: float  #: wall time of its runs
+    gap: float | None  #: at the end of the last run
+    certified: bool
+    chosen: bool = False
+    note: str = ""  #: why it could not be tried
+
+    @property
+    def name(self) -> str:
+        """The settings for people.
+
+        >>> Candidate({"loss": "crf", "C": 1.0}, 0.9, 0.01, 0.0, 0.0, 5, 1.0, None, False).name
+        'loss crf, C 1'
+        """
+        if not self.settings:
+            return "as given"
+        return ", ".join(f"{name} {shown(value)}" for name, value in self.settings.items())
+
+
+def shown(value: Any) -> str:
+    """A setting, as the command takes it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+class Candidates(Sequence[Candidate]):
+    """What tuning tried, the best first.
+
+    Parameters
+    ----------
+    rows : list of Candidate
+    metric : str
+        What the scores are: F1, accuracy, LAS.
+    """
+
+    def __init__(self, rows: list[Candidate], metric: str) -> None:
+        def place(row: Candidate) -> tuple[float, ...]:
+            score = -1.0 if row.score is None else row.score
+            return -row.folds, -score, not row.chosen
+
+        self._rows = sorted(rows, key=place)
+        self.metric = metric
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return iter(self._rows)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._rows[i]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """For JSON, or a data frame."""
+        return [asdict(row) for row in self._rows]
+
+    def table(self) -> str:
+        """Scores with their spreads as text; ``*`` is what was chosen.
+
+        A line of the plot is from one standard error below the score to one above.
+        """
+        tried = [row for row in self._rows if row.score is not None]
+        low, high = _range(tried)
+        names = [row.name for row in self._rows]
+        wide = max(map(len, names), default=0)
+        plot = WIDTH if tried else 0
+        head = (
+            f"  {'candidate':{wide}}  {self.metric:>8} ±     gain ±     folds  seconds  {'':{plot}}"
+        )
+        lines = [head.rstrip()]
+        for row, name in zip(self._rows, names, strict=True):
+            mark = "*" if row.chosen else " "
+            if row.score is None:
+                lines.append(f"{mark} {name:{wide}}  {row.note}")
+                continue
+            error = _percents(row.spread, "4.2f")
+            gain = _percents(row.gain, "+6.2f")
+            gain_error = _percents(row.gain_spread, "4.2f")
+            lines.append(
+                f"{mark} {name:{wide}}  {100 * row.score:8.2f} {error} {gain} {gain_error} "
+                f"{row.folds:6} {row.seconds:8.1f}  {_interval(row, low, high)}".rstrip()
+            )
+        return "\n".join(lines)
+
+    def svg(self) -> str:
+        """The same as a picture: a line for each candidate, its score and its spread."""
+        from html import escape
+
+        tried = [row for row in self._rows if row.score is not None]
+        low, high = _range(tried)
+        left, right, step = 330, 640, 22
+        height = step * len(tried) + 50
+
+        def x(value: float) -> float:
+            return left + (right - left) * (value - low) / max(high - low, 1e-9)
+
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {height}" width="720" '
+            f'height="{height}" font-family="sans-serif" font-size="12">',
+            f'<text x="{right}" y="16" text-anchor="end">{escape(self.metric)}</text>',
+        ]
+        for n, row in enumerate(tried):
+            y = 36 + step * n
+            assert row.score is not None
+            colour = "#b3261e" if row.chosen else "#33658a"
+            weight = ' font-weight="bold"' if row.chosen else ""
+            error = row.spread if row.spread is not None and row.spread < 1 else 0.0
+            parts += [
+                f'<text x="{left - 12}" y="{y + 4}" text-anchor="end"{weight}>'
+                f"{escape(row.name)}</text>",
+                f'<line x1="{x(row.score - error):.1f}" x2="{x(row.score + error):.1f}" '
+                f'y1="{y}" y2="{y}" stroke="{colour}" stroke-width="2"/>',
+                f'<circle cx="{x(row.score):.1f}" cy="{y}" r="4" fill="{colour}"/>',
+                f'<text x="{right + 16}" y="{y + 4}"{weight}>{100 * row.score:.2f}</text>',
+            ]
+        return "\n".join([*parts, "</svg>\n"])
+
+    def __repr__(self) -> str:
+        return self.table()
+
+
+def _range(tried: list[Candidate]) -> tuple[float, float]:
+    """What a plot has to show."""
+    ends = [
+        (row.score or 0.0) + sign * min(row.spread or 0.0, 1.0) for row in tried for sign in (-1, 1)
+    ]
+    return (min(ends), max(ends)) if ends else (0.0, 1.0)
+
+
+def _percents(value: float | None, form: str) -> str:
+    width = int(form.lstrip("+").partition(".")[0])
+    if value is None or not abs(value) < 1e6:
+        return " " * width
+    return format(100 * value, form)
+
+
+def _interval(row: Candidate, low: float, high: float) -> str:
+    """A score and its spread as a piece of a line."""
+    assert row.score is not None
+    scale = (WIDTH - 1) / max(high - low, 1e-9)
+    error = min(row.spread or 0.0, 1.0)
+    begin = round(scale * (row.score - error - low))
+    end = round(scale * (row.score + error - low))
+    at = round(scale * (row.score - low))
+    cells = [" "] * WIDTH
+    cells[begin : end + 1] = ["─"] * (end + 1 - begin)
+    cells[at] = "●"
+    return "".join(cells)

@@ -1,0 +1,443 @@
+"""The search: candidates race over folds of the training data until a budget is used up.
+
+1. Every loss with every C, on one fold; the better ones on a second, the best on all.
+2. The winner with one setting changed: label scheme, minimum count, features, order of a parser,
+   a C between those of the grid; the changes that help, together.
+3. The best of those that were tried on all folds, if a paired comparison says that it is better
+   than the settings that were given; these otherwise.
+
+Settings that are not as they are by default were chosen by somebody, and stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+from dualstruct.errors import InputError
+from dualstruct.estimators.base import Estimator
+from dualstruct.training.settings import untrained
+from dualstruct.tuning.budget import Budget
+from dualstruct.tuning.candidates import Candidate, Candidates
+from dualstruct.tuning.choices import Choices
+from dualstruct.tuning.comparing import compared, score_of, spread_of, without_each
+from dualstruct.tuning.trials import Folds, Trial, Way, refusal, run_trial
+
+#: How many go on from the first folds to the next, and from these to all.
+SURVIVORS = (5, 3)
+#: How many standard errors better than what was given a candidate must be.
+CERTAIN = 1.3
+#: Held-out examples are judged in so many blocks; there must be so many examples for each.
+BLOCKS, LEAST = 20, 1
+#: A run of the settings that were given takes at most this share of what all cores can do.
+SHARE_OF_A_RUN = 1 / 40
+#: Less than this share of the examples says little about all of them.
+LEAST_SHARE = 0.15
+
+
+def tune(
+    estimator: Estimator[Any],
+    X: Any,
+    y: Any = None,
+    *,
+    dev: Any = None,
+    budget: float | None = 60.0,
+    trials: int | None = None,
+    metric: str | None = None,
+    features: Sequence[Any] = (),
+    fixed: Iterable[str] = (),
+    folds: int = 5,
+    threads: int | None = None,
+    watch: Callable[[str], object] | None = None,
+    **weights: Any,
+) -> Any:
+    """Choose the settings of an estimator on training data, and train it with them.
+
+    Parameters
+    ----------
+    estimator : SequenceTagger, DependencyParser or StructuredSVM
+        It stays as it is. Settings of it that are not as they are by default are not changed.
+    X, y
+        What ``fit`` takes.
+    dev : optional
+        Development data, as ``fit`` takes them: candidates are judged on them instead of on folds.
+    budget : float, optional
+        Seconds for choosing and training together; None for no limit.
+    trials : int, optional
+        How many runs there are at most. With this and no budget the choice depends on nothing but
+        the data and the seed.
+    metric : str, optional
+        ``f1`` or ``accuracy`` of a tagger, ``las`` or ``uas`` of a parser; by default what the
+        estimator is judged by.
+    features : sequence
+        Other values of the setting ``features`` to try.
+    fixed : iterable of str
+        Settings that stay as they are although they are as by default.
+    folds : int
+        Into how many parts the training data are divided where there are no development data.
+    threads : int, optional
+        How many runs there are at a time; by default as many as there are cores.
+    watch : callable, optional
+        Gets a line about the progress now and then.
+    **weights
+        ``sample_weight`` and ``token_weight``, as ``fit`` takes them.
+
+    Returns
+    -------
+    A trained estimator with two attributes more: ``settings_``, the settings that were chosen, and
+    ``candidates_``, a table of everything that was tried (:class:`Candidates`).
+
+    Examples
+    --------
+    >>> from dualstruct import SequenceTagger
+    >>> from dualstruct.datasets import load_english
+    >>> some = load_english("train")[:60]
+    >>> X, y = [s.forms for s in some], [s.entities for s in some]
+    >>> tagger = tune(SequenceTagger(features="ner"), X, y, budget=None, trials=4)
+    >>> len(tagger.candidates_), tagger.candidates_.metric
+    (4, 'F1')
+    """
+    if not hasattr(estimator, "bind"):  # a pipeline has estimators to tune
+        raise InputError(
+            "tune takes a SequenceTagger, DependencyParser or StructuredSVM, not "
+            f"{type(estimator).__name__}"
+        )
+    return _Search(
+        estimator,
+        (X,) if y is None else (X, y),
+        dev,
+        weights,
+        Budget(budget, trials),
+        Choices(estimator, features, frozenset(fixed)),
+        metric=metric,
+        folds=folds,
+        threads=threads or cores(),
+        watch=watch,
+    ).run()
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Folds to run, and those on which candidates are compared then."""
+
+    runs: list[int]
+    compared_on: list[int]
+
+
+class _Search:
+    def __init__(
+        self,
+        estimator: Estimator[Any],
+        data: tuple[Any, ...],
+        dev: Any,
+        weights: dict[str, Any],
+        budget: Budget,
+        choices: Choices,
+        *,
+        metric: str | None,
+        folds: int,
+        threads: int,
+        watch: Callable[[str], object] | None,
+    ) -> None:
+        estimator.check_settings()
+        if folds < 2:
+            raise InputError(f"folds is {folds}; there must be at least 2")
+        self._given, self._data, self._dev, self._weights = estimator, data, dev, weights
+        self._budget, self._choices, self._metric = budget, choices, metric
+        self._count, self._threads, self._watch = folds, threads, watch
+        self._trials: list[Trial] = []
+
+    def run(self) -> Any:
+        self._divide()
+        stages = self._stages()
+        given = Trial({})
+        self._trials = [given]
+        self._probe(given)
+        try:
+            starts = [given, *(Trial(settings) for settings in self._choices.starts())]
+            self._trials = starts
+            best = self._race(starts, stages, given)
+            changes = [Trial(settings) for settings in self._choices.changes(best.settings)]
+            self._trials = [*starts, *changes]
+            self._race([best, *changes], stages, given, keep=best)
+            together = self._together(best, changes, stages[-1].compared_on)
+            if together is not None:
+                self._trials.append(together)
+                self._race([best, together], [_everything(stages)], given, keep=best)
+        except KeyboardInterrupt:
+            self._budget.stopped = True
+        done = [stage.compared_on for stage in stages if self._ran(given, stage)]
+        return self._trained(given, done[-1] if done else [0])
+
+    def _divide(self) -> None:
+        train = self._given.examples(*self._data, **self._weights)
+        dev = None if self._dev is None else self._given.dev_examples(self._dev)
+        needed = 2 * self._count if dev is None else 1
+        if len(train.numbers) < needed:
+            raise InputError(
+                f"there are {len(train.numbers)} examples, too few to choose settings on: "
+                f"{self._count} folds need at least {needed}"
+            )
+        if dev is not None and not len(dev.numbers):
+            raise InputError("the development data is empty")
+        self._folds = Folds(
+            self._given,
+            train,
+            dev,
+            count=self._count,
+            blocks=BLOCKS,
+            metric=self._metric,
+            seed=self._given.seed,
+        )
+
+    def _stages(self) -> list[_Stage]:
+        if self._folds.count == 1:
+            return [_Stage([0], [0])]
+        everything = list(range(self._folds.count))
+        return [_Stage([0], [0]), _Stage([1], [0, 1]), _Stage(everything[2:], everything)]
+
+    def _probe(self, given: Trial) -> None:
+        """How long training takes: too long for the budget, or so long that trials have to do with
+        fewer examples."""
+        self._bind([given], [0])
+        if given.refused is not None:  # nothing to choose from then
+            raise InputError(given.refused)
+        self._judge = self._folds.bind({}, 0).judges[0]
+        if self._budget.seconds is None:
+            return
+        passes = self._given.default_passes
+        started = time.perf_counter()
+        estimator = self._folds.estimator({"passes": 1, "gap": None})
+        estimator.optimise(self._folds.bind({}, 0).known, [])
+        run = passes * (time.perf_counter() - started)
+        whole = run / self._folds.trained_on
+        if whole > self._budget.seconds:
+            raise InputError(
+                f"budget is {self._budget.seconds:g} s, but to train once takes about {whole:.0f} s"
+            )
+        self._budget.reserve = whole
+        affordable = SHARE_OF_A_RUN * self._threads * max(self._budget.left, 0.0)
+        if run > affordable:
+            self._folds.thin_out(max(affordable / run, LEAST_SHARE))
+
+    def _bind(self, trials: list[Trial], folds: Iterable[int]) -> None:
+        """Make features, and find out which settings cannot be tried."""
+        for trial in trials:
+            for k in folds:
+                if trial.refused is not None or self._budget.over:
+                    break
+                try:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")  # fit says it once more at the end
+                        self._folds.bind(trial.settings, k)
+                except InputError as problem:
+                    trial.refused = refusal(problem)
+
+    def _race(
+        self, trials: list[Trial], stages: list[_Stage], given: Trial, keep: Trial | None = None
+    ) -> Trial:
+        """Let trials run until few are left that have run on all folds; the best one."""
+        racing = trials
+        for n, stage in enumerate(stages):
+            # One that is kept has been through this before.
+            runners = [trial for trial in racing if trial is not keep]
+            self._bind(runners, stage.runs)
+            self._run_all([(trial, k) for trial in runners for k in stage.runs])
+            ranked = self._ranked(racing, stage.compared_on)
+            if not ranked:
+                break
+            self._tell(ranked[0], stage.compared_on)
+            survivors = ranked if n == len(stages) - 1 else ranked[: SURVIVORS[n]]
+            racing = survivors + [each for each in (given, keep) if each in trials]
+            racing = list(dict.fromkeys(racing))
+            self._folds.forget([trial.settings for trial in racing])
+        return self._ranked(trials, stages[-1].compared_on)[0] if self._full(trials) else given
+
+    def _ran(self, given: Trial, stage: _Stage) -> bool:
+        """Whether the settings given, and others, have run on the folds of a stage."""
+        if given.on(self._choices.default_way, stage.compared_on) is None:
+            return False
+        return len(self._ranked(self._trials, stage.compared_on)) > 1
+
+    def _full(self, trials: list[Trial]) -> bool:
+        return bool(self._ranked(trials, list(range(self._folds.count))))
+
+    def _ranked(self, trials: list[Trial], folds: list[int]) -> list[Trial]:
+        """Those that have run on these folds, the best first."""
+        scored = []
+        for trial in trials:
+            best = trial.best(folds, self._score)
+            if best is not None:
+                scored.append((best[1], trial))
+        return [trial for _, trial in sorted(scored, key=lambda each: -each[0])]
+
+    def _score(self, sums: Sequence[float]) -> float:
+        return float(self._judge.score(sums))
+
+    def _run_all(self, runs: list[tuple[Trial, int]]) -> None:
+        """On all cores; Ctrl-C ends the runs after their passes."""
+        budget = self._budget
+
+        def one(trial: Trial, k: int) -> None:
+            if trial.refused is not None or not budget.take():
+                return
+            averages = self._choices.averages(trial.settings)
+            try:
+                run_trial(
+                    trial, k, self._folds, self._choices.passes, averages, lambda: budget.over
+                )
+            except InputError as problem:
+                trial.refused = refusal(problem)
+
+        # Trials that share a structure which changes as it learns must not run at once.
+        changes = any(
+            self._folds.bind(trial.settings, k).known.structure.has_unknown_truth
+            for trial, k in runs
+            if trial.refused is None and not budget.over
+        )
+        with ThreadPoolExecutor(1 if changes else self._threads) as pool:
+            jobs = [pool.submit(one, trial, k) for trial, k in runs]
+            try:
+                wait(jobs)
+            except KeyboardInterrupt:
+                budget.stopped = True
+                raise
+        for job in jobs:
+            job.result()
+
+    def _together(self, best: Trial, changes: list[Trial], folds: list[int]) -> Trial | None:
+        """All changes that help, if there are several."""
+        mine = best.best(folds, self._score)
+        helped: dict[str, tuple[float, Any]] = {}
+        for trial in changes:
+            theirs = trial.best(folds, self._score)
+            if mine is None or theirs is None or theirs[1] <= mine[1]:
+                continue
+            name = next(key for key in trial.settings if trial.settings[key] != self._of(best, key))
+            if name not in helped or theirs[1] > helped[name][0]:
+                helped[name] = theirs[1], trial.settings[name]
+        if len(helped) < 2:
+            return None
+        return Trial({**best.settings, **{name: value for name, (_, value) in helped.items()}})
+
+    def _of(self, trial: Trial, name: str) -> Any:
+        return trial.settings.get(name, getattr(self._given, name))
+
+    def _trained(self, given: Trial, folds: list[int]) -> Any:
+        """The estimator with the settings that came out, trained on everything."""
+        chosen, way = given, self._choices.default_way
+        base = given.on(self._choices.default_way, folds)
+        for trial in self._ranked(self._trials, folds)[:1]:
+            found = trial.best(folds, self._score)
+            if base is None or found is None:
+                break
+            counts = trial.on(found[0], folds)
+            assert counts is not None
+            gain, error = compared(counts, base, self._score)
+            if gain > CERTAIN * error:
+                chosen, way = trial, found[0]
+        settings = dict(chosen.settings)
+        if way != self._choices.default_way:
+            settings |= {
+                name: value
+                for name, value in way.settings().items()
+                if value != self._choices.default_way.settings().get(name)
+            }
+        candidates = self._table(given, chosen, way)
+        self._folds.forget()
+        estimator = untrained(self._given).set_params(**settings)
+        if self._watch is not None:
+            self._watch("training with what was chosen")
+        dev = {} if self._dev is None else {"dev": self._dev}
+        estimator.fit(*self._data, **dev, **self._weights)
+        estimator.settings_ = settings
+        estimator.candidates_ = candidates
+        return estimator
+
+    def _table(self, given: Trial, chosen: Trial, way: Way) -> Candidates:
+        rows = []
+        for trial in self._trials:
+            folds = self._folds_of(trial)
+            best = trial.best(folds, self._score) if folds else None
+            if best is None:
+                if trial.refused is not None:
+                    rows.append(_refused(trial))
+                continue
+            mine = best[0]
+            if trial is chosen:
+                mine = way
+            elif trial is given:
+                mine = self._choices.default_way
+            counts = trial.on(mine, folds)
+            base = given.on(self._choices.default_way, folds)
+            assert counts is not None
+            gain, error = None, None
+            if base is not None:
+                gain, error = compared(counts, base, self._score)
+            settings = dict(trial.settings)
+            for name, value in mine.settings().items():
+                if value != self._choices.default_way.settings().get(name):
+                    settings[name] = value
+            rows.append(
+                Candidate(
+                    settings,
+                    score_of(counts, self._score),
+                    spread_of(without_each(counts, self._score)),
+                    gain,
+                    error,
+                    len(folds),
+                    trial.seconds,
+                    trial.gap,
+                    trial.certified,
+                    chosen=trial is chosen,
+                )
+            )
+        return Candidates(rows, self._judge.metric)
+
+    def _folds_of(self, trial: Trial) -> list[int]:
+        """Those that it has run on to the end, in some way."""
+        found = [sorted(folds) for folds in trial.counts.values()]
+        return max(found, key=len, default=[])
+
+    def _tell(self, best: Trial, folds: list[int]) -> None:
+        if self._watch is None:
+            return
+        found = best.best(folds, self._score)
+        assert found is not None
+        runs = sum(trial.runs for trial in self._trials)
+        left = "" if math.isinf(self._budget.left) else f" · {max(self._budget.left, 0):.0f} s left"
+        name = Candidate(best.settings, 0.0, 0.0, 0.0, 0.0, 0, 0.0, None, False).name
+        self._watch(f"{runs} runs · best {self._judge.metric} {100 * found[1]:.2f} ({name}){left}")
+
+
+def cores() -> int:
+    """How many this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _everything(stages: list[_Stage]) -> _Stage:
+    """All stages at once."""
+    return _Stage(stages[-1].compared_on, stages[-1].compared_on)
+
+
+def _refused(trial: Trial) -> Candidate:
+    return Candidate(
+        trial.settings,
+        None,
+        None,
+        None,
+        None,
+        0,
+        trial.seconds,
+        None,
+        False,
+        note=trial.refused or "",
+    )

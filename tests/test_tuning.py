@@ -1,0 +1,337 @@
+"""Tuning: what it says of a candidate is true, its choice is the best, and it keeps its limits."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from commands import run_command
+from dualstruct import (
+    DependencyParser,
+    InputError,
+    Multiclass,
+    NotFittedError,
+    ParsingPipeline,
+    SequenceTagger,
+    StructuredSVM,
+    load_model,
+    tune,
+    write_columns,
+    write_conllu,
+)
+from dualstruct.datasets import load_english
+from dualstruct.metrics import evaluate, evaluate_trees
+from dualstruct.tuning.budget import Budget
+from dualstruct.tuning.candidates import Candidate, Candidates
+from dualstruct.tuning.choices import Choices
+from dualstruct.tuning.comparing import compared, spread_of, without_each
+from dualstruct.tuning.search import CERTAIN
+
+SOME = load_english("train")[:100]
+X, Y = [s.forms for s in SOME], [s.entities for s in SOME]
+TAGS = [s.upos for s in SOME]
+TREES = load_english("train").select(range(80))
+
+
+def parts(count: int, folds: int = 5, seed: int = 0) -> list[np.ndarray]:
+    """The examples that each fold leaves out."""
+    return np.array_split(np.random.default_rng(seed).permutation(count), folds)
+
+
+def crossed(estimator, settings: dict, X, y) -> list:
+    """Predictions for all examples, each by a model that has not seen it."""
+    answers: list = [None] * len(X)
+    for left_out in parts(len(X)):
+        kept = sorted(set(range(len(X))) - set(left_out.tolist()))
+        model = type(estimator)(**{**estimator.get_params(), **settings})
+        model.fit([X[i] for i in kept], [y[i] for i in kept])
+        for i, answer in zip(left_out, model.predict([X[i] for i in left_out]), strict=True):
+            answers[i] = answer
+    return answers
+
+
+def full(model) -> list[Candidate]:
+    return [each for each in model.candidates_ if each.folds == 5]
+
+
+@pytest.mark.parametrize(("labels", "metric"), [(Y, None), (Y, "accuracy"), (TAGS, None)])
+def test_scores_are_those_of_plain_cross_validation(labels, metric):
+    tagger = SequenceTagger(features="pos", unseen_labels="count")
+    tuned = tune(tagger, X, labels, budget=None, trials=45, metric=metric)
+    assert len(full(tuned)) >= 3
+    for candidate in full(tuned):
+        found = evaluate(labels, crossed(tagger, candidate.settings, X, labels))
+        by_f1 = labels is Y and metric is None
+        assert tuned.candidates_.metric == ("F1" if by_f1 else "accuracy")
+        expected = found.f1 if by_f1 else found.accuracy
+        assert candidate.score == pytest.approx(expected, abs=2e-3)  # w is rebuilt at the end
+
+
+def test_scores_of_parsers_are_those_of_plain_cross_validation():
+    parser = DependencyParser(hash_bits=12)
+    tuned = tune(parser, TREES, budget=None, trials=14, folds=2)
+    assert tuned.candidates_.metric == "LAS"
+    candidate = next(each for each in tuned.candidates_ if each.folds == 2)
+    right = words = 0
+    for left_out in parts(len(TREES), 2):
+        kept = np.sort(np.setdiff1d(np.arange(len(TREES)), left_out))
+        model = DependencyParser(**{**parser.get_params(), **candidate.settings})
+        gold = TREES.select(np.sort(left_out))
+        found = evaluate_trees(gold, model.fit(TREES.select(kept)).predict(gold))
+        right += found.las * len(gold.heads)
+        words += len(gold.heads)
+    assert candidate.score == pytest.approx(right / words, abs=2e-3)
+
+
+def test_any_structure_is_tuned_by_its_cost():
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(60, 3))
+    outputs = np.argmax(inputs + 0.3 * rng.normal(size=(60, 3)), axis=1)
+    given = StructuredSVM(Multiclass(), C=2.0)
+    tuned = tune(given, inputs, outputs, budget=None, trials=30)
+    assert tuned.candidates_.metric == "score"
+    assert {each.settings.get("C") for each in tuned.candidates_} == {None}  # C was chosen
+    losses = {each.settings.get("loss", given.loss) for each in tuned.candidates_}
+    assert losses == {"hinge", "squared_hinge", "crf", "softmax_margin"}
+    assert len(tuned.predict(inputs)) == 60
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_same_trials_come_to_the_same_choice(threads):
+    def rows(model):
+        return [(each.settings, each.score, each.spread, each.folds) for each in model.candidates_]
+
+    one = tune(SequenceTagger("pos"), X, Y, budget=None, trials=30, threads=1)
+    again = tune(SequenceTagger("pos"), X, Y, budget=None, trials=30, threads=threads)
+    if threads == 1:
+        assert rows(one) == rows(again)
+    assert one.settings_ == again.settings_
+    assert one.predict(X) == again.predict(X)
+
+
+def test_the_choice_is_the_best_or_what_was_given():
+    given = SequenceTagger("pos")
+    for labels, seed in ((Y, 0), (TAGS, 0), (Y, 3)):
+        tuned = tune(given.set_params(seed=seed), X, labels, budget=None, trials=40)
+        [chosen] = [each for each in tuned.candidates_ if each.chosen]
+        if tuned.settings_:
+            assert chosen.settings == tuned.settings_
+            assert chosen.score == max(each.score for each in full(tuned))
+            assert chosen.gain > CERTAIN * chosen.gain_spread
+        else:
+            best = max(full(tuned), key=lambda each: each.score)
+            assert best.gain <= CERTAIN * best.gain_spread
+        for name, value in tuned.settings_.items():
+            assert getattr(tuned, name) == value
+        again = SequenceTagger(**{**given.get_params(), **tuned.settings_}).fit(X, labels)
+        assert again.predict(X) == tuned.predict(X)
+    with pytest.raises(NotFittedError):
+        given.predict(X)
+
+
+def test_what_was_set_or_fixed_is_not_changed():
+    given = SequenceTagger("pos", loss="hinge", passes=2)
+    tuned = tune(given, X, Y, budget=None, trials=25, fixed=["averaged", "min_count"])
+    tried = {name for each in tuned.candidates_ for name in each.settings}
+    assert tried == {"C", "scheme"}
+
+
+def test_development_data_judge_instead_of_folds():
+    tagger = SequenceTagger("pos", unseen_labels="count")
+    tuned = tune(tagger, X[:70], Y[:70], dev=(X[70:], Y[70:]), budget=None, trials=40)
+    assert {each.folds for each in tuned.candidates_ if each.score is not None} == {1}
+    plain = SequenceTagger("pos", passes=10).fit(X[:70], Y[:70])
+    expected = evaluate(Y[70:], plain.predict(X[70:])).f1
+    given = next(each for each in tuned.candidates_ if each.gain == 0 and "C" not in each.settings)
+    assert given.score == pytest.approx(expected, abs=2e-3)
+
+
+def test_weights_count_in_every_fold():
+    """Sentences of weight 0 might as well not be there."""
+    wrong = [["B-PER"] * len(x) for x in X]
+    weights = [1.0] * len(X) + [0.0] * len(X)
+    tuned = tune(
+        SequenceTagger("pos"), X + X, Y + wrong, budget=None, trials=3, sample_weight=weights
+    )
+    assert evaluate(Y, tuned.predict(X)).f1 > 0.9
+
+
+def test_settings_that_cannot_be_are_listed_with_the_reason():
+    tuned = tune(SequenceTagger("pos", loss="hinge"), X, TAGS, budget=None, trials=40)
+    notes = {each.name: each.note for each in tuned.candidates_ if each.score is None}
+    assert notes
+    assert all("scheme" in name and "mark no spans" in note for name, note in notes.items())
+    assert "mark no spans" in tuned.candidates_.table()
+
+
+def test_templates_are_compared():
+    tuned = tune(SequenceTagger("word[0]\n"), X, Y, budget=None, trials=60, features=["ner"])
+    assert any(each.settings.get("features") == "ner" for each in tuned.candidates_)
+    assert tuned.settings_["features"] == "ner"
+
+
+def test_ctrl_c_trains_with_the_best_so_far():
+    told = []
+
+    def interrupt(line: str) -> None:
+        told.append(line)
+        if len(told) == 2:
+            raise KeyboardInterrupt
+
+    tuned = tune(SequenceTagger("pos"), X, Y, budget=None, trials=200, watch=interrupt)
+    assert 0 < len(tuned.candidates_) < 20
+    assert len(tuned.predict(X)) == len(X)
+
+
+def test_a_budget_is_kept(monkeypatch):
+    """A clock of our own: each look at it is a second later."""
+    from dualstruct.tuning import budget
+
+    now = iter(range(10_000))
+    monkeypatch.setattr(budget.time, "perf_counter", lambda: float(next(now)))
+    limit = Budget(10.0, None)
+    limit.reserve = 4.0
+    taken = 0
+    while limit.take():
+        taken += 1
+    assert taken == 5
+    assert limit.over
+    many = Budget(None, 3)
+    assert [many.take() for _ in range(4)] == [True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"budget": 1e-6}, "but to train once takes"),
+        ({"budget": 0}, "budget is 0; it must be above 0"),
+        ({"trials": 0}, "trials is 0; it must be at least 1"),
+        ({"folds": 1}, "folds is 1; there must be at least 2"),
+        ({"metric": "las"}, "metric is 'las'; it is f1 or accuracy"),
+        ({"dev": ([], [])}, "the development data is empty"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(change, sentence):
+    with pytest.raises(InputError, match=sentence):
+        tune(SequenceTagger("pos"), X, Y, **{"trials": 2, **change})
+
+
+def test_too_few_examples_and_other_estimators_are_refused():
+    with pytest.raises(InputError, match="there are 4 examples, too few"):
+        tune(SequenceTagger("pos"), X[:4], Y[:4])
+    with pytest.raises(InputError, match=r"tune takes a SequenceTagger, .* not ParsingPipeline"):
+        tune(ParsingPipeline(), TREES)
+
+
+def test_spreads_are_those_of_the_jackknife():
+    rng = np.random.default_rng(0)
+    one, other = rng.integers(5, 10, (2, 8, 1)).astype(float)
+    one, other = (np.concatenate([each, np.full((8, 1), 10.0)], axis=1) for each in (one, other))
+
+    def ratio(n):
+        return n[0] / n[1]
+
+    left = [np.delete(one, j, axis=0).sum(axis=0) for j in range(8)]
+    values = np.array([ratio(each) for each in left])
+    assert without_each(one, ratio) == pytest.approx(values)
+    # Of a mean it is the usual standard error.
+    usual = np.std(one[:, 0] / 10, ddof=1) / np.sqrt(8)
+    assert spread_of(values) == pytest.approx(usual)
+    gain, error = compared(one, other, ratio)
+    assert gain == pytest.approx((one[:, 0] - other[:, 0]).mean() / 10)
+    assert error == pytest.approx(np.std((one[:, 0] - other[:, 0]) / 10, ddof=1) / np.sqrt(8))
+    assert spread_of(values[:1]) == np.inf
+
+
+def test_losses_have_scales_of_their_own():
+    starts = Choices(SequenceTagger(), (), frozenset()).starts()
+    assert {"loss": "hinge"} in starts
+    assert {"loss": "crf", "C": 1.0} in starts
+    assert {} not in starts
+    kept = Choices(SequenceTagger(), (), frozenset({"loss", "C"}))
+    assert kept.starts() == []
+    assert all("C" not in each for each in kept.changes({}))
+
+
+def test_the_table_and_the_picture_show_every_candidate():
+    rows = [
+        Candidate({}, 0.8, 0.01, 0.0, 0.0, 5, 1.0, 0.1, True),
+        Candidate({"C": 0.3, "averaged": True}, 0.82, 0.01, 0.02, 0.005, 5, 2.0, 0.1, True, True),
+        Candidate({"scheme": "bilou"}, None, None, None, None, 0, 0.0, None, False, note="no <b>"),
+    ]
+    found = Candidates(rows, "F1")
+    lines = found.table().splitlines()
+    assert [line[0] for line in lines] == [" ", "*", " ", " "]
+    assert "C 0.3, averaged yes" in lines[1]
+    assert "82.00 1.00  +2.00 0.50" in lines[1]
+    assert "no <b>" in lines[3]
+    assert [row["chosen"] for row in found.to_dicts()] == [True, False, False]
+    import xml.etree.ElementTree as ET
+
+    texts = [each.text for each in ET.fromstring(found.svg()).iter() if each.text]
+    assert "C 0.3, averaged yes" in texts
+    assert "82.00" in texts
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tuning")
+    write_columns(folder / "train.txt", X[:70], Y[:70])
+    write_columns(folder / "dev.txt", X[70:], Y[70:])
+    write_conllu(folder / "trees.conllu", TREES.select(range(60)))
+    return folder
+
+
+def test_the_command_tells_what_it_tried_and_how_to_train_it_again(files, tmp_path):
+    model = tmp_path / "m.dstruct"
+    more = ["--features", "pos", "--trials", "40", "--model", model, "--plot", tmp_path / "p.svg"]
+    done = run_command("tune", files / "train.txt", *more)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert sum(line.startswith("* ") for line in lines) == 1
+    [again] = [line.partition(": ")[2] for line in lines if line.startswith("the same again")]
+    other = tmp_path / "again.dstruct"
+    command = [str(other) if part == str(model) else part for part in again.split()[1:]]
+    assert run_command(*command).returncode == 0
+    found, expected = load_model(other), load_model(model)
+    assert found.result_.w.array.tobytes() == expected.result_.w.array.tobytes()
+    assert (tmp_path / "p.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_train_tunes_first_if_it_is_told_to(files, tmp_path):
+    model = tmp_path / "m.dstruct"
+    data = [files / "train.txt", "--dev", files / "dev.txt"]
+    done = run_command(
+        "train", *data, "--model", model, "--tune", "30", "--loss", "hinge", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["metric"] == "F1"
+    assert all("loss" not in each["settings"] for each in report["candidates"])
+    assert load_model(model).loss == "hinge"
+    bad = run_command("train", files / "train.txt", "--model", model, "--tune", "9", "--threads", 2)
+    assert bad.stderr == "dualstruct: --tune does without --threads\n"
+
+
+def test_the_command_tunes_parsers(files, tmp_path):
+    more = ["--task", "parse", "--trials", "3", "--hash-bits", "12", "--json"]
+    done = run_command("tune", files / "trees.conllu", *more)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["metric"] == "LAS"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--task", "tag+parse"], "--task is 'tag+parse'; tune takes tag or parse"),
+        (["--metric", "las"], "metric is 'las'; it is f1 or accuracy"),
+        (["--budget", "0"], "budget is 0.0; it must be above 0"),
+        (["--order", "2"], "--order is for --task parse"),
+    ],
+)
+def test_the_command_says_in_one_sentence_what_is_wrong(files, options, sentence):
+    done = run_command("tune", files / "train.txt", *options)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"dualstruct: {sentence}\n"
