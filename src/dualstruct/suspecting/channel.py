@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 #: Where rates start, where they end, and how many rounds they get.
 FIRST_RATE, HIGHEST_RATE, ROUNDS = 0.01, 0.3, 15
 #: The highest rate that sentences are ranked by.
-CREDITED = 0.01
+CREDITED = 0.003
 #: Smaller odds are as good as none.
 SMALLEST = 1e-30
 
