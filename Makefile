@@ -5,7 +5,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find core src experiments -type
 CORE := $(shell find core -name '*.cpp' -o -name '*.hpp')
 # One build of the core serves every target; what it was compiled with stays in .venv.
 PIP := -m pip install --quiet --disable-pip-version-check
-BUILD := --no-build-isolation -C build-dir=build/release -C cmake.define.DUALSTRUCT_WERROR=$(or $(WERROR),OFF)
+BUILD := --no-build-isolation --config-settings=build-dir=build/release --config-settings=cmake.define.DUALSTRUCT_WERROR=$(or $(WERROR),OFF)
 # A file's tests stay together: some share a cluster or a browser. tests/conftest.py says in which order.
 CORES := --numprocesses auto --dist loadfile --no-loadscope-reorder
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
@@ -190,13 +190,13 @@ experiments-quick: .venv/installed-experiments
 
 .venv-sanitize/installed: $(SOURCES)
 	$(PYTHON) -m venv .venv-sanitize
-	.venv-sanitize/bin/python $(PIP) -C build-dir=build/sanitize \
-		-C cmake.define.DUALSTRUCT_SANITIZE=address,undefined '.[test]'
+	.venv-sanitize/bin/python $(PIP) --config-settings=build-dir=build/sanitize \
+		--config-settings=cmake.define.DUALSTRUCT_SANITIZE=address,undefined '.[test]'
 	touch $@
 
 .venv-tsan/installed: $(SOURCES)
 	$(PYTHON) -m venv .venv-tsan
-	.venv-tsan/bin/python $(PIP) -C build-dir=build/tsan -C cmake.define.DUALSTRUCT_SANITIZE=thread '.[test]'
+	.venv-tsan/bin/python $(PIP) --config-settings=build-dir=build/tsan --config-settings=cmake.define.DUALSTRUCT_SANITIZE=thread '.[test]'
 	touch $@
 
 clean:
