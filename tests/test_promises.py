@@ -123,7 +123,7 @@ def test_evidence_against_trees_is_the_sum_over_what_might_be_true():
                         slips[2] += p[other, name] * shares[relation] / max(len(heads) - 1, 1)
             rows.append((i, max(p[head, relation], FLOOR), slips))
         at_random.append(surprise)
-    [evidence] = found.readings
+    evidence = found.evidence
     assert len(rows) > 50
     assert evidence.sentence.tolist() == [row[0] for row in rows]
     assert evidence.given == pytest.approx([row[1] for row in rows])

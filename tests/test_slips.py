@@ -7,6 +7,7 @@ import pytest
 
 from dualstruct import SequenceTagger
 from dualstruct.features import FeatureRows
+from dualstruct.labels.schemes import Span
 from dualstruct.suspecting.channel import (
     CREDITED,
     Evidence,
@@ -17,7 +18,7 @@ from dualstruct.suspecting.channel import (
     slip_odds,
     slip_rates,
 )
-from dualstruct.tasks.tagging.suspecting import TokenSlips, kinds_of
+from dualstruct.tasks.tagging.suspecting import SpanSlips, Tokens, kinds_of, label_slips
 
 NAMES = ["O", "B-A", "I-A", "B-B", "I-B"]
 
@@ -101,48 +102,57 @@ def test_kinds_of_disagreement(given, said, kinds):
     assert kinds_of(given.split(), said.split()) == kinds.split(" ")
 
 
-def naive_evidence(names, shares, p, given, beside):
-    """a of each kind for one token, term by term."""
-    a = np.zeros(5)
-    for j, truth in enumerate(names):
-        if j == given:
-            continue
-
-        def kind(k, truth=truth):
-            if truth == names[k]:
-                return None
-            if names[k] == "O":
-                return 4 if beside else 3
-            if truth == "O":
-                return 2
-            return 1 if truth[2:] == names[k][2:] else 0
-
-        mine = kind(given)
-        rivals = [k for k in range(len(names)) if kind(k) == mine]
-        a[mine] += p[j] * shares[given] / sum(shares[k] for k in rivals)
-    return a
+def naive_slip(shares, p, given):
+    """a of one token, term by term: the truth is another label, and this one was drawn."""
+    total = 0.0
+    for truth in range(len(shares)):
+        if truth != given:
+            rivals = [shares[k] for k in range(len(shares)) if k != truth]
+            total += p[truth] * shares[given] / sum(rivals)
+    return total
 
 
-def test_token_slips_equal_the_sum_over_truths():
-    from dualstruct.tasks.tagging.suspecting import Tokens
+def doubted_tokens(labels: int, count: int, seed: int = 0) -> Tokens:
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(labels), count)
+    truth = rng.integers(0, labels, count).astype(np.int32)
+    return Tokens(np.arange(count), truth, p, p.sum(axis=0))
 
-    rng = np.random.default_rng(0)
-    shares = rng.dirichlet(np.ones(5))
-    p = rng.dirichlet(np.ones(5), 40)
-    truth = rng.integers(0, 5, 40).astype(np.int32)
-    beside = rng.random(40) < 0.5
-    tokens = Tokens(np.arange(40), truth, p, beside, p.sum(axis=0))
-    found = TokenSlips(NAMES, shares).evidence(tokens)
+
+def test_label_slips_equal_the_sum_over_truths():
+    shares = np.random.default_rng(1).dirichlet(np.ones(5))
+    tokens = doubted_tokens(5, 40)
+    found = label_slips(tokens, shares)
     for n in range(40):
-        expected = naive_evidence(NAMES, shares, p[n], truth[n], beside[n])
-        np.testing.assert_allclose(found.slips[n], expected, atol=1e-12)
-        assert found.given[n] == p[n, truth[n]]
+        expected = naive_slip(shares, tokens.probabilities[n], tokens.truth[n])
+        assert found.slips[n] == pytest.approx([expected], abs=1e-12)
+        assert found.given[n] == tokens.probabilities[n, tokens.truth[n]]
+    assert found.chances == pytest.approx([40.0])
+
+
+def test_tokens_outside_may_be_missed_far_from_spans_or_beside_them():
+    tokens = doubted_tokens(len(NAMES), 30)
+    slips = SpanSlips(NAMES, [[Span("A", 0, 2)], [Span("B", 1, 2)]])
+    beside = np.random.default_rng(2).random(30) < 0.5
+    found = slips.evidence([(7, 0.2, 0.1, 0.3, 0.05)], 9, tokens, beside)
+    assert found.sentence[0] == 7
+    assert found.given[0] == 0.2
+    assert found.slips[0].tolist() == [0.1, 0.3, 0.05, 0, 0]
+    outside = np.flatnonzero(tokens.truth == 0)
+    assert len(found.given) == 1 + len(outside)
+    for row, t in enumerate(outside, start=1):
+        p = tokens.probabilities[t, 0]
+        expected = [0, 0, 0, 0, 1 - p] if beside[t] else [0, 0, 0, 1 - p, 0]
+        assert (found.sentence[row], found.given[row]) == (t, p)
+        assert found.slips[row].tolist() == expected
+    places = tokens.probabilities[:, 0].sum()
+    assert found.chances == pytest.approx([9, 9, places, 9, 9])
 
 
 def test_neighbours_of_spans_stay_within_their_sentence():
     truth = np.array([0, 1, 0, 0, 0, 3], dtype=np.int32)
-    slips = TokenSlips(NAMES, np.full(5, 0.2))
-    found = slips.beside_a_span(truth, np.array([0, 2, 4, 6]))
+    slips = SpanSlips(NAMES, [[Span("A", 1, 2)]])
+    found = slips.beside(truth, np.array([0, 2, 4, 6]))
     assert found.tolist() == [True, False, False, False, True, False]
 
 
@@ -168,23 +178,20 @@ def test_slip_rates_are_recovered_from_what_they_made():
     assert abs(change[sure].mean() - probability[sure].mean()) < 0.05
 
 
-def test_a_sentence_counts_by_its_worst_part_and_the_milder_reading():
+def test_a_sentence_counts_by_its_worst_part():
     one = Evidence(
         np.array([0, 0, 1]), np.array([0.5, 0.01, 0.4]), np.full((3, 1), 0.3), np.ones(1)
     )
-    none = Evidence(np.zeros(0, np.intp), np.zeros(0), np.zeros((0, 1)), np.ones(1))
-    alone = sentence_log_odds([one], 3)
+    found = sentence_log_odds(one, 3)
     odds = slip_odds(one, CREDITED)
-    assert alone[1] == pytest.approx(np.log(odds[2]))
-    assert alone[0] >= np.log(odds[1]) - 1e-12
-    assert alone[2] == -np.inf
-    both = sentence_log_odds([one, none], 3)
-    assert (both == -np.inf).all()
+    assert found[1] == pytest.approx(np.log(odds[2]))
+    assert found[0] >= np.log(odds[1]) - 1e-12
+    assert found[2] == -np.inf
     halves = [
         Evidence(one.sentence[s], one.given[s], one.slips[s], one.chances / 2)
         for s in (slice(0, 2), slice(2, 3))
     ]
-    np.testing.assert_allclose(sentence_log_odds([joined(halves)], 3), alone)
+    np.testing.assert_allclose(sentence_log_odds(joined(halves), 3), found)
 
 
 def test_a_kind_that_a_corpus_is_full_of_does_not_fill_the_list():
@@ -194,7 +201,7 @@ def test_a_kind_that_a_corpus_is_full_of_does_not_fill_the_list():
     evidence = Evidence(np.arange(50), np.full(50, 1e-4), slips, np.array([90.0, 300.0]))
     rates = slip_rates(evidence)
     assert rates[0] > 10 * rates[1] > 10 * CREDITED
-    found = sentence_log_odds([evidence], 50)
+    found = sentence_log_odds(evidence, 50)
     assert found == pytest.approx(np.full(50, found[0]))
 
 

@@ -74,21 +74,16 @@ def slip_odds(evidence: Evidence, most: float = HIGHEST_RATE) -> NDArray[np.floa
     return np.asarray(evidence.slips @ rates / evidence.given)
 
 
-def sentence_log_odds(readings: Sequence[Evidence], count: int) -> NDArray[np.float64]:
+def sentence_log_odds(evidence: Evidence, count: int) -> NDArray[np.float64]:
     """That each sentence has a slip in it, against that it has none: [count], −∞ if all is sure.
 
     It is that of its most suspect part; where several are more probably slips than not they add up.
-    Where the annotation is read in several ways (by token and by span) a sentence is as suspect as
-    the reading says that suspects it least.
     """
-    least = np.full(count, np.inf)
-    for evidence in readings:
-        log_odds = np.log(np.maximum(slip_odds(evidence, CREDITED), SMALLEST))
-        worst = np.full(count, -np.inf)
-        np.maximum.at(worst, evidence.sentence, log_odds)
-        several = np.bincount(evidence.sentence, np.maximum(log_odds, 0.0), count)
-        least = np.minimum(least, np.maximum(worst, np.where(several > 0, several, -np.inf)))
-    return least
+    log_odds = np.log(np.maximum(slip_odds(evidence, CREDITED), SMALLEST))
+    worst = np.full(count, -np.inf)
+    np.maximum.at(worst, evidence.sentence, log_odds)
+    several = np.bincount(evidence.sentence, np.maximum(log_odds, 0.0), count)
+    return np.asarray(np.maximum(worst, np.where(several > 0, several, -np.inf)))
 
 
 def random_log_odds(ratios: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -66,7 +66,7 @@ class Opinion:
 class Findings:
     """What speaks against the annotation of some sentences."""
 
-    readings: list[Evidence]  #: of its parts, read in one way or in several
+    evidence: Evidence  #: of its parts
     at_random: NDArray[np.float64]  #: [sentences] log p(labels drawn at random) − log p(given)
 
 
@@ -165,8 +165,7 @@ def _log_odds(
     at_random = np.zeros(count)
     for examples, found in zip(shares, findings, strict=True):
         at_random[examples] = found.at_random
-    several = zip(*(found.readings for found in findings), strict=True)
-    slips = sentence_log_odds([joined(parts) for parts in several], count)
+    slips = sentence_log_odds(joined([found.evidence for found in findings]), count)
     return np.maximum(slips, random_log_odds(at_random))
 
 

@@ -160,7 +160,7 @@ class TreeReading:
             np.concatenate(slips),
             np.full(3, float(words_seen)),
         )
-        return Findings([by_arc], np.array(at_random))
+        return Findings(by_arc, np.array(at_random))
 
     def opinion(self, i: int, beta: float) -> Opinion:
         tree = self._case.tree

@@ -1,10 +1,9 @@
 """Suspects among label sequences.
 
-The annotation is read by token, and where labels mark spans (``B-LOC``) by span as well. Kinds of
-slips of a token: another type; another prefix of the same type (a boundary); a label where ``O``
-belongs (invented); ``O`` where a label belongs (missed), counted apart beside a given span, where
-it is a matter of its boundary. A span may be of another type, one token longer or shorter at one
-end, or invented. Labels that mark no spans have one kind of slip: another label.
+Where labels mark spans (``B-LOC``), the annotation is read by span: one may be of another type, one
+token longer or shorter at one end, invented, or missed where ``O`` is given, counted apart beside a
+given span, where it is a matter of its boundary. Labels that mark no spans are read by token, and
+have one kind of slip: another label.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from dualstruct import _core
 from dualstruct.explaining.sentences import forms_of
 from dualstruct.features.base import places_of
 from dualstruct.labels.names import Labels
-from dualstruct.labels.schemes import Span, are_span_labels, spans, split_label
+from dualstruct.labels.schemes import Span, are_span_labels, spans
 from dualstruct.solvers import auto_solver
 from dualstruct.structures import Chain
 from dualstruct.structures.chain import Expectation
@@ -135,9 +134,10 @@ class ChainCase:
         return sentences_to_calibrate(self.sizes, len(self.names))
 
     @cached_property
-    def slips(self) -> TokenSlips:
+    def shares(self) -> NDArray[np.float64]:
+        """How frequent the labels are."""
         shares = np.bincount(self.truth, minlength=len(self.names)) + 1.0
-        return TokenSlips(self.names, shares / shares.sum())
+        return np.asarray(shares / shares.sum())
 
     @cached_property
     def spans(self) -> list[list[Span]]:
@@ -245,12 +245,10 @@ class ChainReading:
             sentence=np.repeat(self._examples, np.diff(part.sentences))[doubtful],
             truth=truth[doubtful],
             probabilities=sharpened(marginals[doubtful].astype(float)),
-            beside=case.slips.beside_a_span(truth, part.sentences)[doubtful],
             expected=marginals.sum(axis=0, dtype=float),
         )
-        by_token = case.slips.evidence(tokens)
         if case.span_slips is None:
-            return Findings([by_token], at_random)
+            return Findings(label_slips(tokens, case.shares), at_random)
         by_span = []
         for n, i in enumerate(self._examples.tolist()):
             here = doubtful[part.sentences[n] : part.sentences[n + 1]]
@@ -259,9 +257,8 @@ class ChainReading:
                 expected = part.expectation(w, n, SHARPER * beta)
                 by_span += [(i, *case.span_slips.of_span(expected, span)) for span in doubted]
         count = sum(len(case.spans[i]) for i in self._examples.tolist())
-        missed, places = case.slips.missed(tokens), float(tokens.expected[case.slips.outside])
-        spans_too = case.span_slips.evidence(by_span, count, missed, places)
-        return Findings([by_token, spans_too], at_random)
+        beside = case.span_slips.beside(truth, part.sentences)[doubtful]
+        return Findings(case.span_slips.evidence(by_span, count, tokens, beside), at_random)
 
     @cached_property
     def _speaker(self) -> _core.Weights:
@@ -283,74 +280,23 @@ class Tokens:
     sentence: NDArray[np.intp]  #: [tokens] from 0
     truth: NDArray[np.int32]  #: [tokens] the given labels
     probabilities: NDArray[np.float64]  #: [tokens, labels]
-    beside: NDArray[np.bool_]  #: [tokens] whether a neighbour is in a given span
     expected: NDArray[np.float64]  #: [labels] how many there are of each, of all tokens
 
 
-class TokenSlips:
-    """The kinds of slips of one token, and what they make of the truth.
+def label_slips(tokens: Tokens, shares: NDArray[np.float64]) -> Evidence:
+    """Of labels that mark no spans: another label was given, one as frequent (``shares``) as it is.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The labels.
-    shares : float array [labels]
-        How frequent they are.
+    a = share(given) Σ_truth p(truth) / (1 − share(truth)), of all truths but the given label.
     """
-
-    def __init__(self, names: Sequence[str], shares: NDArray[np.float64]) -> None:
-        different = ~np.eye(len(names), dtype=np.bool_)
-        marked = are_span_labels(names)
-        #: The label O; −1 where there is none.
-        self.outside = list(names).index("O") if marked and "O" in names else -1
-        kinds = [different]
-        if marked:
-            types = np.array([split_label(name)[1] for name in names])
-            inside = np.arange(len(names)) != self.outside
-            both = inside[:, None] & inside
-            same = types[:, None] == types
-            kinds = [both & ~same, both & same & different, ~inside[:, None] & inside]
-        #: [labels, labels] each: q(given | truth); 0 where a slip of this kind cannot be.
-        self.kinds = [_drawn(kind, shares) for kind in kinds]
-
-    def beside_a_span(
-        self, truth: NDArray[np.int32], sentences: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
-        """Which tokens have a neighbour in a given span."""
-        beside = np.zeros(len(truth), dtype=np.bool_)
-        inside = truth != self.outside
-        neighbours = np.ones(max(len(truth) - 1, 0), dtype=np.bool_)
-        neighbours[sentences[1:-1] - 1] = False
-        beside[1:] |= inside[:-1] & neighbours
-        beside[:-1] |= inside[1:] & neighbours
-        return beside
-
-    def missed(self, tokens: Tokens) -> Evidence:
-        """Tokens outside of given spans: far from them, and beside them."""
-        here = tokens.truth == self.outside
-        given = tokens.probabilities[here, self.outside]
-        beside = tokens.beside[here]
-        slips = np.stack([(1 - given) * ~beside, (1 - given) * beside], axis=1)
-        inside = tokens.expected.sum() - tokens.expected[self.outside]
-        return Evidence(tokens.sentence[here], given, slips, np.full(2, inside))
-
-    def evidence(self, tokens: Tokens) -> Evidence:
-        """By all kinds."""
-        at = np.arange(len(tokens.truth))
-        given = tokens.probabilities[at, tokens.truth]
-        columns = [(tokens.probabilities @ kind)[at, tokens.truth] for kind in self.kinds]
-        chances = [tokens.expected[kind.any(axis=1)].sum() for kind in self.kinds]
-        if self.outside >= 0:
-            missed = self.missed(tokens)
-            both = np.zeros((len(at), 2))
-            both[tokens.truth == self.outside] = missed.slips
-            columns += list(both.T)
-            chances += missed.chances.tolist()
-        return Evidence(tokens.sentence, given, np.stack(columns, axis=1), np.array(chances))
+    at = np.arange(len(tokens.truth))
+    given = tokens.probabilities[at, tokens.truth]
+    others = (tokens.probabilities / (1 - shares)).sum(axis=1) - given / (1 - shares[tokens.truth])
+    slips = np.maximum(shares[tokens.truth] * others, 0.0)
+    return Evidence(tokens.sentence, given, slips[:, None], tokens.expected.sum(keepdims=True))
 
 
 class SpanSlips:
-    """The kinds of slips of one span: of another type, a boundary moved, invented.
+    """The kinds of slips of spans: of another type, a boundary moved, invented, missed.
 
     Parameters
     ----------
@@ -362,12 +308,24 @@ class SpanSlips:
 
     def __init__(self, names: Sequence[str], given: Sequence[Sequence[Span]]) -> None:
         self._marked = Spans(names)
+        #: The label O; −1 where there is none.
+        self._outside = list(names).index("O") if "O" in names else -1
         types = Counter(span.type for each in given for span in each)
         lengths = Counter(span.end - span.start for each in given for span in each)
         count = types.total()
         self._type_share = {type_: types[type_] / max(count, 1) for type_ in self._marked.of_type}
         # Half a span of every length, because the next one may be longer than all.
         self._length_share = {n: (times + 0.5) / count for n, times in lengths.items()}
+
+    def beside(self, truth: NDArray[np.int32], sentences: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which tokens have a neighbour in a given span."""
+        beside = np.zeros(len(truth), dtype=np.bool_)
+        inside = truth != self._outside
+        neighbours = np.ones(max(len(truth) - 1, 0), dtype=np.bool_)
+        neighbours[sentences[1:-1] - 1] = False
+        beside[1:] |= inside[:-1] & neighbours
+        beside[:-1] |= inside[1:] & neighbours
+        return beside
 
     def of_span(self, expected: Expectation, span: Span) -> tuple[float, float, float, float]:
         """p(span), and what slips of the three kinds make of the rest.
@@ -404,8 +362,8 @@ class SpanSlips:
         self,
         found: list[tuple[int, float, float, float, float]],
         count: int,
-        missed: Evidence,
-        places: float,
+        tokens: Tokens,
+        beside: NDArray[np.bool_],
     ) -> Evidence:
         """Of the spans that are doubted, and of the tokens outside of them.
 
@@ -415,28 +373,26 @@ class SpanSlips:
             Sentences, and what :meth:`of_span` says of their spans.
         count : int
             How many spans are given, doubted or not.
-        missed : Evidence
-            Of the tokens outside: far from spans, and beside them.
-        places : float
-            Where a span could have been invented: tokens outside.
+        tokens : Tokens
+            Those that are doubted.
+        beside : bool array [tokens]
+            Whether a neighbour is in a given span.
         """
         table = np.array(found, dtype=float).reshape(-1, 5)
-        slips = np.zeros((len(table) + len(missed.given), 5))
+        here = tokens.truth == self._outside
+        outside = tokens.probabilities[here, self._outside]
+        slips = np.zeros((len(table) + len(outside), 5))
         slips[: len(table), :3] = table[:, 2:]
-        slips[len(table) :, 3:] = missed.slips
+        slips[len(table) :, 3] = (1 - outside) * ~beside[here]
+        slips[len(table) :, 4] = (1 - outside) * beside[here]
+        # Where a span could have been invented: tokens outside.
+        places = float(tokens.expected[self._outside]) if self._outside >= 0 else 0.0
         return Evidence(
-            np.concatenate([table[:, 0].astype(np.intp), missed.sentence]),
-            np.concatenate([np.maximum(table[:, 1], SMALLEST), missed.given]),
+            np.concatenate([table[:, 0].astype(np.intp), tokens.sentence[here]]),
+            np.concatenate([np.maximum(table[:, 1], SMALLEST), outside]),
             slips,
             np.array([count, count, places, count, count], dtype=float),
         )
-
-
-def _drawn(kind: NDArray[np.bool_], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """q(given | truth): what may be given, as frequent as it is: [labels, labels]."""
-    chances = kind * shares
-    totals = chances.sum(axis=1, keepdims=True)
-    return np.asarray(chances / np.where(totals > 0, totals, 1.0))
 
 
 def _repacked(whole: Chain, part: Chain, w: _core.Weights) -> _core.Weights:
