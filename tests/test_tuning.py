@@ -206,7 +206,7 @@ def test_a_budget_is_kept(monkeypatch):
     ("change", "sentence"),
     [
         ({"budget": 1e-6}, "but to train once takes"),
-        ({"budget": 0}, "budget is 0; it must be above 0"),
+        ({"budget": 0}, "budget is 0; it must be a number of seconds above 0"),
         ({"trials": 0}, "trials is 0; it must be at least 1"),
         ({"folds": 1}, "folds is 1; there must be at least 2"),
         ({"metric": "las"}, "metric is 'las'; it is f1 or accuracy"),
@@ -327,7 +327,7 @@ def test_the_command_tunes_parsers(files, tmp_path):
     [
         (["--task", "tag+parse"], "--task is 'tag+parse'; tune takes tag or parse"),
         (["--metric", "las"], "metric is 'las'; it is f1 or accuracy"),
-        (["--budget", "0"], "budget is 0.0; it must be above 0"),
+        (["--budget", "0"], "--budget is 0; it must be a number of seconds above 0"),
         (["--order", "2"], "--order is for --task parse"),
     ],
 )

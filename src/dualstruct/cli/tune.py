@@ -81,12 +81,14 @@ def tune(
     if task != "tag" and features:
         raise InputError("--features is for --task tag")
     check_outputs([model, plot], [*train, dev, *(features or ())])
+    from dualstruct.tuning import tune as search
+    from dualstruct.tuning.budget import check_seconds
+
+    check_seconds(budget, "--budget")
     given = given_settings(task, settings) | ({"features": features[0]} if features else {})
     started, cpu_started = time.perf_counter(), time.process_time()
     estimator, data, held_out = _DATA[task](train, dev, label_column, columns)
     estimator.set_params(**given)
-    from dualstruct.tuning import tune as search
-
     with _progress() as watch:
         tuned = search(
             estimator,
@@ -139,6 +141,9 @@ def train_tuned(
     settings: dict[str, Any],
 ) -> None:
     """``train --tune``: the same with the options of ``train``."""
+    from dualstruct.tuning.budget import check_seconds
+
+    check_seconds(budget, "--tune")
     refused = {"start": start, **special, **{name: settings.pop(name) for name in NOT_TUNED}}
     columns, label_column = refused.pop("columns"), refused.pop("label_column")
     for name, value in refused.items():

@@ -8,12 +8,18 @@ import time
 from dualstruct.errors import InputError
 
 
+def check_seconds(seconds: float, name: str) -> None:
+    """Refuse what is no time."""
+    if not 0 < seconds < math.inf:
+        raise InputError(f"{name} is {seconds:g}; it must be a number of seconds above 0")
+
+
 class Budget:
     """How much time and how many runs are left."""
 
     def __init__(self, seconds: float | None, runs: int | None) -> None:
-        if seconds is not None and not seconds > 0:
-            raise InputError(f"budget is {seconds}; it must be above 0")
+        if seconds is not None:
+            check_seconds(seconds, "budget")
         if runs is not None and runs < 1:
             raise InputError(f"trials is {runs}; it must be at least 1")
         self._seconds, self._runs = seconds, runs

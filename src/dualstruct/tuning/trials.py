@@ -124,7 +124,7 @@ class Folds:
         seed: int,
     ) -> None:
         self._estimator, self._metric = estimator, metric
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(seed % 2**63)
         order = rng.permutation(len(train.numbers))
         self._train = train
         if dev is None:
