@@ -69,59 +69,42 @@ docs: .venv/installed-docs
 
 # What starts processes of its own, or uses the core only as the other tests do.
 NOT_SANITIZED := \
-	architecture \
-	cli \
-	cli_columns \
-	cli_confidence \
-	cli_explain \
-	cli_trees \
-	corpora \
-	crfsuite_pickles \
-	datasets \
-	defaults \
-	drawing \
-	engines \
-	examples \
-	experiments \
-	faults \
-	metrics \
-	mutation \
-	progress \
-	renamed \
-	rooms \
-	scikit_learn \
-	scikit_learn_checks \
-	serving \
-	serving_limits \
-	serving_page \
-	serving_schema \
-	silly_numbers \
-	soak \
-	streams \
-	suspects \
-	terminal \
-	threads \
-	training_report \
-	workers \
-	writing
+	cli/% \
+	compat/test_crfsuite_pickles.py \
+	core/test_threads.py \
+	data/test_writing.py \
+	datasets/% \
+	distributed/test_faults.py \
+	distributed/test_workers.py \
+	drawing/% \
+	estimators/test_scikit_learn.py \
+	estimators/test_scikit_learn_checks.py \
+	experiments/% \
+	metrics/test_metrics.py \
+	project/% \
+	serving/% \
+	suspecting/test_suspects.py \
+	training/test_progress.py \
+	training/test_training_report.py \
+	workers/%
 
 # The core under AddressSanitizer and UBSan, in an environment of its own.
 sanitize: .venv-sanitize/installed
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	.venv-sanitize/bin/python -m pytest $(CORES) -k "not instruction and not little_memory" -p no:cacheprovider \
-		$(filter-out $(NOT_SANITIZED:%=tests/test_%.py),$(wildcard tests/test_*.py))
+		$(filter-out $(addprefix tests/,$(NOT_SANITIZED)),$(wildcard tests/*/test_*.py))
 
 # 10,000 flipped bits in every kind of model file and checkpoint: all are refused.
 FLIPS ?= 10000
 flips: .venv/installed-test
-	FLIPS=$(FLIPS) $(BIN)/python -m pytest tests/test_model_files.py -k flipped
+	FLIPS=$(FLIPS) $(BIN)/python -m pytest tests/data/test_model_files.py -k flipped
 
 # What runs on several threads, under ThreadSanitizer. It sees the core alone: the interpreter is as it is.
 tsan: .venv-tsan/installed
 	LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS=halt_on_error=1 \
 	.venv-tsan/bin/python -m pytest -p no:cacheprovider -k "claimed or dropped or thread" \
-		tests/test_certificates.py tests/test_dcd.py tests/test_solvers.py tests/test_custom.py
+		tests/solvers/test_certificates.py tests/solvers/test_dcd.py tests/solvers/test_solvers.py tests/structures/test_custom.py
 
 # A wheel in a new environment, without a compiler in reach: WHEEL_TESTS says which tests.
 WHEEL_TESTS ?= tests

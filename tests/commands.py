@@ -54,6 +54,28 @@ def run_command(*arguments: Any, input: str | bytes = "", **streams: Any) -> Com
     return CompletedProcess(case[0], *json.loads(answer))
 
 
+def dualstruct(*arguments: Any, stdin: str | bytes | None = None) -> CompletedProcess[str]:
+    done = run_command(*arguments, input=stdin or "")
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def run(*arguments: Any, stdin: str | bytes | None = None) -> str:
+    done = dualstruct(*arguments, stdin=stdin)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refusal(*arguments: Any, stdin: str | bytes | None = None) -> str:
+    """The one line that a failing command says."""
+    done = dualstruct(*arguments, stdin=stdin)
+    assert done.returncode not in (0, None)
+    assert done.stdout == ""
+    [line] = done.stderr.strip().splitlines()
+    assert line.startswith("dualstruct: ")
+    return line.removeprefix("dualstruct: ")
+
+
 @cache
 def _server() -> subprocess.Popen[str]:
     started = subprocess.Popen(

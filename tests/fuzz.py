@@ -1,6 +1,6 @@
 """Looks for new cases that break a test, until time is over: hypothesis with other seeds.
 
-    python tests/fuzz.py --seconds 300 [--seed 7] [test_chain.py …]
+    python tests/fuzz.py --seconds 300 [--seed 7] [structures/test_chain.py …]
 
 Every test file with tests of hypothesis takes part. What fails is printed with the command that
 repeats it, and the exit code is 1: make the case an @example of its test, then mend the cause.
@@ -74,9 +74,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, help="of the first round; drawn if not given")
-    parser.add_argument("files", nargs="*", help="names in tests/; all if none is given")
+    parser.add_argument("files", nargs="*", help="paths in tests/; all if none is given")
     asked = parser.parse_args()
-    files = [TESTS / name for name in asked.files] or sorted(TESTS.glob("test_*.py"))
+    files = [TESTS / name for name in asked.files] or sorted(TESTS.glob("*/test_*.py"))
     if missing := [file.name for file in files if not file.exists()]:
         parser.error(f"there is no {missing[0]} in {TESTS}")
     seed = random.SystemRandom().randrange(2**31) if asked.seed is None else asked.seed

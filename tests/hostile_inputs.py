@@ -6,7 +6,7 @@ A reader takes bytes that began as something valid and were changed: bits, piece
 of JSON behind a checksum that is right again. It may answer or refuse by an error of
 dualstruct's own. Anything else is a failure: another exception, an end of the process, more than
 10 CPU seconds or 2 GB. Failing inputs are made small and kept; the exit code is 1. Each of them
-belongs into tests/test_hostile_inputs.py.
+belongs into tests/data/test_hostile_inputs.py.
 
 Workers are processes of their own, so that the search survives what it looks for; where atheris is
 installed, every other one is guided by the lines that an input reaches.

@@ -535,7 +535,7 @@ def main() -> int:
     folder = Path("build/mutants").resolve()
     package = Package(options.package)
     files = package.files(MUTATED)
-    tests = [str(file) for file in sorted(Path("tests").glob("test_*.py"))]
+    tests = [str(file) for file in sorted(Path("tests").glob("**/test_*.py"))]
     tests = [test for test in tests if Path(test).name not in NO_JUDGES]
     judges = find_judges(package, files, [*tests, package.name], options.jobs, folder)
     judges.grace = options.grace

@@ -1,10 +1,11 @@
-"""Which room of the core includes which, and how long files are: `make lint` runs it, and it
-prints what breaks the rule.
+"""Which room of the core includes which, how long files are, and where tests lie: `make lint` runs
+it, and it prints what breaks the rule.
 
     python tests/rooms.py
 
 Rooms are the folders of core/; what each may include stands in ROOMS. Only core/python knows
-Python. No file of core/ and src/ has more than MOST_LINES lines, unless a program wrote it.
+Python. No file of core/ and src/ has more than MOST_LINES lines, unless a program wrote it. Tests
+lie in folders named after the rooms that they test.
 """
 
 from __future__ import annotations
@@ -60,7 +61,23 @@ def too_long(root: Path) -> list[str]:
     return found
 
 
+def rooms_of_tests(root: Path) -> set[str]:
+    """The folders for tests: rooms of the package and of the core, and what is neither."""
+    rooms = {path.name for path in [*root.glob("core/*"), *root.glob("src/dualstruct/*")]}
+    return {room for room in rooms if room.isidentifier()} | {"core", "experiments", "project"}
+
+
+def misplaced(root: Path) -> list[str]:
+    """A line for every file with tests that is not in the folder of a room."""
+    rooms = rooms_of_tests(root)
+    return [
+        f"{path.relative_to(root)}: put it into a folder of tests/ named after the room it tests"
+        for path in sorted(root.glob("tests/**/test_*.py"))
+        if path.parent.parent != root / "tests" or path.parent.name not in rooms
+    ]
+
+
 if __name__ == "__main__":
-    problems = violations(CORE) + too_long(ROOT)
+    problems = violations(CORE) + too_long(ROOT) + misplaced(ROOT)
     print("\n".join(problems), end="\n" if problems else "")
     sys.exit(bool(problems))

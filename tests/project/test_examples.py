@@ -19,7 +19,7 @@ import pytest
 import dualstruct
 from patience import HANGS
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted((DOCS / "structures").glob("*.md"))
 EXTENDING = sorted((DOCS / "extending").glob("*.md"))
 

@@ -13,7 +13,7 @@ from dualstruct import SequenceTagger, read_columns
 from dualstruct.datasets import load_english
 from private_names import sources_in, trespasses
 
-PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
+PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
 PACKAGE = Path(dualstruct.__file__).parent
 
 

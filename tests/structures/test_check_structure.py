@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from custom_cases import SIGNATURE, Colours, Compiled, Hasty, make_orders
 from dualstruct import CompiledDecoder, CustomStructure, InputError, check_structure
 from dualstruct.datasets import make_chains
 from dualstruct.structures import Grid, Multiclass, MultiLabel, StructureError
 from naive_custom import Orders
 from structure_cases import CASES
-from test_custom import SIGNATURE, Colours, Compiled, Hasty, make_orders
 
 
 class Matching(CustomStructure):

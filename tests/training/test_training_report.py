@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from commands import run
 from dualstruct import DependencyParser, Multiclass, SequenceTagger, StructuredSVM, write_columns
 from dualstruct.datasets import load_english
 from dualstruct.training.progress import ProgressLine
 from dualstruct.training.results import FitResult
 from dualstruct.training.stopping import Stopping
-from test_cli import run
 
 TREES = load_english("test")
 FORMS = [sentence.forms for sentence in TREES]

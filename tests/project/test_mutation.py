@@ -10,7 +10,7 @@ import pytest
 from mutation import mutants_of, sampled
 from patience import HANGS
 
-HERE = Path(__file__).resolve().parent
+CAMPAIGN = Path(__file__).resolve().parents[1] / "mutants.py"
 
 
 def changes(source):
@@ -173,7 +173,7 @@ def test_tests_judge_the_lines_they_run_unless_they_fail_without_a_mutant(tmp_pa
     (tmp_path / "src" / "toy" / "losses.py").write_text(CALCULATIONS)
     (tmp_path / "tests" / "test_toy.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --doctest-modules\n")
-    command = [sys.executable, HERE / "mutants.py", "--root", tmp_path, "--package", "toy"]
+    command = [sys.executable, CAMPAIGN, "--root", tmp_path, "--package", "toy"]
     command += ["--number", "all", "--jobs", "2", "--grace", "1"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src")}
 

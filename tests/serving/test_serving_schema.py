@@ -66,7 +66,7 @@ def test_every_path_is_described():
 
 
 def test_the_page_of_the_documentation_lists_what_is_described():
-    page = Path(__file__).parents[1] / "docs/serving.md"
+    page = Path(__file__).parents[2] / "docs/serving.md"
     rows = [line for line in page.read_text().splitlines() if line.startswith("| `")]
     asked = [row for row in rows if "/api/" in row]
     expected = []
@@ -79,7 +79,7 @@ def test_the_page_of_the_documentation_lists_what_is_described():
 
 
 def test_every_status_is_in_the_documentation():
-    page = Path(__file__).parents[1] / "docs/serving.md"
+    page = Path(__file__).parents[2] / "docs/serving.md"
     rows = page.read_text().partition("| status |")[2].partition("\n\n")[0]
     listed = set(re.findall(r"\b\d{3}\b", "\n".join(r.split("|")[1] for r in rows.split("\n")[2:])))
     described = schema_of("tagger").raw_schema["paths"]["/api/explain"]["post"]["responses"]

@@ -408,7 +408,7 @@ def test_predictions_refuse_what_the_model_does_not_know():
 
 
 def test_the_page_runs():
-    page = Path(__file__).parent.parent / "docs" / "factor_graphs.md"
+    page = Path(__file__).parents[2] / "docs" / "factor_graphs.md"
     result = doctest.testfile(str(page), module_relative=False)
     assert result.attempted > 20
     assert result.failed == 0

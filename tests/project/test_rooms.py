@@ -1,10 +1,10 @@
-"""The rooms of the core include each other in one direction, only core/python knows Python, and
-files are short enough to be read at once.
+"""The rooms of the core include each other in one direction, only core/python knows Python, files
+are short enough to be read at once, and tests lie in folders named after rooms.
 """
 
 import pytest
 
-from rooms import CORE, GENERATED, MOST_LINES, ROOMS, ROOT, too_long, violations
+from rooms import CORE, GENERATED, MOST_LINES, ROOMS, ROOT, misplaced, too_long, violations
 
 
 @pytest.mark.skipif(not CORE.exists(), reason="the sources of the core are not here")
@@ -40,4 +40,23 @@ def test_a_file_that_is_too_long_is_named_unless_a_program_wrote_it(tmp_path):
     (folder / "short.py").write_text("x = 1\n" * MOST_LINES)
     assert too_long(tmp_path) == [
         f"src/package/long.py: {MOST_LINES + 1} lines; files have at most {MOST_LINES}"
+    ]
+
+
+@pytest.mark.skipif(not CORE.exists(), reason="the sources of the core are not here")
+def test_tests_lie_in_folders_named_after_rooms():
+    assert misplaced(ROOT) == []
+
+
+def test_tests_that_lie_elsewhere_are_named(tmp_path):
+    for place in ("core/text", "src/dualstruct/solvers", "src/dualstruct/__pycache__"):
+        (tmp_path / place).mkdir(parents=True)
+    right = ["text/test_a.py", "solvers/test_b.py", "project/test_c.py", "naive.py"]
+    wrong = ["attic/test_d.py", "solvers/old/test_e.py", "test_f.py"]
+    for place in right + wrong:
+        file = tmp_path / "tests" / place
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    assert [line.partition(":")[0] for line in misplaced(tmp_path)] == [
+        f"tests/{place}" for place in wrong
     ]

@@ -14,35 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from commands import run_command
+from commands import dualstruct, refusal, run
 from dualstruct import SequenceTagger, write_columns
 from dualstruct.datasets import load_english
 from dualstruct.losses import LOSSES
 from patience import HANGS
 
 TRAIN, TEST = load_english("train"), load_english("test")
-
-
-def dualstruct(*arguments, stdin: str | bytes | None = None) -> subprocess.CompletedProcess:
-    done = run_command(*arguments, input=stdin or "")
-    assert "Traceback" not in done.stderr
-    return done
-
-
-def run(*arguments, stdin: str | bytes | None = None) -> str:
-    done = dualstruct(*arguments, stdin=stdin)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def refusal(*arguments, stdin: str | bytes | None = None) -> str:
-    """The one line that a failing command says."""
-    done = dualstruct(*arguments, stdin=stdin)
-    assert done.returncode not in (0, None)
-    assert done.stdout == ""
-    [line] = done.stderr.strip().splitlines()
-    assert line.startswith("dualstruct: ")
-    return line.removeprefix("dualstruct: ")
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from commands import refusal, run
 from dualstruct import Treebank, read_conllu, write_conllu
 from dualstruct.datasets import english_path, load_english
-from test_cli import refusal, run
 
 TEST = load_english("test")
 
