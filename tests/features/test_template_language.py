@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualstruct.errors import InputError
-from dualstruct.features.extractor import make_extractor
+from dualstruct.features.extractor import from_state, make_extractor
 from dualstruct.features.templates import (
     FUNCTIONS,
     PRESETS,
@@ -170,3 +170,73 @@ def test_bad_lists_and_files_are_refused(tmp_path):
 def test_features_that_are_nothing_known_are_refused(features, message):
     with pytest.raises(InputError, match=message):
         make_extractor(features)
+
+
+def test_include_adds_a_preset_or_a_file_and_keeps_each_template_once(tmp_path):
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists" / "cities.txt").write_text("Turin\n")
+    (tmp_path / "lists" / "places.txt").write_text(
+        "gazetteer cities cities.txt\ninclude pos\nin(cities,word[0])\n"
+    )
+    main = tmp_path / "main.txt"
+    main.write_text(
+        "word[0]\ninclude lists/places.txt  # both\ninclude lists/places.txt\nword[9]\n"
+    )
+    extractor = make_extractor(main)
+    preset = [str(t) for t in parse_templates(PRESETS["pos"]).templates]
+    expected = ["word[0]", *(t for t in preset if t != "word[0]"), "in(cities,word[0])", "word[9]"]
+    assert [str(t) for t in extractor.templates.templates] == expected
+    assert extractor.templates.gazetteers == {"cities": "lists/cities.txt"}
+    rows = extractor.fit([["Turin"]])
+    assert "in(cities,word[0])=B" in extractor.names(rows.ids)
+    assert (
+        "include" not in extractor.state()[0]["templates"]
+    )  # the model has the templates themselves
+
+
+def test_included_templates_see_the_columns_of_the_file_that_includes_them(tmp_path):
+    (tmp_path / "own.txt").write_text("columns a b\nb[0]\n")
+    (tmp_path / "none.txt").write_text("pos[1]\n")
+    text = "columns word lemma pos\ninclude none.txt\ninclude own.txt\npos[0]\n"
+    parsed = parse_templates(text, folder=tmp_path)
+    assert [(str(t), t.terms[0].column) for t in parsed.templates] == [
+        ("pos[1]", 2),
+        ("lemma[0]", 1),
+        ("pos[0]", 2),
+    ]
+    assert parse_templates(str(parsed)) == parsed
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"a": "include"}, 'a, line 1: "include" wants a preset or a file'),
+        ({"a": "word[0]\ninclude b"}, 'a, line 2: "b" is neither a file nor one of chunking,'),
+        ({"a": "include b", "b": "word[0"}, 'b, line 1 (included by a, line 1), column 7: "]"'),
+        (
+            {"a": "include b", "b": "\ninclude c", "c": "include b"},
+            'c, line 1 (included by b, line 2 (included by a, line 1)): "b" is being included',
+        ),
+        ({"a": "include a"}, '"a" is being included already: a circle'),
+        (
+            {"a": "columns form\ninclude pos"},
+            "pos, line 2 (included by a, line 2), column 1: there",
+        ),
+        ({"a": "include b", "b": "U00:%x[0,0]"}, 'a, line 1: "b" is a template file of CRF++'),
+        ({"a": "include pos\ncolumns x"}, "a, line 2: the columns have to be named before"),
+        ({"a": "include b\ngazetteer x two", "b": "gazetteer x one"}, 'two gazetteers named "x"'),
+        ({str(n): f"include {n + 1}" for n in range(40)}, "more than 20 files include each other"),
+    ],
+)
+def test_bad_includes_are_refused_with_file_and_line(tmp_path, files, message):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(InputError) as raised:
+        make_extractor(tmp_path / next(iter(files)))
+    assert message in str(raised.value)
+
+
+def test_templates_of_a_model_include_nothing():
+    settings, arrays = make_extractor("word[0]\n").state()
+    with pytest.raises(InputError, match='"include" has no meaning here'):
+        from_state(settings | {"templates": "include ner\n"}, arrays)

@@ -65,7 +65,7 @@ def make_extractor(
     elif isinstance(features, str) and features in PRESETS:
         templates = parse_templates(PRESETS[features], features)
     elif isinstance(features, str) and ("\n" in features or "[" in features):
-        templates = _parse(features, "templates", dialect)
+        templates = _parse(features, "templates", dialect, folder)
     elif isinstance(features, str | os.PathLike):
         path = Path(features)
         if not path.is_file():
@@ -73,7 +73,7 @@ def make_extractor(
                 f'features="{path}" is neither a file nor one of {", ".join(PRESETS)}, attributes'
             )
         folder = path.parent
-        templates = _parse(read_text(path), path.name, dialect)
+        templates = _parse(read_text(path), path.name, dialect, folder)
     else:
         raise InputError(f"features cannot be a {type(features).__name__}")
     return TemplateExtractor.load(
@@ -81,12 +81,12 @@ def make_extractor(
     )
 
 
-def _parse(text: str, name: str, dialect: str) -> Templates:
+def _parse(text: str, name: str, dialect: str, folder: Path) -> Templates:
     if dialect not in ("auto", "dualstruct", *DIALECTS):
         known = ", ".join(DIALECTS)
         raise InputError(f"dialect is {dialect!r}, not one of auto, dualstruct, {known}")
     if dialect == "dualstruct" or (dialect == "auto" and not are_patterns(text)):
-        return parse_templates(text, name)
+        return parse_templates(text, name, folder)
     return parse_patterns(text, name, None if dialect == "auto" else dialect)
 
 

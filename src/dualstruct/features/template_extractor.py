@@ -200,7 +200,7 @@ class TemplateExtractor(FeatureExtractor):
         stored = fit_type(_Settings, dict(settings), "features")
         name = "templates of the model"
         if stored.dialect == "dualstruct":
-            templates = parse_templates(stored.templates, name)
+            templates = parse_templates(stored.templates, name, folder=None)
         else:
             templates = parse_patterns(stored.templates, name, stored.dialect)
         clusters = None

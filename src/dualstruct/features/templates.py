@@ -6,6 +6,7 @@ starts a comment, ``&`` joins terms, a range makes one template of each of its v
     columns word pos                  # names of the columns; this is the default
     clusters brown-1000.txt.gz        # files are looked for beside the template file
     gazetteer cities cities.txt
+    include ner                       # all templates of a preset, or of another file
 
     bias                              # a feature that every token has
     word[-2..2]                       # the words around the token, five templates
@@ -13,6 +14,9 @@ starts a comment, ``&`` joins terms, a range makes one template of each of its v
     suffix(word[0],1..4)
     shape(word[-1]) & shape(word[0])
     in(cities,word[0])                # B or I where a phrase of the list stands
+
+``include`` looks for a preset of this name, then for a file beside the one it stands in. What is
+included sees the columns of the file that includes it, unless it names its own.
 
 The functions, which may be nested:
 
@@ -39,12 +43,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from dualstruct.data.opening import lines_of
+from dualstruct.data.opening import lines_of, read_text
 from dualstruct.errors import InputError
 from dualstruct.features.presets import PRESETS
 
@@ -68,12 +74,12 @@ DEFAULT_COLUMNS = ("word", "pos")
 FARTHEST = 100  # offset of a term, and length of an affix
 MOST_COLUMNS = 10_000
 MOST_TEMPLATES = 10_000  # that the ranges of a line, or a whole file, may make
-MOST_NESTED = 20  # functions in each other
+MOST_NESTED = 20  # functions in each other, and files
 
 _TOKEN = re.compile(r"\s*(\.\.|[+-]?\d+|[^\W\d][\w-]*|[\[\](),&])")
 _NUMBER = re.compile(r"[+-]?\d+")
 _NAME = re.compile(r"[^\W\d][\w-]*")
-_HEADER = re.compile(r"\s*(columns|clusters|gazetteer)\b(?!\s*[\[(])(.*)")
+_HEADER = re.compile(r"\s*(columns|clusters|gazetteer|include)\b(?!\s*[\[(])(.*)")
 
 
 @dataclass(frozen=True)
@@ -142,8 +148,18 @@ class Templates:
         return "\n".join([*lines, *map(str, self.templates)]) + "\n"
 
 
-def parse_templates(text: str, name: str = "templates") -> Templates:
-    """Parse template text; `name` is what errors call it.
+def parse_templates(
+    text: str, name: str = "templates", folder: str | os.PathLike[str] | None = "."
+) -> Templates:
+    """Parse template text.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        What errors call it.
+    folder : path, optional
+        Where files are that it includes; None refuses ``include``.
 
     Examples
     --------
@@ -151,55 +167,131 @@ def parse_templates(text: str, name: str = "templates") -> Templates:
     word[-1]
     word[0]
     prefix(word[0],2) & pos[1]
+    >>> print(parse_templates("include pos\\nword[-3]").templates[-1])
+    word[-3]
     >>> parse_templates("word[0")
     Traceback (most recent call last):
     ...
     dualstruct.errors.InputError: templates, line 1, column 7: "]" is wanted, not ...
     """
-    columns: tuple[str, ...] = DEFAULT_COLUMNS
-    clusters: str | None = None
-    gazetteers: dict[str, str] = {}
-    found: dict[Template, None] = {}  # in order, each once
-    wanted: list[tuple[str | None, str]] = []  # gazetteer (None: clusters) and where it is used
+    parsed = TemplateParser()
+    parsed.read(text, name, None if folder is None else Path(folder))
+    return parsed.templates(name)
 
-    for number, full_line in enumerate(lines_of(text), 1):
-        line = full_line.split("#", 1)[0].rstrip()
-        where = f"{name}, line {number}"
-        if not line.strip():
-            continue
-        header = _HEADER.fullmatch(line)
-        if header is None:
-            parser = _LineParser(line, where, columns)
-            found.update(dict.fromkeys(parser.templates()))
-            if len(found) > MOST_TEMPLATES:
-                raise InputError(f"{where}: there are more than {MOST_TEMPLATES:,} templates")
-            wanted += parser.wanted
-            continue
-        keyword, rest = header.group(1), header.group(2).strip()
-        if keyword == "columns":
-            if found:
-                raise InputError(f"{where}: the columns have to be named before the templates")
-            columns = _column_names(rest, where)
-        elif keyword == "clusters":
-            if clusters is not None or not rest:
-                raise InputError(f'{where}: "clusters" wants one file, once')
-            clusters = rest
-        else:
-            label, _, file = rest.partition(" ")
-            if not _NAME.fullmatch(label) or not file.strip():
-                raise InputError(f'{where}: "gazetteer" wants a name and a file')
-            if label in gazetteers:
-                raise InputError(f'{where}: there are two gazetteers named "{label}"')
-            gazetteers[label] = file.strip()
 
-    for gazetteer, where in wanted:
-        if gazetteer is None and clusters is None:
-            raise InputError(f'{where}: "cluster" needs a line "clusters FILE"')
-        if gazetteer is not None and gazetteer not in gazetteers:
-            raise InputError(f'{where}: "in" needs a line "gazetteer {gazetteer} FILE"')
-    if not found:
-        raise InputError(f"{name}: there are no templates in it")
-    return Templates(tuple(found), columns, clusters, gazetteers)
+class TemplateParser:
+    """Reads template texts, one after the other, into one list of templates.
+
+    Files that they name are relative to the folder of the first text.
+    """
+
+    def __init__(self) -> None:
+        self._columns: tuple[str, ...] | None = None  # as the first text names them
+        self._clusters: str | None = None
+        self._gazetteers: dict[str, str] = {}
+        self._found: dict[Template, None] = {}  # in order, each once
+        # Gazetteer (None: clusters) and where it is used.
+        self._wanted: list[tuple[str | None, str]] = []
+        self._included: list[str] = []  # what is being read, the outermost first
+        self._done: set[tuple[str, tuple[str, ...]]] = set()
+
+    def read(self, text: str, name: str, folder: Path | None) -> None:
+        """Add a text's templates; ``folder`` is where it includes files from."""
+        self._read(text, name, "", DEFAULT_COLUMNS, folder, Path())
+
+    def templates(self, name: str) -> Templates:
+        """All that was read."""
+        for gazetteer, where in self._wanted:
+            if gazetteer is None and self._clusters is None:
+                raise InputError(f'{where}: "cluster" needs a line "clusters FILE"')
+            if gazetteer is not None and gazetteer not in self._gazetteers:
+                raise InputError(f'{where}: "in" needs a line "gazetteer {gazetteer} FILE"')
+        if not self._found:
+            raise InputError(f"{name}: there are no templates in it")
+        columns = self._columns or DEFAULT_COLUMNS
+        return Templates(tuple(self._found), columns, self._clusters, self._gazetteers)
+
+    def _read(
+        self,
+        text: str,
+        name: str,
+        by: str,  # " (included by …)"
+        columns: tuple[str, ...],
+        folder: Path | None,  # the first text's
+        inside: Path,  # the folder of this one, from there
+    ) -> None:
+        started = False
+        for number, full_line in enumerate(lines_of(text), 1):
+            line = full_line.split("#", 1)[0].rstrip()
+            where = f"{name}, line {number}{by}"
+            if not line.strip():
+                continue
+            header = _HEADER.fullmatch(line)
+            keyword, rest = header.groups() if header is not None else ("", "")
+            rest = rest.strip()
+            if keyword == "columns":
+                if started:
+                    raise InputError(f"{where}: the columns have to be named before the templates")
+                columns = _column_names(rest, where)
+            elif keyword == "clusters":
+                self._name_clusters(rest, inside, where)
+            elif keyword == "gazetteer":
+                self._name_gazetteer(rest, inside, where)
+            else:
+                started = True
+                if self._columns is None:
+                    self._columns = columns
+                if keyword == "include":
+                    self._include(rest, where, columns, folder, inside)
+                else:
+                    self._add(_LineParser(line, where, columns, self._columns))
+
+    def _add(self, line: _LineParser) -> None:
+        self._found.update(dict.fromkeys(line.templates()))
+        if len(self._found) > MOST_TEMPLATES:
+            raise InputError(f"{line.where}: there are more than {MOST_TEMPLATES:,} templates")
+        self._wanted += line.wanted
+
+    def _name_clusters(self, rest: str, inside: Path, where: str) -> None:
+        file = str(inside / rest)
+        if not rest or self._clusters not in (None, file):
+            raise InputError(f'{where}: "clusters" wants one file, once')
+        self._clusters = file
+
+    def _name_gazetteer(self, rest: str, inside: Path, where: str) -> None:
+        label, _, file = rest.partition(" ")
+        if not _NAME.fullmatch(label) or not file.strip():
+            raise InputError(f'{where}: "gazetteer" wants a name and a file')
+        file = str(inside / file.strip())
+        if self._gazetteers.setdefault(label, file) != file:
+            raise InputError(f'{where}: there are two gazetteers named "{label}"')
+
+    def _include(
+        self, name: str, where: str, columns: tuple[str, ...], folder: Path | None, inside: Path
+    ) -> None:
+        if folder is None:
+            raise InputError(f'{where}: "include" has no meaning here')
+        if not name:
+            raise InputError(f'{where}: "include" wants a preset or a file')
+        path = folder / inside / name
+        if name not in PRESETS and not path.is_file():
+            presets = ", ".join(PRESETS)
+            raise InputError(f'{where}: "{name}" is neither a file nor one of {presets}')
+        key = name if name in PRESETS else str(path.resolve())
+        if key in self._included:
+            raise InputError(f'{where}: "{name}" is being included already: a circle')
+        if len(self._included) == MOST_NESTED:
+            raise InputError(f"{where}: more than {MOST_NESTED} files include each other")
+        if (key, columns) in self._done:
+            return
+        text = PRESETS[name] if name in PRESETS else read_text(path)
+        if "%" in "".join(line.split("#", 1)[0] for line in lines_of(text)):
+            raise InputError(f'{where}: "{name}" is a template file of CRF++ or Wapiti')
+        self._included.append(key)
+        place = Path() if name in PRESETS else (inside / name).parent
+        self._read(text, Path(name).name, f" (included by {where})", columns, folder, place)
+        self._included.pop()
+        self._done.add((key, columns))
 
 
 def _column_names(text: str, where: str) -> tuple[str, ...]:
@@ -215,9 +307,12 @@ def _column_names(text: str, where: str) -> tuple[str, ...]:
 class _LineParser:
     """Recursive descent over one line; every term comes back as its list of expansions."""
 
-    def __init__(self, line: str, where: str, columns: tuple[str, ...]) -> None:
+    def __init__(
+        self, line: str, where: str, columns: tuple[str, ...], shown: tuple[str, ...]
+    ) -> None:
         self.where = where
         self.columns = columns
+        self.shown_columns = shown  # as the text calls them that includes this one
         self.wanted: list[tuple[str | None, str]] = []
         self.tokens: list[tuple[str, int]] = []
         at = 0
@@ -316,7 +411,8 @@ class _LineParser:
         return int(numbered.group(1))
 
     def column_name(self, column: int) -> str:
-        return self.columns[column] if column < len(self.columns) else f"col{column}"
+        names = self.shown_columns
+        return names[column] if column < len(names) else f"col{column}"
 
     def range(self, what: str, least: int, most: int) -> list[int]:
         at = self.next
