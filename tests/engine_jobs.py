@@ -39,7 +39,7 @@ STRATEGIES = {
 }
 PASSES = 8
 #: Seconds after which a worker that hangs is noticed; no other may be that late.
-SILENCE = 10
+SILENCE = 40
 
 
 def train(workers, name: str = "bqo", *, passes: int = PASSES, **options) -> list:

@@ -358,6 +358,7 @@ class TestRay:
             time.sleep(0.1)
 
     def test_a_killed_driver_is_started_again_and_ctrl_c_ends_it_after_a_pass(self, on_ray):
+        assert "results" in on_ray["address"], on_ray["address"]
         [found, other] = on_ray["address"]["results"]
         assert found == other == ["interrupt", *undisturbed(passes=found[1])[1:]]
 

@@ -36,8 +36,8 @@ from dualstruct.workers.ray_board import LAST_WORDS, LOOK, Board, DiedError, Ray
 
 Result = TypeVar("Result")
 
-#: Seconds that a cluster gets to let us in.
-CONNECTING = 60.0
+#: Seconds that a cluster gets to let us in: where the machine is very busy, starting takes minutes.
+CONNECTING = 300.0
 #: Seconds that a cluster gets to start the actors; one that grows on demand needs minutes.
 STARTING = 600.0
 #: The address of the cluster that was started by this process, and the workers it has room for.
@@ -201,6 +201,8 @@ def start_ray(workers: int, address: str | None = None) -> Any:
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "A worker died or was killed while")
     if address is None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        # Ray gives way to all other programs by default; who trains here wants it done.
+        os.environ.setdefault("RAY_worker_niceness", "0")
         # Ray's switch for machines that shall listen on the loopback interface only.
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         if "RAY_AUTH_MODE" not in os.environ:
