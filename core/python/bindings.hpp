@@ -101,6 +101,7 @@ inline void check_cost(const Structure& structure, double cost_weight) {
 void assign(Weights& w, const Structure& structure, Input<float> values);
 
 void bind_text(nb::module_& m);
+void bind_tokenizer(nb::module_& m);
 void bind_structures(nb::module_& m);
 void bind_chains(nb::module_& m);
 void bind_precise_chains(nb::module_& m);

@@ -47,6 +47,7 @@ named = "list[tuple[str, list[int]]]"
 RETURNS = {
     "TokenTable.strings": "list[str]",
     "TokenTable.cells": "list[str]",
+    "Tokenizer.tokenize": f"tuple[TokenTable, {longs}, {longs}, {longs}]",
     "parse_columns": "tuple[TokenTable, list[tuple[int, int, str]]]",
     "Items.pairs": "list[list[tuple[str, float]]]",
     "AttributeFeatures.names": "list[str]",

@@ -14,5 +14,6 @@ bool is_upper(char32_t c) {
 bool is_lower(char32_t c) { return Py_UNICODE_ISLOWER(static_cast<Py_UCS4>(c)) != 0; }
 bool is_digit(char32_t c) { return Py_UNICODE_ISDECIMAL(static_cast<Py_UCS4>(c)) != 0; }
 bool is_letter(char32_t c) { return Py_UNICODE_ISALPHA(static_cast<Py_UCS4>(c)) != 0; }
+bool is_space(char32_t c) { return Py_UNICODE_ISSPACE(static_cast<Py_UCS4>(c)) != 0; }
 
 }  // namespace dualstruct

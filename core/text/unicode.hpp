@@ -14,6 +14,8 @@ bool is_upper(char32_t c);      // upper or title case
 bool is_lower(char32_t c);
 bool is_digit(char32_t c);  // decimal digits of any script
 bool is_letter(char32_t c);
+bool is_space(char32_t c);
+bool is_mark(char32_t c);  // combining marks, of one version of Unicode (marks.cpp)
 
 bool is_valid_utf8(std::string_view s);
 

@@ -197,6 +197,24 @@ class AttributeFeatures:
     def restore(self, name_bytes: NDArray[np.uint8], name_offsets: NDArray[np.int64]) -> None: ...
     def select(self, keep: NDArray[np.uint8]) -> None: ...
 
+class Tokenizer:
+    """Splits texts into tokens and sentences by rules."""
+
+    def __init__(
+        self,
+        words: str,
+        sentences: str,
+        split_contractions: bool,
+        split_hyphens: bool,
+        abbreviations: Sequence[str],
+    ) -> None: ...
+    def tokenize(
+        self, texts: Sequence[str]
+    ) -> tuple[TokenTable, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """
+        All tokens; where each begins and ends in its text; the first sentence of each text.
+        """
+
 class InfeasibleError(ValueError):
     pass
 

@@ -8,10 +8,11 @@ import lzma
 import pytest
 
 from dualstruct import InputError, read_columns, read_conllu
-from dualstruct.cli.files import read_lines
 from dualstruct.data.blocks import read_blocks
 from dualstruct.data.conllu import iter_conllu
+from dualstruct.data.lines import sentence_blocks
 from dualstruct.data.sources import ColumnFiles, TreeFiles
+from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.features import make_extractor
 from dualstruct.features.clusters import read_clusters
 from dualstruct.features.gazetteers import read_gazetteer
@@ -55,7 +56,10 @@ READERS = {
     ),
     "clusters": ("0010\tTurin\t12\n01\tAda\t3\n", lambda path: read_clusters(path).path("Turin")),
     "costs": ("B O 2.0\nO 0.5\n", read_costs),
-    "lines": ("Ada sings\nHello\n", lambda path: read_lines(str(path))),
+    "lines": (
+        "Ada sings\nHello\n",
+        lambda path: [list(s) for b in sentence_blocks(str(path), Tokenizer()) for s in b],
+    ),
 }
 #: Before what a byte is put that is not UTF-8.
 SPOILED = {

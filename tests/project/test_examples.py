@@ -41,6 +41,7 @@ def blocks(text: str, language: str) -> list[str]:
         DOCS / "confidence.md",
         DOCS / "scikit_learn.md",
         DOCS / "suspects.md",
+        DOCS / "text.md",
         DOCS / "tuning.md",
         DOCS / "tutorial.md",
     ],

@@ -26,11 +26,15 @@ from dualstruct.cli.files import (
 from dualstruct.cli.options import (
     Json,
     Model,
+    Presplit,
     Reading,
     SameColumns,
     SameLabelColumn,
+    Text,
     Threads,
+    TokenizerOption,
     Wanted,
+    splitting,
 )
 from dualstruct.cli.output import console, print_json, say, tell
 from dualstruct.cli.serve import serve
@@ -98,9 +102,9 @@ def predict(
             "sentence; the model must be calibrated.",
         ),
     ] = False,
-    text: Annotated[
-        bool, typer.Option("--text", help="Each line is a sentence, words separated by blanks.")
-    ] = False,
+    text: Text = False,
+    presplit: Presplit = False,
+    tokenizer: TokenizerOption = None,
     label_column: SameLabelColumn = None,
     columns: SameColumns = None,
     threads: Threads = 1,
@@ -117,7 +121,8 @@ def predict(
     from dualstruct.cli.models import open_model
 
     reading = Reading(label_column, columns, threads)
-    open_model(model).predict(file, text, Wanted(k_best, marginals, confidence), reading, as_json)
+    split = splitting(text, presplit, tokenizer)
+    open_model(model).predict(file, split, Wanted(k_best, marginals, confidence), reading, as_json)
 
 
 @app.command()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dualstruct.cli.files import column_numbers, read_lines
+from dualstruct.cli.files import column_numbers
 
 if TYPE_CHECKING:
+    from dualstruct.cli.options import Splitting
     from dualstruct.data.columns import ColumnFile
     from dualstruct.data.layout import ColumnLayout
     from dualstruct.estimators import SequenceTagger
@@ -89,9 +90,12 @@ def token_blocks(
         yield _sentences(block, layout, asked, label_column)
 
 
-def read_sentences(path: str) -> Sentences:
-    """One sentence per line, words separated by blanks."""
-    return Sentences(read_lines(path))
+def text_blocks(path: str, tagger: SequenceTagger, split: Splitting) -> Iterator[Sentences]:
+    """The sentences of plain text, as the model's training data were split."""
+    from dualstruct.data.lines import sentence_blocks
+
+    for block in sentence_blocks(path, split.tokenizer(tagger.tokenizer_)):
+        yield Sentences(block)
 
 
 class Sentences(Sequence[Any]):

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualstruct.cli.options import SameColumns
+from dualstruct.cli.options import (
+    Presplit,
+    SameColumns,
+    Splitting,
+    Text,
+    TokenizerOption,
+    splitting,
+)
 from dualstruct.cli.output import console, print_json, tell, write
 from dualstruct.errors import InputError
 from dualstruct.printable import printable
@@ -30,9 +37,9 @@ def explain(
             "quotes, for models that look at words alone.",
         ),
     ] = "-",
-    text: Annotated[
-        bool, typer.Option("--text", help="Each line is a sentence, words separated by blanks.")
-    ] = False,
+    text: Text = False,
+    presplit: Presplit = False,
+    tokenizer: TokenizerOption = None,
     sentence: Annotated[
         str | None, typer.Option(help="Only this one: its number from 1, or its sent_id.")
     ] = None,
@@ -58,7 +65,8 @@ def explain(
     if token is not None and sentence is None:
         sentence = "1"
     opened = open_model(model)
-    explanations = list(_explanations(opened, file, text, sentence, token, most, columns))
+    split = splitting(text, presplit, tokenizer)
+    explanations = list(_explanations(opened, file, split, sentence, token, most, columns))
     if format == "json":
         rows = [{"sentence": number, **each.to_dict()} for number, each in explanations]
         print_json({"sentences": rows})
@@ -85,7 +93,7 @@ def _print(explanations: list[tuple[int, Explanation]], top: int) -> None:
 def _explanations(
     opened: Commands,
     file: str,
-    text: bool,
+    text: Splitting | None,
     sentence: str | None,
     token: int | None,
     most: int,

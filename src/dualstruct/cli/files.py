@@ -31,15 +31,6 @@ def column_numbers(columns: str | None) -> list[int] | None:
         raise InputError(f"--columns is {columns!r}; numbers such as 0,2 are wanted") from None
 
 
-def read_lines(file: str) -> list[list[str]]:
-    """The words of a file with a sentence on each line."""
-    from dualstruct.data.opening import lines_of, name_of, read_text, refuse_json
-
-    text = read_text(file)
-    refuse_json(name_of(file), text.encode())
-    return [line.split() for line in lines_of(text) if line.strip()]
-
-
 @contextlib.contextmanager
 def located(data: ColumnFile) -> Iterator[None]:
     """Says where in the file an unseen label stands."""

@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+from dualstruct.data.tokenizing import Tokenizer
+from dualstruct.errors import InputError
+
 Model = Annotated[Path, typer.Argument(help="A model file that train wrote.")]
 Columns = Annotated[
     str | None,
@@ -31,6 +34,59 @@ SameLabelColumn = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Threads = Annotated[int, typer.Option(min=1, help="Threads for inference.")]
+Text = Annotated[
+    bool,
+    typer.Option(
+        "--text", help="It is plain text: each line is split into sentences and words by rules."
+    ),
+]
+Presplit = Annotated[
+    bool,
+    typer.Option("--presplit", help="With --text: each line is a sentence, words between blanks."),
+]
+TokenizerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tokenizer",
+        metavar="SETTINGS",
+        help="How text is split, such as hyphens=keep,sentences=lines (docs/text.md); as in "
+        "training by default.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """How plain text is to be split."""
+
+    asked: Tokenizer | None  #: None: as the model says
+
+    def tokenizer(self, own: Tokenizer | None = None) -> Tokenizer:
+        """What was asked for, or else the model's own, or else the rules."""
+        return self.asked or own or Tokenizer()
+
+
+def splitting(text: bool, presplit: bool, tokenizer: str | None) -> Splitting | None:
+    """What the options say; None if it is no plain text."""
+    if presplit and not text:
+        raise InputError("--presplit says how --text is split; give both")
+    if presplit and tokenizer is not None:
+        raise InputError("--presplit splits at blanks alone; leave out --tokenizer")
+    if tokenizer is not None and not text:
+        raise InputError("--tokenizer says how --text is split; give both")
+    if not text:
+        return None
+    if presplit:
+        return Splitting(Tokenizer("blanks", "lines"))
+    return Splitting(None if tokenizer is None else asked_tokenizer(tokenizer))
+
+
+def asked_tokenizer(settings: str) -> Tokenizer:
+    """What --tokenizer says."""
+    try:
+        return Tokenizer.parse(settings)
+    except InputError as problem:
+        raise InputError(f"--tokenizer {settings}: {problem}") from None
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,14 @@ from dualstruct.cli import workers as cli_workers
 from dualstruct.cli.columns import (
     Sentences,
     read_labelled,
-    read_sentences,
     read_tokens,
     scores_as_json,
+    text_blocks,
     token_blocks,
 )
 from dualstruct.cli.confidence import confident_lines, reliability_of
 from dualstruct.cli.files import column_numbers, located, read
-from dualstruct.cli.options import Reading, Wanted
+from dualstruct.cli.options import Reading, Splitting, Wanted
 from dualstruct.cli.output import console, print_json, say, write
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
@@ -128,17 +129,20 @@ class TaggerCommands:
         self.model = model
 
     def predict(
-        self, file: str, text: bool, wanted: Wanted, reading: Reading, as_json: bool
+        self, file: str, text: Splitting | None, wanted: Wanted, reading: Reading, as_json: bool
     ) -> None:
         """Label a file, a few sentences at a time, and print columns or JSON."""
         tagger = self.model.set_params(threads=reading.threads)
         if not as_json:
-            blocks = token_blocks(file, tagger, reading.columns, reading.label_column)
-            for block in [read_sentences(file)] if text else blocks:
+            if text is not None:
+                blocks = text_blocks(file, tagger, text)
+            else:
+                blocks = token_blocks(file, tagger, reading.columns, reading.label_column)
+            for block in blocks:
                 _print_labels(tagger, block, wanted)
             return
-        if text:
-            sentences = read_sentences(file)
+        if text is not None:
+            sentences = Sentences(list(chain.from_iterable(text_blocks(file, tagger, text))))
         else:
             sentences = read_tokens(file, tagger, reading.columns, reading.label_column)
         rows: list[dict[str, Any]] = [{"tokens": list(tokens)} for tokens in sentences]
@@ -190,15 +194,20 @@ class TaggerCommands:
         say(f"{report['tokens_per_second']:,.0f} tokens per second, features included")
 
     def sentences(
-        self, file: str, text: bool, columns: str | None
+        self, file: str, text: Splitting | None, columns: str | None
     ) -> Iterator[tuple[str | None, Any]]:
         """The sentences of a file, with their names if they have some."""
-        for tokens in read_sentences(file) if text else read_tokens(file, self.model, columns):
+        found: Iterable[Any]
+        if text is not None:
+            found = chain.from_iterable(text_blocks(file, self.model, text))
+        else:
+            found = read_tokens(file, self.model, columns)
+        for tokens in found:
             yield None, list(tokens)
 
     def words(self, sentence: str) -> list[str]:
         """A sentence of the command line."""
-        return sentence.split()
+        return list(chain.from_iterable(self.model.tokenizer_.words_of(sentence)))
 
     def calibrate(self, dev: str, reading: Reading) -> float | None:
         """Fit the temperature, and tell it."""

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dualstruct.cli.confidence import reliability_of
-from dualstruct.cli.files import read_lines
-from dualstruct.cli.options import Reading, Wanted
+from dualstruct.cli.options import Reading, Splitting, Wanted
 from dualstruct.cli.output import print_json, say, write_bytes
 from dualstruct.data.blocks import blocks_of
 from dualstruct.data.columns import ColumnFile
@@ -22,8 +21,10 @@ from dualstruct.data.conllu import (
     read_conllu,
     treebanks_of,
 )
+from dualstruct.data.lines import sentence_blocks
 from dualstruct.data.opening import name_of, read_bytes, read_pieces
 from dualstruct.data.sources import TreeFiles, check_paths
+from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.data.writing import replace_file
 from dualstruct.drawing import draw_tree, tree_svg
 from dualstruct.errors import InputError
@@ -141,7 +142,7 @@ class TreeCommands:
         self.model = model
 
     def predict(
-        self, file: str, text: bool, wanted: Wanted, reading: Reading, as_json: bool
+        self, file: str, text: Splitting | None, wanted: Wanted, reading: Reading, as_json: bool
     ) -> None:
         """Parse a file, a few sentences at a time, and print CoNLL-U or JSON."""
         if wanted.k_best is not None and (wanted.marginals or wanted.confidence):
@@ -193,7 +194,7 @@ class TreeCommands:
         print_json(report)
 
     def sentences(
-        self, file: str, text: bool, columns: str | None
+        self, file: str, text: Splitting | None, columns: str | None
     ) -> Iterator[tuple[str | None, Any]]:
         """The sentences of a file, with their names if they have some."""
         for one in chain.from_iterable(read_any(file, text, raw_words=self.model.takes_words)):
@@ -203,7 +204,7 @@ class TreeCommands:
         """A sentence of the command line."""
         if not self.model.takes_words:
             raise InputError("a sentence needs a tag+parse model: a parser alone wants tags, too")
-        return sentence.split()
+        return list(chain.from_iterable(Tokenizer().words_of(sentence)))
 
     def calibrate(self, dev: str, reading: Reading) -> float | None:
         """Fit the temperatures, and tell that of trees."""
@@ -256,13 +257,14 @@ class TreeCommands:
         say("\n".join(lines))
 
 
-def read_any(file: str, text: bool, raw_words: bool) -> Iterator[Treebank]:
-    """Sentences from CoNLL-U, or for a pipeline from one token or sentence per line."""
+def read_any(file: str, text: Splitting | None, raw_words: bool) -> Iterator[Treebank]:
+    """Sentences from CoNLL-U, or for a pipeline from one token per line or plain text."""
     name = name_of(file)
-    if text:
+    if text is not None:
         if not raw_words:
             raise InputError("--text needs a tag+parse model: a parser alone wants tags, too")
-        yield Treebank.from_columns(read_lines(file), name=name)
+        for sentences in sentence_blocks(file, text.tokenizer()):
+            yield Treebank.from_columns(sentences, name=name)
         return
     pieces = read_pieces(file)
     beginning = b""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.errors import InputError
 
 __all__ = ["ColumnLayout"]
@@ -23,6 +24,8 @@ class ColumnLayout:
         How many columns the file has.
     comments : bool
         Whether all its sentences begin with a comment.
+    tokenizer : Tokenizer or None
+        How text was split, and other text is to be split, if that is known.
 
     Examples
     --------
@@ -39,6 +42,7 @@ class ColumnLayout:
     label: int | None
     width: int
     comments: bool = False
+    tokenizer: Tokenizer | None = None
 
     def __post_init__(self) -> None:
         label = () if self.label is None else (self.label,)

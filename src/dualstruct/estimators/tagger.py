@@ -15,6 +15,7 @@ from dualstruct.confidence import SentenceConfidence
 from dualstruct.data.examples import as_list
 from dualstruct.data.layout import ColumnLayout
 from dualstruct.data.sources import ColumnFiles, InMemory, Share, Source, check_paths, paths_of
+from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
 from dualstruct.estimators.calibrated import CalibratedEstimator
@@ -254,6 +255,12 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         if model.layout is not None or model.n_columns is None:
             return model.layout
         return ColumnLayout.plain(model.n_columns)
+
+    @property
+    def tokenizer_(self) -> Tokenizer:
+        """How text is split: as the training data were, or by the rules where that is not known."""
+        layout = self.model_.layout
+        return (layout and layout.tokenizer) or Tokenizer()
 
     @property
     def weights_(self) -> WeightTable:
