@@ -7,8 +7,8 @@ a program does before it runs a command (start, look at how Python was called) i
     done.returncode, done.stdout, done.stderr
 
 Standard streams may misbehave: ``stdin``, ``stdout`` or ``stderr`` in ``streams`` may be "closed",
-"broken" (a pipe that nobody reads) or the name of a file; ``encoding`` is that of all three, and
-``unprivileged`` takes the rights of root.
+"broken" (a pipe that nobody reads) or the name of a file; ``encoding`` is that of all three,
+``unbuffered`` makes them as PYTHONUNBUFFERED does, and ``unprivileged`` takes the rights of root.
 """
 
 from __future__ import annotations
@@ -112,14 +112,18 @@ def _connect(number: int, kind: str, kept: int) -> None:
             os.close(opened)
 
 
-def _stream(number: int, kind: str, encoding: str | None) -> io.TextIOWrapper | None:
+def _stream(
+    number: int, kind: str, encoding: str | None, unbuffered: bool
+) -> io.TextIOWrapper | None:
     """Python's own, as it makes them when it starts."""
     if kind == "closed":
         return None
-    mode, errors = ("r", "strict") if number == 0 else ("w", "strict")
-    if number == 2:
-        errors = "backslashreplace"
-    return open(number, mode, encoding=encoding or "utf-8", errors=errors, closefd=False)
+    encoding, errors = encoding or "utf-8", "backslashreplace" if number == 2 else "strict"
+    if unbuffered and number > 0:
+        raw = io.FileIO(number, "w", closefd=False)
+        return io.TextIOWrapper(raw, encoding=encoding, errors=errors, write_through=True)
+    mode = "r" if number == 0 else "w"
+    return open(number, mode, encoding=encoding, errors=errors, closefd=False)
 
 
 def _give_up_privileges() -> None:
@@ -147,9 +151,9 @@ def _run(
         kinds = [streams.get(name, "kept") for name in ("stdin", "stdout", "stderr")]
         for number, kind in enumerate(kinds):
             _connect(number, kind, files[number].fileno())
-        encoding = streams.get("encoding")
+        encoding, unbuffered = streams.get("encoding"), streams.get("unbuffered", False)
         sys.stdin, sys.stdout, sys.stderr = (
-            _stream(number, kind, encoding) for number, kind in enumerate(kinds)
+            _stream(number, kind, encoding, unbuffered) for number, kind in enumerate(kinds)
         )
         if streams.get("unprivileged"):
             _give_up_privileges()

@@ -133,6 +133,23 @@ def test_an_encoding_without_the_letters_gets_escapes(folder):
     assert "\\xe9\t" in ascii_ones["predict"][1]
 
 
+def test_streams_without_a_buffer_behave_as_others(folder):
+    """PYTHONUNBUFFERED, which images of containers set."""
+    some = {name: WAYS[name] for name in ("predict", "explain", "inspect", "evaluate json")}
+    for streams in ({"encoding": "ascii"}, {"stdout": "/dev/full"}, {"stderr": "/dev/full"}):
+        found = [outcomes(folder, some, unbuffered=unbuffered, **streams) for unbuffered in (0, 1)]
+        assert _without_speed(found[0]) == _without_speed(found[1]), streams
+        code = 1 if "stdout" in streams else 0
+        assert {each[0] for each in found[1].values()} == {code}
+
+
+def _without_speed(found: dict[str, tuple[int, str, str]]):
+    return {
+        name: (code, _without_times(output) if "json" in name and output else output, messages)
+        for name, (code, output, messages) in found.items()
+    }
+
+
 def _without_times(text: str):
     found = json.loads(text)
     for name in ("seconds", "tokens_per_second"):

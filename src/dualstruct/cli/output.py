@@ -167,7 +167,8 @@ def use_streams() -> Iterator[None]:
 
 def _over(stream: Any, kind: type[io.FileIO], errors: str = "backslashreplace") -> Any:
     """The same stream, written to in another way; every character is taken."""
-    if not isinstance(getattr(getattr(stream, "buffer", None), "raw", None), io.FileIO):
+    buffer = getattr(stream, "buffer", None)
+    if not isinstance(getattr(buffer, "raw", buffer), io.FileIO):  # PYTHONUNBUFFERED has no raw
         return stream  # a terminal of Windows, or what a test puts there
     with suppress(OSError):
         stream.flush()
@@ -175,8 +176,7 @@ def _over(stream: Any, kind: type[io.FileIO], errors: str = "backslashreplace") 
         io.BufferedWriter(kind(stream.fileno(), "w", closefd=False)),
         encoding=stream.encoding,
         errors=errors if stream.errors in ("strict", "surrogateescape") else stream.errors,
-        line_buffering=stream.line_buffering,
-        write_through=stream.write_through,
+        line_buffering=stream.line_buffering or stream.write_through,
     )
 
 
