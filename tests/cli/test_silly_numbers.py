@@ -11,10 +11,11 @@ from command_line import numeric_options, run_command
 
 OPTIONS = numeric_options()
 HUGE = "99999999999"
+BEYOND = "9" * 25  # more than 64 bits hold
 #: Nobody means these.
 NONSENSE = ("9" * 5000, "nan", "-inf", "1e400", "")
 #: Some options take these.
-SILLY = ("-1", "0", HUGE)
+SILLY = ("-1", "0", HUGE, BEYOND, f"-{BEYOND}")
 #: What goes with an option, so that it is looked at; {} is the folder of the files.
 TREES = [
     "train",

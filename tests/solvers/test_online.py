@@ -20,6 +20,7 @@ from dualstruct.losses import Ramp, SoftmaxMargin, find_loss
 from dualstruct.solvers import DCA, DCD, MIRA, SGD, Averaged, Pegasos, Perceptron
 from dualstruct.training.progress import ProgressLine
 from naive import NaiveChain, random_chain, solve_hinge
+from naive_custom import Orders
 from naive_online import NaiveOnline, solve_smooth
 from naive_optima import solve_simplex_qp
 from patience import HANGS
@@ -421,6 +422,33 @@ def test_negative_loss_estimates_are_counted():
         callbacks=[lambda point, iterate: result.append(iterate.memory["clamped"])])  # fmt: skip
     assert result == [(losses < 0).sum(), 2 * (losses < 0).sum()]
     assert result[0] > 0
+
+
+@pytest.mark.parametrize("loss", ["hinge", "perceptron"])
+def test_outputs_that_are_worse_than_the_truth_are_counted(loss):
+    """Where the decoder is approximate, a margin loss can come out negative, too."""
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(3, 3, 5)).astype(np.float32) for _ in range(12)]
+    Y = [tuple(rng.permutation(3).tolist()) for _ in X]
+
+    class Careless(Orders):
+        def decode(self, w, x, truth=None, cost_weight=0.0):
+            return (0, 1, 2)
+
+    template = Careless(dimension=5)
+    structure = template.bind(X, Y)
+    center = structure.new_weights(rng.normal(size=5).astype(np.float32))
+    w = center.array[:5].astype(float)
+    expected = 0
+    for x, y in zip(X, Y, strict=True):
+        cost = template.distance(y, (0, 1, 2)) * (loss == "hinge")
+        expected += cost + w @ (template.vector(x, (0, 1, 2)) - template.vector(x, y)) < -1e-6
+    problem = Problem(structure, loss, C=1e-30, center=center)
+    counts = []
+    fit(problem, DCA(averaged=False), Stopping(passes=2),
+        callbacks=[lambda point, iterate: counts.append(iterate.memory["clamped"])])  # fmt: skip
+    assert counts == [expected, 2 * expected]
+    assert 0 < expected < len(X)
 
 
 def test_averaging_is_a_choice():

@@ -20,6 +20,9 @@ __all__ = ["FeatureExtractor", "FeatureRows", "State"]
 
 State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
+#: Larger than any count, and what the core can take.
+MOST_COUNT = 2**63 - 1
+
 
 @dataclass(frozen=True)
 class FeatureRows:
@@ -139,8 +142,10 @@ def check_settings(hash_bits: Any, min_count: Any) -> None:
     """Refuse settings that make no sense."""
     if hash_bits is not None and (type(hash_bits) is not int or not 1 <= hash_bits <= 30):
         raise InputError(f"hash_bits has to be a number from 1 to 30, not {hash_bits!r}")
-    if not isinstance(min_count, int | np.integer) or min_count < 1:
-        raise InputError(f"min_count has to be a number from 1 on, not {min_count!r}")
+    if not isinstance(min_count, int | np.integer) or not 1 <= min_count <= MOST_COUNT:
+        raise InputError(
+            f"min_count has to be a whole number from 1 to {MOST_COUNT:,}, not {min_count!r}"
+        )
     if hash_bits is not None and min_count > 1:
         raise InputError(
             "min_count cannot be combined with hash_bits: hashed features have no table"
