@@ -39,6 +39,7 @@ def blocks(text: str, language: str) -> list[str]:
         DOCS / "data.md",
         DOCS / "explaining.md",
         DOCS / "confidence.md",
+        DOCS / "mistakes.md",
         DOCS / "scikit_learn.md",
         DOCS / "suspects.md",
         DOCS / "text.md",

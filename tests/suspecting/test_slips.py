@@ -8,6 +8,7 @@ import pytest
 from dualstruct import SequenceTagger
 from dualstruct.features import FeatureRows
 from dualstruct.labels.schemes import Span
+from dualstruct.mistakes.kinds import kinds_of
 from dualstruct.suspecting.channel import (
     CREDITED,
     Evidence,
@@ -18,7 +19,7 @@ from dualstruct.suspecting.channel import (
     slip_odds,
     slip_rates,
 )
-from dualstruct.tasks.tagging.suspecting import SpanSlips, Tokens, kinds_of, label_slips
+from dualstruct.tasks.tagging.suspecting import SpanSlips, Tokens, label_slips
 
 NAMES = ["O", "B-A", "I-A", "B-B", "I-B"]
 

@@ -23,10 +23,10 @@ from dualstruct import (
 )
 from dualstruct.datasets import load_english
 from dualstruct.metrics import evaluate, evaluate_trees
+from dualstruct.metrics.comparing import compared, spread_of, without_each
 from dualstruct.tuning.budget import Budget
 from dualstruct.tuning.candidates import Candidate, Candidates
 from dualstruct.tuning.choices import Choices
-from dualstruct.tuning.comparing import compared, spread_of, without_each
 from dualstruct.tuning.search import CERTAIN
 
 SOME = load_english("train")[:100]

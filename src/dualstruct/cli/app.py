@@ -8,17 +8,15 @@ the commands, so that ``--help`` answers at once.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dualstruct.cli import experiments as cli_experiments
 from dualstruct.cli.boundary import Commands, run
-from dualstruct.cli.columns import (
-    compare_labels,
-    scores_as_json,
-)
+from dualstruct.cli.compare import compare
 from dualstruct.cli.confidence import calibrate
+from dualstruct.cli.evaluate import OptionalNumber, evaluate
 from dualstruct.cli.explain import explain
 from dualstruct.cli.files import (
     check_outputs,
@@ -36,16 +34,13 @@ from dualstruct.cli.options import (
     Wanted,
     splitting,
 )
-from dualstruct.cli.output import console, print_json, say, tell
+from dualstruct.cli.output import console, say, tell
 from dualstruct.cli.serve import serve
 from dualstruct.cli.suspects import suspects
 from dualstruct.cli.train import train
 from dualstruct.cli.tune import tune
 from dualstruct.data.leftovers import tidy_on_sigterm
 from dualstruct.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(
     cls=Commands,
@@ -125,75 +120,8 @@ def predict(
     open_model(model).predict(file, split, Wanted(k_best, marginals, confidence), reading, as_json)
 
 
-@app.command()
-def evaluate(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL|GOLD",
-            help="A model file that train wrote, or a file with the true labels or trees.",
-        ),
-    ],
-    test: Annotated[
-        str,
-        typer.Argument(
-            metavar="TEST|PREDICTED",
-            help="What to score the model on (- is standard input), or a file with predicted "
-            "labels or trees.",
-        ),
-    ],
-    unseen_labels: Annotated[
-        str, typer.Option(help="Labels never seen in training: warn, count (as mistakes) or error.")
-    ] = "warn",
-    confidence: Annotated[
-        bool,
-        typer.Option(
-            "--confidence", help="Compare confidence with accuracy: bins, and the ECE of each kind."
-        ),
-    ] = False,
-    reliability: Annotated[
-        Path | None,
-        typer.Option(help="Draw the same as reliability diagrams to this file, .svg or .png."),
-    ] = None,
-    label_column: SameLabelColumn = None,
-    columns: SameColumns = None,
-    threads: Threads = 1,
-    as_json: Json = False,
-) -> None:
-    """Score a model, or the labels or trees of one file against those of another one.
-
-    Labels: token accuracy, and precision, recall and F1 of spans as conlleval counts. Trees: UAS
-    and LAS, with and without punctuation, as CoNLL-X and CoNLL-2018 count, by relation and
-    distance.
-    """
-    from dualstruct.cli import trees as cli_trees
-    from dualstruct.cli.models import open_model
-    from dualstruct.data.opening import is_text
-
-    if reliability is not None:
-        from dualstruct.drawing.reliability import check_picture
-
-        check_picture(reliability)
-        check_outputs([reliability], [model, test])
-    asked = confidence or reliability is not None
-    chosen = columns is not None or label_column is not None
-    trees = cli_trees.is_treebank(model) and not chosen
-    if (trees or is_text(model)) and asked:
-        raise InputError("confidence is that of a model, and a file of labels or trees has none")
-    if trees:
-        cli_trees.compare_files(model, test, as_json)
-        return
-    if is_text(model):
-        scores = compare_labels(str(model), test, label_column, columns)
-        if as_json:
-            print_json(scores_as_json(scores))
-        else:
-            say(scores.table())
-        return
-    reading = Reading(label_column, columns, threads)
-    open_model(model).evaluate(test, unseen_labels, asked, reliability, reading, as_json)
-
-
+app.command(cls=OptionalNumber)(evaluate)
+app.command()(compare)
 app.command()(explain)
 app.command()(calibrate)
 app.command()(suspects)

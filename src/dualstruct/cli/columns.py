@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dualstruct.cli.files import column_numbers
 
 if TYPE_CHECKING:
+    from dualstruct.cli.judging import Judged
     from dualstruct.cli.options import Splitting
     from dualstruct.data.columns import ColumnFile
     from dualstruct.data.layout import ColumnLayout
@@ -27,21 +28,42 @@ def read_labelled(
     return read_like(path, _layout(tagger), column_numbers(columns), label_column)
 
 
-def compare_labels(
+def judge_labels(
     gold: str, predicted: str, label_column: int | None, columns: str | None
-) -> Scores:
-    """The scores of the labels in one file against those in another one."""
+) -> Judged:
+    """The labels in one file against those in another one."""
+    from dualstruct.cli.judging import Judged
     from dualstruct.data.columns import read_columns
     from dualstruct.metrics import evaluate
     from dualstruct.metrics.words import check_same_words
+    from dualstruct.mistakes import label_mistakes
 
     place = -1 if label_column is None else label_column
     chosen = column_numbers(columns)
-    truth, found = (
-        read_columns(path, label_column=place, columns=chosen) for path in (gold, predicted)
-    )
+
+    def read(path: str) -> ColumnFile:
+        return read_columns(path, label_column=place, columns=chosen)
+
+    truth, found = read(gold), read(predicted)
     check_same_words(truth, found)
-    return evaluate(truth.labels, found.labels)
+    scores = evaluate(truth.labels, found.labels)
+    return Judged(
+        scores_as_json(scores),
+        scores.table(),
+        lambda: label_mistakes(
+            truth.tokens,
+            truth.labels,
+            found.labels,
+            where=truth.where,
+            documents=truth.documents(),
+        ),
+        lambda path: words_of(read(path)),
+    )
+
+
+def words_of(file: ColumnFile) -> set[str]:
+    """The words of a file."""
+    return set(file.forms.encoded()[1])
 
 
 def scores_as_json(scores: Scores) -> dict[str, Any]:

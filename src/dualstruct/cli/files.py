@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dualstruct.cli.output import warnings_told
+from dualstruct.cli.output import tell, warnings_told
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
@@ -59,10 +59,34 @@ def check_outputs(written: list[Path | None], read: list[Any]) -> None:
     """A model that cannot be written, or would destroy data, must not cost a training run."""
     from dualstruct.data.arrays import check_target
 
-    inputs = {Path(source).resolve() for source in read if source is not None}
     for path in written:
-        if path is None:
-            continue
-        check_target(path)
-        if path.resolve() in inputs and not path.suffix == ".dstruct":
-            raise InputError(f"{path} is read by this command and cannot be written by it as well")
+        if path is not None:
+            check_target(path)
+            if path.suffix != ".dstruct":
+                _check_not_read(path, read)
+
+
+def check_page(path: Path | None, read: list[Any]) -> None:
+    """Refuse a name that no page can be written to, before any work is done."""
+    from dualstruct.data.arrays import check_writable
+
+    if path is None:
+        return
+    if path.suffix not in (".html", ".htm"):
+        raise InputError(f"--html writes a page: {path} should end in .html")
+    check_writable(path)
+    _check_not_read(path, read)
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page, and say so."""
+    from dualstruct.data.writing import replace_file
+
+    replace_file(path, page.encode("utf-8", "backslashreplace"))
+    tell(f"page written to {path}")
+
+
+def _check_not_read(path: Path, read: list[Any]) -> None:
+    inputs = {Path(source).resolve() for source in read if source is not None}
+    if path.resolve() in inputs:
+        raise InputError(f"{path} is read by this command and cannot be written by it as well")

@@ -18,17 +18,20 @@ from dualstruct.cli.columns import (
     scores_as_json,
     text_blocks,
     token_blocks,
+    words_of,
 )
 from dualstruct.cli.confidence import confident_lines, reliability_of
 from dualstruct.cli.files import column_numbers, located, read
+from dualstruct.cli.judging import Judged
 from dualstruct.cli.options import Reading, Splitting, Wanted
-from dualstruct.cli.output import console, print_json, say, write
+from dualstruct.cli.output import console, print_json, write
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
 from dualstruct.printable import printable
 from dualstruct.training.results import FitResult
 
 if TYPE_CHECKING:
+    from dualstruct.data.columns import ColumnFile
     from dualstruct.suspecting import Suspect
 
 
@@ -162,18 +165,21 @@ class TaggerCommands:
                 row["k_best"] = [{"score": score, "labels": labels} for score, labels in found]
         print_json({"sentences": rows})
 
-    def evaluate(
+    def judge(
         self,
         test: str,
         unseen_labels: str,
         confidence: bool,
         picture: Path | None,
         reading: Reading,
-        as_json: bool,
-    ) -> None:
-        """Print the scores on a file with labels."""
+    ) -> Judged:
+        """Score the model on a file with labels."""
         tagger = self.model.set_params(threads=reading.threads, unseen_labels=unseen_labels)
-        data = read_labelled(test, tagger, reading.label_column, reading.columns)
+
+        def read(path: str) -> ColumnFile:
+            return read_labelled(path, tagger, reading.label_column, reading.columns)
+
+        data = read(test)
         with located(data):
             started = time.perf_counter()
             scores = tagger.evaluate(data.tokens, data.labels)
@@ -185,13 +191,14 @@ class TaggerCommands:
         report |= {"tokens_per_second": scores.tokens / seconds, "seconds": seconds}
         if confidence:
             report["confidence"] = {name: each.to_dict() for name, each in diagrams.items()}
-        if as_json:
-            print_json(report)
-            return
-        say(scores.table())
-        for each in diagrams.values():
-            say(f"\n{each.table()}")
-        say(f"{report['tokens_per_second']:,.0f} tokens per second, features included")
+        text = [scores.table(), *(f"\n{each.table()}" for each in diagrams.values())]
+        text.append(f"{report['tokens_per_second']:,.0f} tokens per second, features included")
+        return Judged(
+            report,
+            "\n".join(text),
+            lambda: tagger.mistakes(data.tokens, data.labels).located(data.where, data.documents()),
+            lambda path: words_of(read(path)),
+        )
 
     def sentences(
         self, file: str, text: Splitting | None, columns: str | None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dualstruct.cli.confidence import reliability_of
+from dualstruct.cli.judging import Judged
 from dualstruct.cli.options import Reading, Splitting, Wanted
 from dualstruct.cli.output import print_json, say, write_bytes
 from dualstruct.data.blocks import blocks_of
@@ -34,6 +35,7 @@ from dualstruct.estimators import (
     SequenceTagger,
 )
 from dualstruct.metrics import evaluate_trees
+from dualstruct.mistakes import tree_mistakes
 from dualstruct.suspecting import Suspect
 from dualstruct.training.results import FitResult
 
@@ -163,35 +165,32 @@ class TreeCommands:
         if as_json:
             print_json({"sentences": rows})
 
-    def evaluate(
+    def judge(
         self,
         test: str,
         unseen_labels: str,
         confidence: bool,
         picture: Path | None,
         reading: Reading,
-        as_json: bool,
-    ) -> None:
-        """Print the scores on a file with trees."""
+    ) -> Judged:
+        """Score the model on a file with trees."""
         model, parser = self.model, self.model.parser_
         treebank = read_conllu(test)
         parser.set_params(threads=reading.threads)
         started = time.perf_counter()
-        model.predict(treebank)
+        predicted = model.predict(treebank)
         seconds = time.perf_counter() - started
-        scores = model.evaluate(treebank)
+        scores = model.evaluate(treebank, predicted)
         speed = len(treebank.heads) / seconds
         diagrams = {}
         if confidence:
             diagrams = reliability_of(parser, model.tag(treebank), None, picture)
-        if not as_json:
-            tables = [scores.table(), *(each.table() for each in diagrams.values())]
-            say("\n\n".join([*tables, f"{speed:,.0f} tokens per second, features included"]))
-            return
         report = {**scores.to_dict(), "tokens_per_second": speed, "seconds": seconds}
         if diagrams:
             report["confidence"] = {name: each.to_dict() for name, each in diagrams.items()}
-        print_json(report)
+        tables = [scores.table(), *(each.table() for each in diagrams.values())]
+        text = "\n\n".join([*tables, f"{speed:,.0f} tokens per second, features included"])
+        return Judged(report, text, lambda: tree_mistakes(treebank, predicted), words_of)
 
     def sentences(
         self, file: str, text: Splitting | None, columns: str | None
@@ -372,13 +371,16 @@ def _json_rows(
     return rows
 
 
-def compare_files(gold: str | Path, predicted: str | Path, as_json: bool) -> None:
-    """Print the scores of the trees in one file against those in another one."""
-    scores = evaluate_trees(read_conllu(gold), read_conllu(predicted))
-    if as_json:
-        print_json(scores.to_dict())
-    else:
-        say(scores.table())
+def judge_trees(gold: str, predicted: str) -> Judged:
+    """The trees in one file against those in another one."""
+    truth, found = read_conllu(gold), read_conllu(predicted)
+    scores = evaluate_trees(truth, found)
+    return Judged(scores.to_dict(), scores.table(), lambda: tree_mistakes(truth, found), words_of)
+
+
+def words_of(path: str) -> set[str]:
+    """The words of a file."""
+    return set(read_conllu(path).forms.encoded()[1])
 
 
 def draw_file(

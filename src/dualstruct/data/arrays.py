@@ -233,16 +233,22 @@ def _check(good: bool) -> None:
 
 def check_target(path: Path) -> None:
     """Refuse to write over what is not a file of ours, or where nothing can be written."""
+    check_writable(path)
+    path = followed(path)
+    if path.exists() and path.stat().st_size and not is_ours(path):
+        raise OutputError(
+            f"{path} exists and is not a file that dualstruct wrote; choose another name"
+        )
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a place where nothing can be written."""
     path = followed(path)
     if path.is_dir():
         raise OutputError(f"{path} is a folder; a file name is wanted")
     if path.exists():
         if not path.is_file():
             raise OutputError(f"{path} is not a regular file")
-        if path.stat().st_size and not is_ours(path):
-            raise OutputError(
-                f"{path} exists and is not a file that dualstruct wrote; choose another name"
-            )
     elif not path.parent.is_dir():
         raise OutputError(f"{path} could not be written: there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK):

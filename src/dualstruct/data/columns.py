@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import IO, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
+from dualstruct.data.documents import document_names
 from dualstruct.data.layout import ColumnLayout
 from dualstruct.data.opening import (
     PathOrFile,
@@ -259,7 +261,16 @@ class ColumnFile:
         if not isinstance(self._source, str | os.PathLike) or self._source == "-":
             return f"{self.name}, {place}"
         before = int(self.tokens.lengths[:sentence].sum()) + token
-        return f"{self.name}, line {self._format.token_lines(read_bytes(self._source))[before]}"
+        return f"{self.name}, line {self._token_lines[before]}"
+
+    @cached_property
+    def _token_lines(self) -> NDArray[np.int64]:
+        assert isinstance(self._source, str | os.PathLike)
+        return self._format.token_lines(read_bytes(self._source))
+
+    def documents(self) -> list[str]:
+        """The document of each sentence (``-DOCSTART-``); empty if the file has none."""
+        return document_names(self.other_lines.get((i, 0), ()) for i in range(len(self)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         everything = ColumnSentences(self._table, range(self.n_columns))

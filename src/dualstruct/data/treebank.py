@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.data.columns import ColumnSentences
+from dualstruct.data.documents import document_names
 from dualstruct.data.opening import in_file
 from dualstruct.errors import InputError
 from dualstruct.outputs import Outputs
@@ -353,6 +354,12 @@ class Treebank(Sequence[ConlluSentence]):
             f"{self.name}: there is no sentence {sentence!r}; it has {len(self)} sentences, "
             "counted from 1, and no such sent_id"
         )
+
+    def documents(self) -> list[str]:
+        """The document of each sentence (``# newdoc id = …``); empty if the file has none."""
+        if b"newdoc" not in self._data:
+            return []
+        return document_names(self._other_lines(i)[0] for i in range(len(self)))
 
     def where(self, i: int, word: int) -> str:
         """File, line and ``sent_id`` of a word (both counted from 0), for messages."""

@@ -23,6 +23,7 @@ from dualstruct.explaining import Explanation
 from dualstruct.explaining.sentences import wanted_tokens
 from dualstruct.labels.names import Labels
 from dualstruct.metrics import Reliability, TreeScores, evaluate_trees, reliability
+from dualstruct.mistakes import Mistakes, tree_mistakes
 from dualstruct.outputs import Outputs
 from dualstruct.structures import Tree
 from dualstruct.structures.second_order_tree import SecondOrderTree
@@ -418,10 +419,23 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
         check_sources(treebank, model.sources)
         return treebank, model, model.structure(short_enough(treebank))
 
-    def evaluate(self, X: Treebank | Sequence[ConlluSentence]) -> TreeScores:
-        """UAS, LAS and their kin of the predictions, against the trees that X has."""
+    def evaluate(
+        self, X: Treebank | Sequence[ConlluSentence], predicted: Treebank | None = None
+    ) -> TreeScores:
+        """UAS, LAS and their kin of the predictions, against the trees that X has.
+
+        ``predicted`` are the predictions, where they were made already.
+        """
         treebank = as_treebank(X)
-        return evaluate_trees(treebank, self.predict(treebank))
+        return evaluate_trees(treebank, self.predict(treebank) if predicted is None else predicted)
+
+    def mistakes(self, X: Treebank | Sequence[ConlluSentence]) -> Mistakes:
+        """What is wrong in the predicted trees, by kind: head, relation.
+
+        :class:`~dualstruct.mistakes.Mistakes` says what can be asked of it.
+        """
+        treebank = as_treebank(X)
+        return tree_mistakes(treebank, self.predict(treebank))
 
     def score(self, X: Treebank | Sequence[ConlluSentence], y: None = None) -> float:
         """LAS over all words."""

@@ -18,6 +18,7 @@ from dualstruct.estimators.storage import Stored
 from dualstruct.estimators.tagger import SequenceTagger
 from dualstruct.explaining import Explanation
 from dualstruct.metrics import TreeScores, evaluate_trees
+from dualstruct.mistakes import Mistakes, tree_mistakes
 from dualstruct.suspecting import FOLDS, Suspect
 from dualstruct.tasks.base import State
 from dualstruct.tasks.parsing.model import filled_cells, is_filled
@@ -265,16 +266,26 @@ class ParsingPipeline(Stored):
         """
         return self.parser_.explain(self.tag(one_sentence(sentence)), token)
 
-    def evaluate(self, X: Treebank | Sequence[ConlluSentence]) -> PipelineScores:
-        """The scores of the predicted trees and tags, against those that X has."""
+    def evaluate(
+        self, X: Treebank | Sequence[ConlluSentence], predicted: Treebank | None = None
+    ) -> PipelineScores:
+        """The scores of the predicted trees and tags, against those that X has.
+
+        ``predicted`` are the predictions, where they were made already.
+        """
         truth = as_treebank(X)
-        predicted = self.predict(truth)
+        predicted = self.predict(truth) if predicted is None else predicted
         shares = {}
         for name in self.taggers_:
             pairs = zip(getattr(truth, name), getattr(predicted, name), strict=True)
             right = sum(a == b for true, found in pairs for a, b in zip(true, found, strict=True))
             shares[name] = right / max(len(truth.heads), 1)
         return PipelineScores(evaluate_trees(truth, predicted), shares)
+
+    def mistakes(self, X: Treebank | Sequence[ConlluSentence]) -> Mistakes:
+        """What is wrong in the predicted trees: :meth:`DependencyParser.mistakes`."""
+        treebank = as_treebank(X)
+        return tree_mistakes(treebank, self.predict(treebank))
 
     def score(self, X: Treebank | Sequence[ConlluSentence], y: None = None) -> float:
         """LAS over all words."""

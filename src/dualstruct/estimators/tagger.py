@@ -24,6 +24,7 @@ from dualstruct.features import WithVectors
 from dualstruct.labels.costs import pack_costs
 from dualstruct.labels.names import UnseenLabelWarning
 from dualstruct.metrics import Reliability, Scores, evaluate_ids
+from dualstruct.mistakes import Mistakes, label_mistakes
 from dualstruct.outputs import Outputs
 from dualstruct.suspecting import FOLDS, Suspect
 from dualstruct.tasks.base import State
@@ -396,16 +397,10 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         Examples
         --------
         >>> from dualstruct import SequenceTagger
-        >>> X = [["Ada", "lives", "in", "Turin"], ["Bo", "left", "Rome"]]
-        >>> y = [["B-PER", "O", "O", "B-LOC"], ["B-PER", "O", "B-LOC"]]
-        >>> tagger = SequenceTagger(features="word[0]\\nword[-1]", C=1.0).fit(X, y)
-        >>> turin = tagger.explain(["Bo", "lives", "in", "Turin"])[3]
-        >>> turin.label, turin.runner_up.label
-        ('B-LOC', 'B-PER')
-        >>> "word[0]=Turin" in [each.name for each in turin.contributions]
-        True
-        >>> abs(sum(each.amount for each in turin.contributions) - turin.difference) < 1e-9
-        True
+        >>> tagger = SequenceTagger(features="pos").fit([["a", "dog"]], [["DET", "NOUN"]])
+        >>> dog = tagger.explain(["a", "dog"])[1]
+        >>> dog.label, dog.runner_up.label
+        ('NOUN', 'DET')
         """
         return explain_sentence(self.model_, sentence, token)
 
@@ -489,6 +484,16 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
             warnings.warn(UnseenLabelWarning(unseen), stacklevel=2)
         predicted = chain.decode_all(model.w, threads=self._threads)
         return evaluate_ids(truth, predicted, chain.sentences, names)
+
+    def mistakes(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Mistakes:
+        """What is wrong in the predicted labels, by kind: missed, invented, type, boundary, label.
+
+        :class:`~dualstruct.mistakes.Mistakes` says what can be asked of it.
+        """
+        X, y = as_sentences(X), as_list(y)
+        unknown = self.unknown_label if isinstance(self.unknown_label, str) else None
+        names = self.classes_.tolist()
+        return label_mistakes(X, y, self.predict(X), labels=names, unknown_label=unknown)
 
     def score(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
         """F1 for BIO-like labels, accuracy for others."""

@@ -7,28 +7,15 @@ from html import escape
 
 from dualstruct.explaining.results import Alternative, Contribution, Explanation, TokenExplanation
 from dualstruct.explaining.terminal import elsewhere, split, where
+from dualstruct.pages import document
 
 MOST = 20
 
 STYLE = """\
-:root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --line: #d1d9e0;
-  --for: #1a7f37; --against: #cf222e; --paper: #ffffff }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9198a1; --line: #3d444d;
-  --for: #3fb950; --against: #f85149; --paper: #0d1117 } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 60rem; margin: 1.5rem auto; padding: 0 1rem }
-h2 { font-size: 1.1rem; border-top: 1px solid var(--line); padding-top: 1rem }
-details { margin: .4rem 0 }
-summary { cursor: pointer }
 summary b { margin-right: .5rem }
-.soft { color: var(--soft) }
-table { border-collapse: collapse; width: 100%; margin: .3rem 0 1rem; font-size: .9rem }
-caption { text-align: left; padding: .3rem 0 }
-th { text-align: left; font-weight: 600 }
-td, th { padding: .1rem .5rem .1rem 0; vertical-align: middle }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; width: 5.5rem }
+table { width: 100% }
+td.number, th.number { width: 5.5rem }
 td.bar { width: 30% }
-td.bar span { display: block; height: .7rem; border-radius: .15rem }
 .for { background: var(--for) }
 .against { background: var(--against) }
 td.name { overflow-wrap: anywhere; font-family: ui-monospace, monospace }"""
@@ -37,12 +24,7 @@ td.name { overflow-wrap: anywhere; font-family: ui-monospace, monospace }"""
 def page(explanations: Sequence[Explanation], title: str) -> str:
     """A whole document."""
     body = "\n".join(sentence(each, number) for number, each in enumerate(explanations, 1))
-    return (
-        "<!DOCTYPE html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
-        f"<title>{escape(title)}</title>\n<style>\n{STYLE}\n</style>\n</head>\n"
-        f"<body>\n<h1>{escape(title)}</h1>\n{body}\n</body>\n</html>\n"
-    )
+    return document(title, body, STYLE)
 
 
 def sentence(explanation: Explanation, number: int = 1) -> str:

@@ -176,6 +176,23 @@ def evaluate(
     >>> scores.precision, scores.recall, scores.per_type["LOC"].f1
     (0.5, 1.0, 1.0)
     """
+    check_same_lengths(truth, predicted)
+    known = {
+        label for sequences in (truth, predicted) for labels_ in sequences for label in labels_
+    }
+    names = sorted(known.union(labels or ()))
+    ids = {label: k for k, label in enumerate(names)}
+    offsets = np.cumsum([0, *map(len, truth)])
+
+    def flatten(sequences: Sequence[Sequence[str]]) -> Ids:
+        flat = (ids[label] for labels_ in sequences for label in labels_)
+        return np.fromiter(flat, np.int32, count=int(offsets[-1]))
+
+    return evaluate_ids(flatten(truth), flatten(predicted), offsets, names)
+
+
+def check_same_lengths(truth: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> None:
+    """Refuse labels of other numbers of sentences, or of tokens, with the place of the first."""
     if len(truth) != len(predicted):
         raise InputError(
             f"{len(truth)} sentences have true labels, but {len(predicted)} have predicted ones"
@@ -190,18 +207,6 @@ def evaluate(
                 f"sentence {i + 1} (counted from 1) has {len(true_labels)} true labels but "
                 f"{len(predicted_labels)} predicted ones"
             )
-    known = {
-        label for sequences in (truth, predicted) for labels_ in sequences for label in labels_
-    }
-    names = sorted(known.union(labels or ()))
-    ids = {label: k for k, label in enumerate(names)}
-    offsets = np.cumsum([0, *map(len, truth)])
-
-    def flatten(sequences: Sequence[Sequence[str]]) -> Ids:
-        flat = (ids[label] for labels_ in sequences for label in labels_)
-        return np.fromiter(flat, np.int32, count=int(offsets[-1]))
-
-    return evaluate_ids(flatten(truth), flatten(predicted), offsets, names)
 
 
 def cut_at_unknown(

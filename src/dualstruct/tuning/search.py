@@ -22,11 +22,11 @@ from typing import Any
 
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator
+from dualstruct.metrics.comparing import compared, score_of, spread_of, without_each
 from dualstruct.training.settings import untrained
 from dualstruct.tuning.budget import Budget
 from dualstruct.tuning.candidates import Candidate, Candidates
 from dualstruct.tuning.choices import Choices
-from dualstruct.tuning.comparing import compared, score_of, spread_of, without_each
 from dualstruct.tuning.trials import Folds, Trial, Way, refusal, run_trial
 
 #: How many go on from the first folds to the next, and from these to all.

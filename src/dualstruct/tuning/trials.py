@@ -18,11 +18,11 @@ from dualstruct import _core
 from dualstruct.data.sources import Share
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator
+from dualstruct.metrics.comparing import Score, score_of
 from dualstruct.solvers import Iterate
 from dualstruct.tasks.base import Known
 from dualstruct.training.results import FitResult, SummedScore, TracePoint
 from dualstruct.training.settings import Training, untrained
-from dualstruct.tuning.comparing import Score, score_of
 
 #: After how many passes weights are judged, where the number of passes is to be chosen.
 PASSES = (5, 10, 20)

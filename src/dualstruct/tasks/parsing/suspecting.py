@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.data.conllu import ConlluSentence, Treebank
+from dualstruct.data.conllu import Treebank
+from dualstruct.mistakes.kinds import arc_kind, arc_text
 from dualstruct.solvers import auto_solver
 from dualstruct.structures import Tree
 from dualstruct.suspecting.channel import Evidence
@@ -96,19 +97,15 @@ class TreeCase:
             Doubt(
                 m + 1,
                 sentence.forms[m],
-                _arc_text(sentence, head, relation),
-                _arc_text(sentence, other, new),
-                "relation" if head == other else "head",
+                arc_text(sentence.forms, head, relation),
+                arc_text(sentence.forms, other, new),
+                arc_kind(head, other),
                 float(opinion.given[m]),
                 float(opinion.predicted[m]),
             )
             for m, (head, relation, other, new) in enumerate(rows)
             if (head, relation) != (other, new)
         )
-
-
-def _arc_text(sentence: ConlluSentence, head: int, relation: str) -> str:
-    return f"{relation} of " + (f"{sentence.forms[head - 1]} ({head})" if head else "the root")
 
 
 class TreeReading:

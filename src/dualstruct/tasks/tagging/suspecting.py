@@ -23,6 +23,7 @@ from dualstruct.explaining.sentences import forms_of
 from dualstruct.features.base import places_of
 from dualstruct.labels.names import Labels
 from dualstruct.labels.schemes import Span, are_span_labels, spans
+from dualstruct.mistakes.kinds import kinds_of
 from dualstruct.solvers import auto_solver
 from dualstruct.structures import Chain
 from dualstruct.structures.chain import Expectation
@@ -161,44 +162,14 @@ class ChainCase:
     def doubts(self, i: int, opinion: Opinion) -> tuple[Doubt, ...]:
         given = list(self.given[i])
         said = self.to_outer([self.names[k] for k in opinion.output.tolist()])
+        kinds = kinds_of(given, said, are_span_labels(self.names))
         return tuple(
             Doubt(t + 1, form, given[t], said[t], kind, float(opinion.given[t]), float(p))
             for t, (form, kind, p) in enumerate(
-                zip(self.forms(i), kinds_of(given, said), opinion.predicted, strict=True)
+                zip(self.forms(i), kinds, opinion.predicted, strict=True)
             )
             if given[t] != said[t]
         )
-
-
-def kinds_of(given: Sequence[str], said: Sequence[str]) -> list[str]:
-    """In what the annotation differs from what a model says, at each token.
-
-    >>> kinds_of(["O", "B-PER", "B-LOC", "O", "O"], ["O", "B-PER", "I-PER", "O", "B-ORG"])
-    ['', '', 'type', '', 'missed']
-    """
-    if not are_span_labels({*given, *said}):
-        return ["" if a == b else "label" for a, b in zip(given, said, strict=True)]
-    ours, theirs = _covering(given), _covering(said)
-    kinds = []
-    for t, (a, b) in enumerate(zip(given, said, strict=True)):
-        mine, other = ours[t], theirs[t]
-        if a == b:
-            kinds.append("")
-        elif mine is not None and other is not None:
-            kinds.append("boundary" if mine.type == other.type else "type")
-        elif mine is not None:
-            kinds.append("boundary" if any(theirs[mine.start : mine.end]) else "invented")
-        elif other is not None:
-            kinds.append("boundary" if any(ours[other.start : other.end]) else "missed")
-    return kinds
-
-
-def _covering(labels: Sequence[str]) -> list[Span | None]:
-    """The span that each token is in."""
-    covering: list[Span | None] = [None] * len(labels)
-    for span in spans(labels):
-        covering[span.start : span.end] = [span] * (span.end - span.start)
-    return covering
 
 
 class ChainReading:

@@ -1,0 +1,69 @@
+"""The command ``dualstruct compare``: which of two models is better, and where they differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dualstruct.cli.files import check_page, write_page
+from dualstruct.cli.options import Json, Reading, SameColumns, SameLabelColumn, Threads
+from dualstruct.cli.output import console, print_json
+
+#: How many sentences a page has at least.
+ON_A_PAGE = 50
+HELP = "A model file that train wrote, or a file with predicted labels or trees."
+
+
+def compare(
+    one: Annotated[Path, typer.Argument(metavar="A", help=HELP)],
+    other: Annotated[Path, typer.Argument(metavar="B", help=HELP)],
+    test: Annotated[
+        str, typer.Argument(metavar="TEST", help="A file with the true labels or trees.")
+    ],
+    most: Annotated[
+        int, typer.Option(min=0, help="How many of the sentences in which they differ to show.")
+    ] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random exchanges of the test.")] = 0,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with scores and sentences there.")
+    ] = None,
+    label_column: SameLabelColumn = None,
+    columns: SameColumns = None,
+    threads: Threads = 1,
+    as_json: Json = False,
+) -> None:
+    """Compare two models, or two files of predictions, on a file with what is true.
+
+    Both scores; their difference with its standard error (the jackknife over sentences); how
+    probable so large a difference would be by chance (p, by exchanging the two outputs of sentences
+    at random); and the sentences in which they differ.
+    """
+    from dualstruct.cli.judging import judge_any
+    from dualstruct.mistakes.comparing import Compared
+
+    check_page(html, [one, other, test])
+    reading = Reading(label_column, columns, threads)
+    found = Compared(
+        judge_any(one, test, reading).mistakes(),
+        judge_any(other, test, reading).mistakes(),
+        _names(one, other),
+        seed=seed,
+    )
+    if html is not None:
+        write_page(html, found.html(" and ".join(found.names), max(most, ON_A_PAGE)))
+    if as_json:
+        print_json(found.to_dict(most))
+        return
+    from dualstruct.mistakes.terminal import comparison_lines
+
+    screen = console()
+    screen.print(comparison_lines(found, most, screen.width), soft_wrap=True)
+
+
+def _names(one: Path, other: Path) -> tuple[str, str]:
+    """Their names, as short as they differ."""
+    if one.name != other.name:
+        return one.name, other.name
+    return (str(one), str(other)) if one != other else ("A", "B")

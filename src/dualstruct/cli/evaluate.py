@@ -1,0 +1,189 @@
+"""The command ``dualstruct evaluate``: scores, and what is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from dualstruct.cli.files import check_outputs, check_page, write_page
+from dualstruct.cli.options import Json, Reading, SameColumns, SameLabelColumn, Threads
+from dualstruct.cli.output import console, print_json, say
+from dualstruct.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from dualstruct.cli.judging import Judged
+    from dualstruct.mistakes import Mistakes, Slice
+
+#: How many examples of each kind are shown, and how many a page has.
+EXAMPLES, ON_A_PAGE = 5, 50
+BY = ("length", "document", "seen")
+
+
+class OptionalNumber(TyperCommand):
+    """A command whose option --errors may come without its number."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        given = [*args, ""]
+        for place in reversed(range(len(args))):
+            if args[place] == "--errors" and not re.fullmatch(r"-?\d+", given[place + 1]):
+                args.insert(place + 1, str(EXAMPLES))
+        return super().parse_args(ctx, args)
+
+
+def evaluate(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL|GOLD",
+            help="A model file that train wrote, or a file with the true labels or trees.",
+        ),
+    ],
+    test: Annotated[
+        str,
+        typer.Argument(
+            metavar="TEST|PREDICTED",
+            help="What to score the model on (- is standard input), or a file with predicted "
+            "labels or trees.",
+        ),
+    ],
+    errors: Annotated[
+        int | None,
+        typer.Option(
+            metavar="[N]",
+            min=0,
+            help="Show the mistakes by kind, the most frequent first, with N examples of each (5 "
+            "without N).",
+        ),
+    ] = None,
+    confusion: Annotated[
+        bool,
+        typer.Option("--confusion", help="Show which types, labels or relations are confused."),
+    ] = False,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Show the scores by length of the sentence, by document, or by seen and unseen "
+            "words (with --train); may be given several times.",
+            metavar="length|document|seen",
+        ),
+    ] = None,
+    train: Annotated[
+        str | None, typer.Option(help="The training file, whose words are seen; for --by seen.")
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write a page with mistakes, confusions and scores by part there."),
+    ] = None,
+    unseen_labels: Annotated[
+        str, typer.Option(help="Labels never seen in training: warn, count (as mistakes) or error.")
+    ] = "warn",
+    confidence: Annotated[
+        bool,
+        typer.Option(
+            "--confidence", help="Compare confidence with accuracy: bins, and the ECE of each kind."
+        ),
+    ] = False,
+    reliability: Annotated[
+        Path | None,
+        typer.Option(help="Draw the same as reliability diagrams to this file, .svg or .png."),
+    ] = None,
+    label_column: SameLabelColumn = None,
+    columns: SameColumns = None,
+    threads: Threads = 1,
+    as_json: Json = False,
+) -> None:
+    """Score a model, or the labels or trees of one file against those of another one.
+
+    Labels: token accuracy, and precision, recall and F1 of spans as conlleval counts. Trees: UAS
+    and LAS, with and without punctuation, as CoNLL-X and CoNLL-2018 count, by relation and
+    distance. --errors, --confusion and --by say what is wrong, --html on a page.
+    """
+    from dualstruct.cli import trees as cli_trees
+    from dualstruct.cli.judging import judge_file, judge_model
+    from dualstruct.data.opening import is_text
+
+    wanted = [*dict.fromkeys(by or ())]
+    _check_parts(wanted, train)
+    if reliability is not None:
+        from dualstruct.drawing.reliability import check_picture
+
+        check_picture(reliability)
+        check_outputs([reliability], [model, test])
+    check_page(html, [model, test, train])
+    asked = confidence or reliability is not None
+    reading = Reading(label_column, columns, threads)
+    if is_text(model) or cli_trees.is_treebank(model):
+        if asked:
+            raise InputError(
+                "confidence is that of a model, and a file of labels or trees has none"
+            )
+        judged = judge_file(str(model), test, reading)
+    else:
+        judged = judge_model(model, test, reading, unseen_labels, asked, reliability)
+    if html is not None:
+        most = ON_A_PAGE if errors is None else errors
+        title = f"{model.name}: mistakes"
+        write_page(html, judged.mistakes().html(title, most, _seen(judged, train)))
+    found = judged.mistakes() if errors is not None or confusion or wanted else None
+    seen = _seen(judged, train) if "seen" in wanted else None
+    parts = {} if found is None else {part: found.by(part, seen) for part in wanted}
+    if as_json:
+        print_json(judged.report | _as_dict(found, errors, confusion, parts))
+        return
+    say(judged.text)
+    if found is not None:
+        screen = console()
+        for lines in _lines(found, errors, confusion, parts, screen.width):
+            screen.print()
+            screen.print(lines, soft_wrap=True)
+
+
+def _check_parts(wanted: list[str], train: str | None) -> None:
+    for part in wanted:
+        if part not in BY:
+            raise InputError(f"--by is {part!r}; it is {', '.join(BY)}")
+    if "seen" in wanted and train is None:
+        raise InputError("--by seen wants --train FILE: the words of that file are seen")
+
+
+def _seen(judged: Judged, train: str | None) -> set[str] | None:
+    return None if train is None else judged.words(train)
+
+
+def _as_dict(
+    found: Mistakes | None, errors: int | None, confusion: bool, parts: dict[str, list[Slice]]
+) -> dict[str, Any]:
+    if found is None:
+        return {}
+    report: dict[str, Any] = {}
+    if errors is not None:
+        report["mistakes"] = found.to_dict(errors)
+    if confusion:
+        report["confusion"] = found.confusion().to_dict()
+    if parts:
+        report["by"] = {name: [each.to_dict() for each in part] for name, part in parts.items()}
+    return report
+
+
+def _lines(
+    found: Mistakes,
+    errors: int | None,
+    confusion: bool,
+    parts: dict[str, list[Slice]],
+    width: int,
+) -> Iterator[RenderableType]:
+    from dualstruct.mistakes.terminal import confusion_lines, mistake_lines, slice_lines
+
+    if errors is not None:
+        yield mistake_lines(found, errors, width)
+    if confusion:
+        yield confusion_lines(found.confusion(), found.pairs.what, width)
+    for name, part in parts.items():
+        yield slice_lines(part, name, found.pairs.unit)
