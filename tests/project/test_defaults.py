@@ -44,7 +44,7 @@ DEFAULTS = [
             "features": "auto",
             "loss": "squared_hinge",
             "averaged": False,
-            "C": 0.1,
+            "C": None,
             "constraints": "auto",
             "scheme": None,
             "cost": None,
@@ -70,7 +70,7 @@ DEFAULTS = [
             "clusters": None,
             "loss": "squared_hinge",
             "averaged": True,
-            "C": 0.01,
+            "C": None,
             "hash_bits": None,
             "label_cost": 0.5,
             "bad_trees": "error",
@@ -79,7 +79,7 @@ DEFAULTS = [
     ),
     (
         StructuredSVM,
-        SHARED | {"loss": "hinge", "C": 1.0, "averaged": False, "on_error": "raise"},
+        SHARED | {"loss": "hinge", "C": None, "averaged": False, "on_error": "raise"},
     ),
     (
         ParsingPipeline,

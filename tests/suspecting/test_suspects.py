@@ -81,7 +81,7 @@ def test_new_sentences_are_judged_by_the_model_itself(trained):
 def test_duals_of_training_tell_mass_bound_and_verdict(trained):
     tagger, X, y, bad, checkpoint = trained
     found = tagger.suspects(X, y, duals=checkpoint)
-    assert all(0 <= each.dual_mass <= tagger.C * 1.001 for each in found)
+    assert all(0 <= each.dual_mass <= tagger.weight_of_loss() * 1.001 for each in found)
     assert {each.sentence for each in found if each.given_up} <= bad
     given_up = sum(bool(each.given_up) for each in found)
     assert given_up > 0

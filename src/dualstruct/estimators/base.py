@@ -218,10 +218,11 @@ class Estimator(Training, Stored, Generic[ModelT]):
         # The ramp's own rounds complete, too.
         if structure.has_unknown_truth and loss.name != "ramp":
             solver = Completing(solver)
+        mass = job.workers.allreduce(np.array([structure.feature_mass]))
         problem = Problem(
             structure,
             loss,
-            self.C,
+            self.weight_of_loss(float(mass[0])),
             center=center,
             threads=self.threads,
             communicator=job.workers if isinstance(solver, Strategy) else None,

@@ -56,11 +56,12 @@ class CalibratedEstimator(Estimator[CalibratedT]):
     ) -> list[Suspect]:
         """Those of annotated sentences; ``duals`` is a checkpoint of this model's training."""
         loss = find_loss(self.loss, self.beta, self.gamma).name
+        C = self.result_.C or self.weight_of_loss()
         return find(
             case,
             top=top,
             folds=folds,
-            duals=None if duals is None else read_duals(duals, len(case.structure), loss, self.C),
+            duals=None if duals is None else read_duals(duals, len(case.structure), loss, C),
             seed=self.seed,
             threads=self._threads,
         )

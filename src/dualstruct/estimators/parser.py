@@ -365,7 +365,9 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
                 raise InputError("a parser of order 2 judges by folds: leave out folds and duals")
             return tree.new_weights(model.grown_weights(tree)[0])
 
-        return TreeCase(tree, labels.names, treebank, numbers, tree_settings(self.C), own)
+        return TreeCase(
+            tree, labels.names, treebank, numbers, tree_settings(self.weight_of_loss()), own
+        )
 
     def explain(
         self,

@@ -450,7 +450,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
                 "suspects are found among sentences whose labels are all known: leave out those "
                 f"with {self.unknown_label!r}"
             )
-        return ChainCase.of(model, X, y, self.C if self.loss == "crf" else 1.0)
+        return ChainCase.of(model, X, y, (self.C or 1.0) if self.loss == "crf" else 1.0)
 
     def set_weight(self, feature: str, label: str, weight: float) -> None:
         """Change the weight of a feature, by its name, for a label; ``save`` keeps it.

@@ -64,6 +64,11 @@ class Structure(ABC):
         return w
 
     @property
+    def feature_mass(self) -> float:
+        """Σ x² of a feature over all examples, on average; 0 where that is not known."""
+        return 0.0
+
+    @property
     def has_unknown_truth(self) -> bool:
         """Whether parts of the true outputs are unknown and have to be guessed."""
         return False

@@ -235,6 +235,12 @@ class Chain(Structure):
         return 0 if self.rows.pairs is None else self.rows.pairs.dimension
 
     @property
+    def feature_mass(self) -> float:
+        values = self.rows.values
+        squares = len(self.rows.ids) if values is None else float(np.vdot(values, values))
+        return squares / max(self.rows.dimension, 1)
+
+    @property
     def has_many_parts(self) -> bool:
         return self.rows.pairs is not None
 

@@ -354,6 +354,7 @@ class _Run:
             skipped=sum(self.problem.structure.skipped.values()),
             unproven=self.problem.structure.unproven - self._unproven_before,
             estimate=certificate.estimate,
+            C=self.problem.C,
         )
 
     def _settings(self) -> dict[str, Any]:

@@ -62,6 +62,7 @@ class FitResult:
     unproven: int = 0
     #: Whether primal and gap rest on approximate inference: then they are estimates, not bounds.
     estimate: bool = False
+    C: float | None = None  #: the weight of one example's loss; files of before do not say it
 
     @property
     def certified(self) -> bool:

@@ -12,15 +12,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from dualstruct.errors import InputError
-from dualstruct.losses import Loss
+from dualstruct.losses import Loss, find_loss
 from dualstruct.solvers import Solver
 from dualstruct.training.stopping import Stopping
 from dualstruct.workers.engines import check_engine
 
 Kind = TypeVar("Kind")
+#: The sum of squares that a feature of text has in the corpora that defaults were chosen on is 5 to
+#: 30 on average; a pixel's is thousands.
+SPARSE = 100.0
+#: Losses whose duals are at most C.
+BOUNDED = ("hinge", "ramp", "perceptron")
 
 
 @dataclass(frozen=True)
@@ -110,8 +115,10 @@ class Training:
     averaged : bool
         Predict with the average of the weights over all steps of training. It makes up for few
         passes and noisy labels; with dev data there is little to gain.
-    C : float
-        The weight of one example's loss: larger fits the training data more closely.
+    C : float, optional
+        The weight of one example's loss: larger fits the training data more closely. None takes
+        the one that suits the loss: 0.1 for the hinges, 3 for ``crf``, 1 for ``softmax_margin``,
+        less for dense features (parsers 0.01, StructuredSVM 1, for all losses).
     gap : float, optional
         Stop when this relative distance from the optimum is certified (0.01 is 1 %).
     passes, seconds : optional
@@ -165,9 +172,14 @@ class Training:
         ),
         kept=True,
     )
-    C: float = setting(
-        0.1,
-        Option("The weight of one sentence's loss.", float, flag="-C", default="0.1, parsers 0.01"),
+    C: float | None = setting(
+        None,
+        Option(
+            "The weight of one sentence's loss.",
+            float,
+            flag="-C",
+            default="0.1 for hinges, 3 for crf, 1 for softmax_margin; parsers 0.01",
+        ),
         kept=True,
     )
     gap: float | None = setting(
@@ -211,6 +223,30 @@ class Training:
             panel=WORKERS,
         ),
     )
+
+    #: C where none is given (docs/benchmarks.md says why), and for losses that have their own.
+    usual_weight: ClassVar[float] = 0.1
+    weights_of_losses: ClassVar[Mapping[str, float]] = {"crf": 3.0, "softmax_margin": 1.0}
+
+    def weight_of_loss(self, feature_mass: float = 0.0) -> float:
+        """C, or where none is given the one that suits the loss and the features.
+
+        ``feature_mass`` is the sum of squares that a feature has over all tokens, on average. Where
+        few features describe many tokens, as pixels do, examples pull at the same weights: with the
+        C of sparse features, losses without a bound on an example's duals oscillate for long.
+
+        >>> Training().weight_of_loss(), Training(loss="crf").weight_of_loss()
+        (0.1, 3.0)
+        >>> Training().weight_of_loss(10_000.0), Training(C=2.0).weight_of_loss(10_000.0)
+        (0.01, 2.0)
+        """
+        if self.C is not None:
+            return self.C
+        loss = find_loss(self.loss, self.beta, self.gamma).name
+        C = self.weights_of_losses.get(loss, self.usual_weight)
+        if loss in BOUNDED or feature_mass <= SPARSE:
+            return C
+        return float(f"{C * (SPARSE / feature_mass) ** 0.5:.3g}")
 
     @classmethod
     def metadata(cls, name: str) -> Mapping[str, Any]:

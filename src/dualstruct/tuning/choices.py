@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from dualstruct.training.settings import Training, is_default, tried_settings
@@ -12,8 +13,8 @@ from dualstruct.tuning.trials import PASSES, Way
 SCALES = {
     "squared_hinge": (1.0, 0.3, 3.0, 10.0),
     "hinge": (1.0, 3.0, 0.3, 10.0),
-    "softmax_margin": (3.0, 1.0, 10.0),
-    "crf": (10.0, 3.0, 30.0),
+    "softmax_margin": (1.0, 0.3, 3.0),
+    "crf": (1.0, 0.3, 3.0),
 }
 #: Losses whose solvers move w step by step, so that an average of the steps is worth a try.
 AVERAGED = ("squared_hinge", "hinge")
@@ -37,7 +38,7 @@ class Choices:
     --------
     >>> from dualstruct import SequenceTagger
     >>> Choices(SequenceTagger(loss="crf"), (), frozenset()).starts()
-    [{'C': 1.0}, {'C': 0.3}, {'C': 3.0}]
+    [{'C': 0.9}, {'C': 9.0}]
     >>> Choices(SequenceTagger(loss="crf", C=2.0), (), frozenset()).starts()
     []
     """
@@ -69,7 +70,7 @@ class Choices:
             for scale in SCALES.get(str(loss), (1.0,)) if self._free_C else (1.0,):
                 changed: dict[str, Any] = {} if loss == self._given.loss else {"loss": loss}
                 if scale != 1:
-                    changed["C"] = _rounded(scale * self._given.C)
+                    changed["C"] = _rounded(scale * self._usual_weight(changed))
                 if changed:
                     found.append(changed)
         return found
@@ -78,9 +79,14 @@ class Choices:
         """The best of these with one setting changed."""
         found = [{**best, name: value} for name, tried in self._tried.items() for value in tried]
         if self._free_C:
-            C = best.get("C", self._given.C)
+            C = best.get("C", self._usual_weight(best))
             found += [{**best, "C": _rounded(scale * C)} for scale in BETWEEN]
         return found
+
+    def _usual_weight(self, settings: dict[str, Any]) -> float:
+        """The C of a loss where none is given."""
+        loss = settings.get("loss", self._given.loss)
+        return replace(self._given, loss=loss).weight_of_loss()
 
     def averages(self, settings: dict[str, Any]) -> bool:
         """Whether averaged weights are judged as well."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from dualstruct.errors import InputError
 from dualstruct.losses import Loss
@@ -112,7 +114,8 @@ class ParserSettings(Training):
         kw_only=True,
     )
     averaged: bool = field(default=True, metadata=Training.metadata("averaged"), kw_only=True)
-    C: float = field(default=0.01, metadata=Training.metadata("C"), kw_only=True)
+    usual_weight: ClassVar[float] = 0.01
+    weights_of_losses: ClassVar[Mapping[str, float]] = {}
 
     def check_settings(self) -> None:
         """Bad settings fail here, before any work is done."""

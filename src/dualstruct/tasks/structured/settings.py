@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from dualstruct.errors import InputError
 from dualstruct.losses import Loss
@@ -29,7 +30,8 @@ class StructuredSettings(Training):
     structure: OutputType
     on_error: str = setting("raise", kept=True)
     loss: str | Loss = field(default="hinge", metadata=Training.metadata("loss"), kw_only=True)
-    C: float = field(default=1.0, metadata=Training.metadata("C"), kw_only=True)
+    usual_weight: ClassVar[float] = 1.0
+    weights_of_losses: ClassVar[Mapping[str, float]] = {}
 
     def check_settings(self) -> None:
         """Bad settings fail here, before features are computed."""
