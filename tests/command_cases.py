@@ -28,6 +28,7 @@ COMMANDS = {
     "explain": ["{}/tagger.dstruct", "{}/names.txt", "--sentence", "1"],
     "calibrate": ["{}/calibrated.dstruct", "{}/names.txt"],
     "suspects": ["{}/tagger.dstruct", "{}/names.txt", "--folds", "0"],
+    "clusters": ["{}/words.txt", "--clusters", "2", "--out", "{}/new.clusters"],
     "draw": ["{}/trees.conllu", "--sentence", "1"],
     "inspect": ["{}/tagger.dstruct"],
     "convert": ["{}/model.crfsuite", "{}/converted.dstruct"],

@@ -23,11 +23,21 @@ ROOMS: dict[str, set[str]] = {
     "base": set(),
     "simd": {"base"},
     "text": {"base"},
+    "clusters": {"base", "text"},
     "inference": {"base", "simd"},
     "structures": {"base", "simd", "text", "inference"},
     "learning": {"base", "structures"},
     "crfsuite": {"base", "text", "learning"},
-    "python": {"base", "simd", "text", "inference", "structures", "learning", "crfsuite"},
+    "python": {
+        "base",
+        "simd",
+        "text",
+        "clusters",
+        "inference",
+        "structures",
+        "learning",
+        "crfsuite",
+    },
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from dualstruct.renamed import keep_old_names, old_names
 
 if TYPE_CHECKING:
+    from dualstruct.clustering import WordClusters as WordClusters
+    from dualstruct.clustering import brown_clusters as brown_clusters
     from dualstruct.data.columns import read_columns as read_columns
     from dualstruct.data.columns import write_columns as write_columns
     from dualstruct.data.conllu import Treebank as Treebank
@@ -73,6 +75,7 @@ __version__ = "0.1.0"
 #: Which module each public name is in. They are imported when they are asked for: a program that
 #: needs one part does not wait for all of them.
 _HOMES = {
+    "clustering": "WordClusters brown_clusters",
     "data.columns": "read_columns write_columns",
     "data.conllu": "Treebank iter_conllu read_conllu write_conllu",
     "drawing": "draw_tree tree_svg",
@@ -137,6 +140,8 @@ __all__ = [
     "TracePoint",
     "Treebank",
     "WithVectors",
+    "WordClusters",
+    "brown_clusters",
     "check_structure",
     "draw_tree",
     "evaluate",

@@ -215,6 +215,53 @@ class Tokenizer:
         All tokens; where each begins and ends in its text; the first sentence of each text.
         """
 
+class Neighbours:
+    """Words from the most frequent on, and which stand beside which."""
+
+    def __len__(self) -> int: ...
+    @property
+    def pairs(self) -> int: ...
+    @property
+    def digest(self) -> int: ...
+    def occurrences(self) -> NDArray[np.int64]: ...
+    def words(self) -> list[str]: ...
+    def mutual_information(self, cluster_of: NDArray[np.int32]) -> float:
+        """In bits, with the words in these clusters."""
+
+class RawText:
+    """Text with a sentence on each line, which may come in several pieces."""
+
+    def __init__(self, lowercase: bool = False) -> None: ...
+    def add(self, lines: bytes, first_line: int = 1) -> None: ...
+    def restrict_to(self, lines: bytes, first_line: int = 1) -> None: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def types(self) -> int: ...
+    def neighbours(self, min_count: int = 1, threads: int = 1) -> Neighbours: ...
+
+class Brown:
+    """
+    Merges words into clusters that lose the least mutual information of neighbours.
+    """
+
+    def __init__(
+        self, neighbours: Neighbours, clusters: int, merges: NDArray[np.int32], threads: int = 1
+    ) -> None: ...
+    def advance(self, merges: int, threads: int = 1) -> None:
+        """So many more merges, or as many as are left."""
+
+    @property
+    def merges_in_all(self) -> int: ...
+    @property
+    def merges_done(self) -> int: ...
+    def merges(self) -> NDArray[np.int32]: ...
+
+def clusters_after(words: int, merges: NDArray[np.int32]) -> NDArray[np.int32]:
+    """
+    The cluster of each word, by its most frequent word, after these merges.
+    """
+
 class InfeasibleError(ValueError):
     pass
 

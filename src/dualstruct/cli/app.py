@@ -1,5 +1,5 @@
 """The command ``dualstruct``: train, predict, evaluate, explain, draw, inspect, convert, serve,
-demo, and the papers' experiments with their corpora (``cli_experiments``).
+clusters, demo, and the papers' experiments with their corpora (``cli_experiments``).
 
 Results go to standard output, everything else to standard error. Heavy imports happen inside
 the commands, so that ``--help`` answers at once.
@@ -14,6 +14,7 @@ import typer
 
 from dualstruct.cli import experiments as cli_experiments
 from dualstruct.cli.boundary import Commands, run
+from dualstruct.cli.clusters import clusters
 from dualstruct.cli.compare import compare
 from dualstruct.cli.confidence import calibrate
 from dualstruct.cli.evaluate import OptionalNumber, evaluate
@@ -125,6 +126,7 @@ app.command()(compare)
 app.command()(explain)
 app.command()(calibrate)
 app.command()(suspects)
+app.command()(clusters)
 
 
 @app.command()

@@ -1,0 +1,121 @@
+"""The command ``dualstruct clusters``: clusters of words, for features."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dualstruct.cli.options import Json
+from dualstruct.cli.output import print_json, say, tell
+from dualstruct.errors import InputError
+
+
+def clusters(
+    raw: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RAW…",
+            help="Text with a sentence on each line, words separated by blanks (.gz, .xz too); - "
+            "is standard input.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Where to write the clusters.")],
+    clusters: Annotated[int, typer.Option(min=2, help="How many.")] = 1000,
+    min_count: Annotated[int, typer.Option(min=1, help="Leave out words seen fewer times.")] = 1,
+    restrict: Annotated[
+        Path | None, typer.Option(help="Cluster only the words that are in this text.")
+    ] = None,
+    lowercase: Annotated[
+        bool, typer.Option("--lowercase", help="Take words in lower case.")
+    ] = False,
+    threads: Annotated[int, typer.Option(min=1, help="The clusters are always the same.")] = 1,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Keep what was done here every half minute.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Cluster words by the words beside them (Brown clusters), for templates.
+
+    Writes lines of path, word and count, as Liang's program does. Ctrl-C stops it; with
+    --checkpoint, --resume goes on from there.
+    """
+    from dualstruct.clustering import brown_clusters
+
+    if resume and checkpoint is None:
+        raise InputError("--resume needs --checkpoint, what to go on from")
+    _check_out(out, [*raw, *filter(None, [restrict, checkpoint])])
+    if resume and checkpoint is not None and not checkpoint.exists():
+        tell(f"there is no {checkpoint} yet; starting anew")
+    started, cpu_started = time.perf_counter(), time.process_time()
+    with _progress() as watch:
+        found = brown_clusters(
+            raw,
+            clusters,
+            min_count=min_count,
+            restrict=restrict,
+            lowercase=lowercase,
+            threads=threads,
+            checkpoint=checkpoint,
+            resume=resume,
+            watch=watch,
+        )
+    found.save(out)
+    report = {
+        "clusters": found.n_clusters,
+        "words": len(found.words),
+        "occurrences": sum(found.counts),
+        "mutual_information": found.mutual_information,
+        "wall_seconds": time.perf_counter() - started,
+        "cpu_seconds": time.process_time() - cpu_started,
+        "out": str(out),
+    }
+    if as_json:
+        print_json(report)
+        return
+    say(
+        f"{report['words']:,} words, seen {report['occurrences']:,} times, in "
+        f"{report['clusters']:,} clusters"
+    )
+    say(f"mutual information of neighbouring clusters: {found.mutual_information:.4f} bits")
+    say(f"wall time: {report['wall_seconds']:.1f} s, CPU {report['cpu_seconds']:.1f} s")
+    say(f"clusters written to {out}")
+
+
+def _check_out(out: Path, read: list[str | Path]) -> None:
+    """Refuse at once what would cost the whole run, or write over something else than clusters."""
+    from dualstruct.features.clusters import read_clusters
+
+    if not out.parent.is_dir():
+        raise InputError(f"{out} cannot be written: there is no folder {out.parent}")
+    if out.is_dir():
+        raise InputError(f"{out} is a folder; a file name is wanted")
+    if any(out.resolve() == Path(each).resolve() for each in read):
+        raise InputError(f"{out} is read by this command and cannot be written by it as well")
+    if out.is_file() and out.stat().st_size:
+        try:
+            read_clusters(out)
+        except InputError:
+            raise InputError(
+                f"{out} exists and is no file of clusters; choose another name"
+            ) from None
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], object] | None]:
+    """A line on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("reading …") as status:
+        yield lambda line: status.update(f"clusters: {line}")
