@@ -67,6 +67,10 @@ WAYS = {
     "predict confidence": ["predict", *COMMANDS["predict"], "--confidence"],
     "explain html": ["explain", *COMMANDS["explain"], "--format", "html"],
     "explain json": ["explain", *COMMANDS["explain"], "--format", "json"],
+    "explain wrong labels": ["explain", *COMMANDS["evaluate"], "--gold"],
+    "explain wrong arcs": [
+        "explain", "{}/parser.dstruct", "{}/trees.conllu", "--gold", "--most", "1",
+    ],
     "explain trees": ["explain", "{}/parser.dstruct", "{}/trees.conllu", "--sentence", "1"],
     "suspects tsv": ["suspects", *COMMANDS["suspects"], "--format", "tsv"],
     "suspects json": ["suspects", *COMMANDS["suspects"], "--format", "json"],

@@ -25,7 +25,7 @@ def test_a_sentence_in_quotes_is_explained(run, model):
     code, out, err = run("explain", model, "Bo lives in Turin")
     assert (code, err) == (0, "")
     assert "4 Turin: B-LOC beats" in out
-    assert "word[0]=Turin" in out or "smaller ones" in out
+    assert "word[0]=Turin" in out or "others together" in out
 
 
 def test_one_token_of_a_file_as_json(run, model, tmp_path):
@@ -81,3 +81,39 @@ def test_mistakes_are_one_sentence(run, model, tmp_path, arguments, message):
     assert out == ""
     assert message in err
     assert "Traceback" not in err
+
+
+def test_what_is_wrong_is_explained_against_what_is_right(run, model, tmp_path):
+    (tmp_path / "gold.txt").write_text("Ada B-PER\nleft O\n\nBo B-LOC\nleft O\n\nBo B-ORG\n")
+    code, out, err = run("explain", model, tmp_path / "gold.txt", "--gold")
+    assert (code, err) == (0, "")
+    assert "# 1" not in out
+    assert "1 Bo: the wrong B-PER beats the right B-LOC by" in out
+    assert "B-ORG is right, and the model cannot say so here" in out
+    _, out, err = run("explain", model, tmp_path / "new.txt", "--gold")
+    assert (out, err) == ("", "dualstruct: nothing is wrong here\n")
+    _, out, _ = run("explain", model, "Bo left", "--labels", "B-LOC O")
+    assert "the right B-LOC" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["Bo left", "--gold"], "--labels gives the true labels"),
+        (["new.txt", "--labels", "O"], "--labels is for a sentence in quotes"),
+        (["new.txt", "--gold", "--text"], "plain text has none"),
+    ],
+)
+def test_what_is_right_must_be_known(run, model, arguments, said):
+    code, out, err = run("explain", model, *arguments)
+    assert (code, out) == (1, "")
+    assert said in err
+
+
+def test_wrong_arcs_are_explained(run, tmp_path):
+    parser = DependencyParser(hash_bits=12, passes=1).fit(load_english("train")[:30])
+    parser.save(tmp_path / "p.dstruct")
+    write_conllu(tmp_path / "test.conllu", load_english("test")[:2])
+    code, out, _ = run("explain", tmp_path / "p.dstruct", tmp_path / "test.conllu", "--gold")
+    assert code == 0
+    assert "beats the right" in out

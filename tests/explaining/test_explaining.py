@@ -22,6 +22,9 @@ from dualstruct import (
 )
 from dualstruct.data.conllu import Treebank
 from dualstruct.datasets import load_english
+from dualstruct.explaining import Alternative, Contribution, TokenExplanation
+from dualstruct.explaining.results import by_size
+from dualstruct.explaining.terminal import sides
 from dualstruct.tasks.tagging.explaining import explain_chain
 from naive import random_chain
 
@@ -46,6 +49,25 @@ def pair_names_of(chain, i):
     return [[f"b{k}" for k in pairs.ids[a:b]] for a, b in itertools.pairwise(offsets)]
 
 
+def explained_chain(chain, w, i, pairs, **gold):
+    n = chain.tokens(i)
+    offsets = chain.rows.offsets[chain.sentences[i] : chain.sentences[i + 1] + 1]
+    return explain_chain(
+        chain,
+        w,
+        i,
+        forms=["x"] * n,
+        labels=[str(k) for k in range(chain.labels)],
+        feature_names=[
+            [f"f{k}" for k in chain.rows.ids[a:b]] for a, b in itertools.pairwise(offsets)
+        ],
+        tokens=range(n),
+        predicted=[],
+        pair_names=pair_names_of(chain, i) if pairs else (),
+        **gold,
+    )
+
+
 def total(alternative):
     return sum(each.amount for each in alternative.contributions)
 
@@ -57,27 +79,11 @@ def test_runner_up_is_the_best_labelling_with_another_label(seed, constrained, r
     naive = random_chain(rng, constrained=constrained, real=real, pairs=pairs)
     chain = naive.fast()
     w = chain.new_weights(rng.normal(size=chain.core.dimension).astype(np.float32))
-    names = [str(k) for k in range(naive.labels)]
     for i in range(len(chain)):
         scored = {y: chain.score(w, i, list(y)) for y in naive.outputs(i)}
-        n = chain.tokens(i)
-        offsets = chain.rows.offsets[chain.sentences[i] : chain.sentences[i + 1] + 1]
-        explained = explain_chain(
-            chain,
-            w,
-            i,
-            forms=["x"] * n,
-            labels=names,
-            feature_names=[
-                [f"f{k}" for k in chain.rows.ids[a:b]] for a, b in itertools.pairwise(offsets)
-            ],
-            tokens=range(n),
-            predicted=[],
-            pair_names=pair_names_of(chain, i) if pairs else (),
-        )
         best = max(scored.values())
-        for t, token in enumerate(explained):
-            others = [s for y, s in scored.items() if names[y[t]] != token.label]
+        for t, token in enumerate(explained_chain(chain, w, i, pairs)):
+            others = [s for y, s in scored.items() if str(y[t]) != token.label]
             if not others:
                 assert token.runner_up is None
                 continue
@@ -154,9 +160,84 @@ def test_explanations_are_json(tagger, parser):
 
 def test_text_adds_up_with_what_it_leaves_out(tagger):
     shown = str(tagger.explain(SENTENCE)[3])
-    amounts = [float(found) for found in re.findall(r"^([+-]\d+\.\d{4})", shown, re.M)]
     stated = float(re.search(r"by (\d+\.\d{4})", shown).group(1))
+    rows = re.findall(r"^([+-]\d+\.\d{4})\s+(for )?", shown, re.M)
+    totals = [float(amount) for amount, title in rows if title]
+    amounts = [float(amount) for amount, title in rows if not title]
+    assert len(totals) == 2
+    assert totals[0] > 0 > totals[1]
+    assert sum(totals) == pytest.approx(stated, abs=1e-3)
     assert sum(amounts) == pytest.approx(stated, abs=1e-3)
+
+
+numbers = st.lists(st.integers(-20, 20).filter(bool), max_size=25)
+
+
+@given(numbers, st.integers(1, 8))
+def test_what_is_left_out_is_never_more_than_what_is_shown(numbers, most):
+    parts = by_size(
+        [Contribution(f"f{k}", "feature", 1, "", "", x, 0) for k, x in enumerate(numbers)]
+    )
+    rival = Alternative("label", "B", None, "B", sum(numbers), (), parts)
+    found = sides(TokenExplanation(1, "x", "A", None, "A", (rival,)), rival, most)
+    assert [side.output for side in found] == [
+        name for name, sign in (("A", 1), ("B", -1)) if any(sign * x > 0 for x in numbers)
+    ]
+    for side in found:
+        mine = [x for x in numbers if (x > 0) == (side.output == "A")]
+        shown = [each.amount for each in side.shown]
+        assert shown == sorted(mine, key=lambda x: -abs(x))[: len(shown)]
+        assert side.hidden == len(mine) - len(shown)
+        assert side.rest == sum(mine) - sum(shown)
+        assert abs(side.rest) <= abs(sum(shown))
+        assert side.total == sum(mine)
+    assert sum(len(side.shown) for side in found) >= min(most, len(numbers))
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([0, 2]))
+def test_a_wrong_label_is_compared_with_the_best_labelling_that_has_the_right_one(
+    seed, constrained, pairs
+):
+    rng = np.random.default_rng(seed)
+    naive = random_chain(rng, constrained=constrained, real=False, pairs=pairs)
+    chain = naive.fast()
+    w = chain.new_weights(rng.normal(size=chain.core.dimension).astype(np.float32))
+    for i in range(len(chain)):
+        scored = {y: chain.score(w, i, list(y)) for y in naive.outputs(i)}
+        n = chain.tokens(i)
+        gold = rng.integers(0, naive.labels + 1, n).tolist()  # the last one is not known
+        explained = explained_chain(
+            chain, w, i, pairs, gold=[(k, str(k)) for k in gold], only_wrong=True
+        )
+        best = max(scored.values())
+        chosen = chain.decode(w, i).tolist()
+        assert [token.token - 1 for token in explained] == [
+            t for t in range(n) if chosen[t] != gold[t]
+        ]
+        for token in explained:
+            t = token.token - 1
+            right = [s for y, s in scored.items() if y[t] == gold[t]]
+            assert token.gold == str(gold[t])
+            assert bool(token.alternatives) == bool(right)
+            if right:
+                assert token.runner_up.label == str(gold[t])
+                assert token.difference == pytest.approx(best - max(right), abs=1e-4)
+                assert total(token.runner_up) == pytest.approx(token.difference, abs=1e-9)
+
+
+def test_what_is_right_needs_no_explanation(tagger):
+    assert len(tagger.explain(X[0], gold=Y[0])) == 0
+    asked = tagger.explain(X[0], token=1, gold=Y[0])[0]
+    assert (asked.gold, asked.runner_up.label != "B-PER") == ("", True)
+    [wrong] = tagger.explain(X[0], gold=["B-PER", "O", "O", "B-PER"])
+    assert (wrong.token, wrong.label, wrong.runner_up.label) == (4, "B-LOC", "B-PER")
+    assert "the wrong B-LOC beats the right B-PER by" in str(wrong)
+    [new] = tagger.explain(X[0], gold=["B-PER", "O", "O", "B-ORG"])
+    assert "B-ORG is right, and the model cannot say so here" in str(new)
+    assert "B-ORG is right" in tagger.explain(X[0], gold=["B-PER", "O", "O", "B-ORG"]).html()
+    with pytest.raises(InputError, match="4 tokens, but 3 labels"):
+        tagger.explain(X[0], gold=["O"] * 3)
 
 
 def test_html_escapes_and_needs_nothing_else(tagger):
@@ -222,6 +303,55 @@ def test_rivals_of_an_arc_are_the_best_constrained_trees(projective, single_root
                 assert total(rivals["head"]) == pytest.approx(rivals["head"].difference, abs=1e-9)
             of_arc = np.sort(labelled[token.head, m])
             assert rivals["relation"].difference == pytest.approx(of_arc[-1] - of_arc[-2], abs=1e-5)
+
+
+@pytest.mark.parametrize("projective", [True, False])
+def test_a_wrong_arc_is_compared_with_the_best_tree_that_has_the_right_one(projective):
+    treebank = load_english("train")[:60]
+    parser = DependencyParser(hash_bits=12, passes=1, projective=projective).fit(treebank)
+    model, compared = parser.model_, 0
+    for sentence in [each for each in load_english("test") if len(each) <= 6][:6]:
+        n, labels = len(sentence), model.labels.names
+        tree = model.tree(Treebank.from_sentences([sentence]))
+        labelled = tree.core.part_scores(model.w, 0, 0.0).reshape(n + 1, n + 1, len(labels))
+        single_root = model.shape.single_root
+        scored = list(naive_trees.scored_trees(labelled.max(axis=2), projective, single_root))
+        best = max(score for score, _ in scored)
+        predicted = parser.predict(Treebank.from_sentences([sentence]))[0]
+        arcs = list(zip(sentence.heads, sentence.relations, strict=True))
+        said = list(zip(predicted.heads, predicted.relations, strict=True))
+        explained = parser.explain(sentence, gold=True)
+        assert [each.token for each in explained] == [
+            m for m, (a, b) in enumerate(zip(arcs, said, strict=True), 1) if a != b
+        ]
+        for token in explained:
+            m = token.token
+            head, relation = arcs[m - 1]
+            if relation not in labels:
+                continue
+            with_arc = [score for score, heads in scored if heads[m - 1] == head]
+            assert bool(with_arc) == bool(token.alternatives)
+            if with_arc:
+                at_arc = labelled[head, m]
+                lost = at_arc.max() - at_arc[labels.index(relation)]
+                assert token.difference == pytest.approx(best - max(with_arc) + lost, abs=1e-4)
+                assert token.runner_up.text == token.gold
+                compared += 1
+    assert compared > 3
+
+
+def test_second_order_parsers_say_why_a_wrong_arc_won():
+    treebank = load_english("train")[:60]
+    parser = DependencyParser(hash_bits=12, passes=1, order=2).fit(treebank)
+    for sentence in load_english("test")[:5]:
+        wrong = parser.explain(sentence, gold=True)
+        known = [each for each in wrong if sentence.relations[each.token - 1] in parser.classes_]
+        assert known
+        for each in known:
+            [rival] = each.alternatives
+            at = each.token - 1
+            assert (rival.head, rival.label) == (sentence.heads[at], sentence.relations[at])
+            assert rival.difference > -1e-4
 
 
 @pytest.mark.parametrize("grandparents", [True, False])

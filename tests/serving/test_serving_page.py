@@ -127,7 +127,7 @@ def test_a_token_is_explained_by_keyboard_alone(page, addresses):
     expect(title).to_be_focused()
     table = page.get_by_role("table").first
     amounts = [
-        float(text.replace("−", "-")) for text in table.locator("tbody .number").all_inner_texts()
+        float(text.replace("−", "-")) for text in table.locator("tbody td.number").all_inner_texts()
     ]
     heading = page.locator("#reasons h3").first.inner_text()
     assert heading.startswith("B-LOC beats ")

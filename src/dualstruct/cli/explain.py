@@ -50,13 +50,26 @@ def explain(
     top: Annotated[
         int, typer.Option(min=1, help="How many contributions to show one by one, as text.")
     ] = 12,
+    gold: Annotated[
+        bool,
+        typer.Option(
+            "--gold",
+            help="FILE has true labels or trees: explain what is wrong, and why it beat what is "
+            "right.",
+        ),
+    ] = False,
+    labels: Annotated[
+        str | None,
+        typer.Option(help="The true labels of SENTENCE, in quotes, as --gold does for a file."),
+    ] = None,
     columns: SameColumns = None,
     format: Annotated[str, typer.Option(help="text, html or json.")] = "text",
 ) -> None:
     """Show which features and transitions made each label, or each arc, beat the runner-up.
 
     The runner-up is the best whole labelling, or tree, in which the token has another label, head
-    or relation. The contributions add up to the difference of the two scores.
+    or relation. The contributions add up to the difference of the two scores. With --gold, or
+    --labels, wrong labels and arcs are explained: why each beat the best output with the right one.
     """
     from dualstruct.cli.models import open_model
 
@@ -66,7 +79,10 @@ def explain(
         sentence = "1"
     opened = open_model(model)
     split = splitting(text, presplit, tokenizer)
-    explanations = list(_explanations(opened, file, split, sentence, token, most, columns))
+    chosen = _sentences(opened, file, split, columns, gold, labels)
+    explanations = list(_explanations(opened, chosen, sentence, token, most))
+    if (gold or labels is not None) and not any(len(each) for _, each in explanations):
+        tell("nothing is wrong here")
     if format == "json":
         rows = [{"sentence": number, **each.to_dict()} for number, each in explanations]
         print_json({"sentences": rows})
@@ -90,28 +106,51 @@ def _print(explanations: list[tuple[int, Explanation]], top: int) -> None:
         screen.print(explanation_lines(each, top))
 
 
-def _explanations(
+def _sentences(
     opened: Commands,
     file: str,
     text: Splitting | None,
+    columns: str | None,
+    gold: bool,
+    labels: str | None,
+) -> Iterator[tuple[str | None, Any, Any]]:
+    """Sentences with their names, and with what is true if that is known."""
+    if " " in file.strip() and not Path(file).exists():
+        if gold:
+            raise InputError("--gold is for files; --labels gives the true labels of a sentence")
+        yield None, opened.words(file), opened.truth(labels)
+    elif labels is not None:
+        raise InputError("--labels is for a sentence in quotes; a file has its own: see --gold")
+    elif gold:
+        if text is not None:
+            raise InputError("--gold wants labels or trees, and plain text has none")
+        yield from opened.true_sentences(file, columns)
+    else:
+        yield from (
+            (name, one, opened.truth(None)) for name, one in opened.sentences(file, text, columns)
+        )
+
+
+def _explanations(
+    opened: Commands,
+    sentences: Iterator[tuple[str | None, Any, Any]],
     sentence: str | None,
     token: int | None,
     most: int,
-    columns: str | None,
 ) -> Iterator[tuple[int, Explanation]]:
-    """The sentences that are wanted, with their numbers."""
-    if " " in file.strip() and not Path(file).exists():
-        sentences: Iterator[tuple[str | None, Any]] = iter([(None, opened.words(file))])
-    else:
-        sentences = opened.sentences(file, text, columns)
-    found = False
-    for number, (name, one) in enumerate(sentences, 1):
-        if sentence is None and number > most:
-            tell(f"only {most} sentences are explained; see --most")
+    """The sentences that are wanted, with their numbers; those with nothing to say are left out."""
+    found, told = False, 0
+    for number, (name, one, truth) in enumerate(sentences, 1):
+        if sentence is None and told == most:
+            shown = "one sentence is" if most == 1 else f"{most} sentences are"
+            tell(f"only {shown} explained; see --most")
             return
         if sentence in (None, str(number), name):
             found = True
-            yield number, opened.model.explain(one, token)
+            explained = opened.model.explain(one, token, truth)
+            if len(explained) or sentence is not None or not truth:
+                told += 1
+                yield number, explained
             if sentence is not None:
                 return
     if not found and sentence is not None:

@@ -212,6 +212,18 @@ class TaggerCommands:
         for tokens in found:
             yield None, list(tokens)
 
+    def true_sentences(
+        self, file: str, columns: str | None
+    ) -> Iterator[tuple[None, Any, list[str]]]:
+        """The sentences of a file with labels, and these."""
+        data = read_labelled(file, self.model, None, columns)
+        for tokens, labels in zip(data.tokens, data.labels, strict=True):
+            yield None, list(tokens), [str(label) for label in labels]
+
+    def truth(self, labels: str | None) -> list[str] | None:
+        """What explain takes for true."""
+        return None if labels is None else labels.split()
+
     def words(self, sentence: str) -> list[str]:
         """A sentence of the command line."""
         return list(chain.from_iterable(self.model.tokenizer_.words_of(sentence)))

@@ -199,6 +199,19 @@ class TreeCommands:
         for one in chain.from_iterable(read_any(file, text, raw_words=self.model.takes_words)):
             yield one.sent_id, one
 
+    def true_sentences(
+        self, file: str, columns: str | None
+    ) -> Iterator[tuple[str | None, Any, bool]]:
+        """The sentences of a file with trees, and that these are true."""
+        for one in read_conllu(file):
+            yield one.sent_id, one, True
+
+    def truth(self, labels: str | None) -> bool:
+        """What explain takes for true."""
+        if labels is not None:
+            raise InputError("--labels is for taggers; trees are in a file: see --gold")
+        return False
+
     def words(self, sentence: str) -> list[str]:
         """A sentence of the command line."""
         if not self.model.takes_words:

@@ -29,7 +29,7 @@ from dualstruct.structures import Tree
 from dualstruct.structures.second_order_tree import SecondOrderTree
 from dualstruct.suspecting import FOLDS, Suspect
 from dualstruct.tasks.parsing.confidence import arc_marginals, tree_confidence
-from dualstruct.tasks.parsing.explaining import explain_tree, without_arc
+from dualstruct.tasks.parsing.explaining import explain_tree, true_arcs, without_arc
 from dualstruct.tasks.parsing.learning import (
     KnownParsing,
     SkippedSentences,
@@ -373,8 +373,12 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
         self,
         sentence: Treebank | ConlluSentence | Sequence[str],
         token: int | None = None,
+        gold: bool = False,
     ) -> Explanation:
         """Why each word of a sentence gets its head and relation, or one word, counted from 1.
+
+        With ``gold``, the heads and relations of the sentence are true, and the wrong arcs are
+        explained: why each beat the best tree with the true one.
 
         The rivals of a word's arc are the best tree in which it has another head, and the best one
         in which it has another relation at the same head. Contributions are what the features of
@@ -413,6 +417,8 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
             labels=model.labels.names,
             columns=column_names(model.sources),
             words=wanted_tokens(token, int(treebank.lengths[0])),
+            gold=true_arcs(treebank) if gold else None,
+            only_wrong=token is None,
         )
 
     def _structure(self, X: Sentences) -> tuple[Treebank, TreeModel, Tree | SecondOrderTree]:

@@ -258,13 +258,16 @@ class ParsingPipeline(Stored):
         return self.parser_.suspects(self.tag(X), top=top, folds=folds)
 
     def explain(
-        self, sentence: Treebank | ConlluSentence | Sequence[str], token: int | None = None
+        self,
+        sentence: Treebank | ConlluSentence | Sequence[str],
+        token: int | None = None,
+        gold: bool = False,
     ) -> Explanation:
         """Why each word, with the tags that it gets, gets its head and relation.
 
         ``taggers_["upos"].explain(words)`` explains the tags.
         """
-        return self.parser_.explain(self.tag(one_sentence(sentence)), token)
+        return self.parser_.explain(self.tag(one_sentence(sentence)), token, gold)
 
     def evaluate(
         self, X: Treebank | Sequence[ConlluSentence], predicted: Treebank | None = None

@@ -304,7 +304,6 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
 
         Examples
         --------
-        >>> from dualstruct import SequenceTagger
         >>> tagger = SequenceTagger(features="pos").fit([["a", "dog"]], [["DET", "NOUN"]])
         >>> endless = iter(lambda: ["a", "dog"], None)
         >>> next(tagger.predict_iter(endless))
@@ -362,7 +361,6 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
 
         Examples
         --------
-        >>> from dualstruct import SequenceTagger
         >>> X = [["Ada", "lives", "in", "Turin"], ["Bo", "left", "Rome"]]
         >>> y = [["B-PER", "O", "O", "B-LOC"], ["B-PER", "O", "B-LOC"]]
         >>> tagger = SequenceTagger(features="ner", loss="crf", C=1.0).fit(X, y)
@@ -387,22 +385,24 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         found = self.predict_confidence(X, beta=beta)
         return sequence_reliability(self.model_, X, y, found, bins, self._threads)
 
-    def explain(self, sentence: Any, token: int | None = None) -> Explanation:
+    def explain(
+        self, sentence: Any, token: int | None = None, gold: Sequence[str] | None = None
+    ) -> Explanation:
         """Why each token of a sentence gets its label, or one token, counted from 1.
 
         The runner-up is the best whole labelling with another label at the token. Contributions
         are what features and transitions add to the difference of the two scores; they add up to
-        it. Labels are those that the model learned in (``scheme``).
+        it. Labels are those that the model learned in (``scheme``). With the true labels (``gold``)
+        the wrong ones are explained: why each beat the best labelling with the true label there.
 
         Examples
         --------
-        >>> from dualstruct import SequenceTagger
         >>> tagger = SequenceTagger(features="pos").fit([["a", "dog"]], [["DET", "NOUN"]])
         >>> dog = tagger.explain(["a", "dog"])[1]
         >>> dog.label, dog.runner_up.label
         ('NOUN', 'DET')
         """
-        return explain_sentence(self.model_, sentence, token)
+        return explain_sentence(self.model_, sentence, token, gold)
 
     def suspects(
         self,
@@ -432,7 +432,6 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
 
         Examples
         --------
-        >>> from dualstruct import SequenceTagger
         >>> X = [["a", "dog"], ["the", "cat"], ["a", "cat"], ["the", "dog"]] * 5
         >>> y = [["DET", "NOUN"]] * 19 + [["NOUN", "DET"]]
         >>> tagger = SequenceTagger(features="word[0]\\n").fit(X, y)
@@ -457,7 +456,6 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
 
         Examples
         --------
-        >>> from dualstruct import SequenceTagger
         >>> tagger = SequenceTagger(features="pos").fit([["a", "dog"]], [["DET", "NOUN"]])
         >>> tagger.set_weight("word[0]=dog", "DET", 9.0)
         >>> tagger.predict([["dog"]])

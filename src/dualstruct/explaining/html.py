@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from dualstruct.explaining.results import Alternative, Contribution, Explanation, TokenExplanation
-from dualstruct.explaining.terminal import elsewhere, split, where
+from dualstruct.explaining.terminal import Side, elsewhere, hidden_text, sides, verdict, where
 from dualstruct.pages import document
 
 MOST = 20
@@ -39,37 +39,39 @@ def sentence(explanation: Explanation, number: int = 1) -> str:
 
 
 def token(explained: TokenExplanation, opened: bool) -> str:
-    start = f"<b>{explained.token} {escape(explained.form)}</b> {escape(explained.text)}"
-    if explained.runner_up is None:
-        return f"<p>{start} <span class='soft'>nothing else is possible</span></p>"
-    beaten = (
-        f"<span class='soft'>beats {escape(explained.runner_up.text)} by "
-        f"{explained.runner_up.difference:.4f}</span>"
-    )
+    start = f"<b>{explained.token} {escape(explained.form)}</b> "
+    rival = explained.runner_up
+    if rival is None:
+        return f"<p>{start}{escape(verdict(explained, None))}</p>"
     tables = "\n".join(alternative(explained, each) for each in explained.alternatives)
     return (
-        f"<details{' open' if opened else ''}>\n<summary>{start} {beaten}</summary>\n"
-        f"{tables}\n</details>"
+        f"<details{' open' if opened else ''}>\n"
+        f"<summary>{start}{escape(verdict(explained, rival))}</summary>\n{tables}\n</details>"
     )
 
 
 def alternative(explained: TokenExplanation, rival: Alternative) -> str:
-    shown, rest = split(rival.contributions, MOST)
-    largest = max((abs(each.amount) for each in shown), default=1.0)
-    rows = [row(explained, each, largest) for each in shown]
-    hidden = len(rival.contributions) - len(shown)
-    if hidden:
-        rows.append(
-            f"<tr><td class='number'>{rest:+.4f}</td><td></td>"
-            f"<td class='soft'>{hidden} smaller ones</td><td></td></tr>"
-        )
+    parts = sides(explained, rival, MOST)
+    largest = max((abs(each.amount) for side in parts for each in side.shown), default=1.0)
+    bodies = "\n".join(body(explained, side, largest) for side in parts)
     others = elsewhere(explained, rival)
     note = f"<br><span class='soft'>{escape(others)}</span>" if others else ""
     return (
-        f"<table>\n<caption>{escape(explained.text)} beats {escape(rival.text)} by "
-        f"{rival.difference:.4f}{note}</caption>\n"
-        "<thead><tr><th class='number'>adds</th><th></th><th>feature</th><th></th></tr></thead>\n"
-        "<tbody>\n" + "\n".join(rows) + "\n</tbody>\n</table>"
+        f"<table>\n<caption>{escape(verdict(explained, rival))}{note}</caption>\n{bodies}\n</table>"
+    )
+
+
+def body(explained: TokenExplanation, side: Side, largest: float) -> str:
+    """What speaks for one of the two outputs."""
+    rows = [row(explained, each, largest) for each in side.shown]
+    if side.hidden:
+        rows.append(
+            f"<tr><td class='number'>{side.rest:+.4f}</td><td></td>"
+            f"<td class='soft'>{hidden_text(side)}</td><td></td></tr>"
+        )
+    return (
+        f"<tbody>\n<tr><th class='number'>{side.total:+.4f}</th><th colspan='3'>for "
+        f"{escape(side.output)}</th></tr>\n" + "\n".join(rows) + "\n</tbody>"
     )
 
 

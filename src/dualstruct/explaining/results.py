@@ -77,6 +77,8 @@ class TokenExplanation:
     head: int | None  #: its head, for trees; 0 is the root
     text: str  #: both in one, for people
     alternatives: tuple[Alternative, ...]  #: best first; none if nothing else is possible
+    #: What is right, where that is known and something else; then it is the only alternative.
+    gold: str = ""
 
     @property
     def runner_up(self) -> Alternative | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from math import fsum
 
 from rich.console import Console, Group, RenderableType
@@ -18,7 +18,7 @@ from dualstruct.explaining.results import (
 from dualstruct.printable import printable
 
 #: How many contributions are shown one by one, and how long the longest bar is.
-MOST, BAR = 12, 24
+MOST, BAR = 12, 16
 EIGHTHS = "▏▎▍▌▋▊▉█"
 
 
@@ -30,10 +30,21 @@ def bar(share: float, width: int) -> str:
 
 def heading(token: TokenExplanation, alternative: Alternative | None) -> str:
     """What beat what, and by how much."""
-    start = printable(f"{token.token} {token.form}: {token.text}")
+    return printable(f"{token.token} {token.form}: {verdict(token, alternative)}")
+
+
+def verdict(token: TokenExplanation, alternative: Alternative | None) -> str:
+    """The same without the token."""
     if alternative is None:
-        return f"{start}; nothing else is possible"
-    return f"{start} beats {printable(alternative.text)} by {alternative.difference:.4f}"
+        if token.gold:
+            return f"{token.text}; {token.gold} is right, and the model cannot say so here"
+        return f"{token.text}; nothing else is possible"
+    if not token.gold:
+        return f"{token.text} beats {alternative.text} by {alternative.difference:.4f}"
+    right = f"the right {alternative.text}"
+    if alternative.text != token.gold:  # its relation is not known to the model
+        right = f"{alternative.text} ({token.gold} is right)"
+    return f"the wrong {token.text} beats {right} by {alternative.difference:.4f}"
 
 
 def elsewhere(token: TokenExplanation, alternative: Alternative) -> str:
@@ -58,33 +69,65 @@ def where(token: TokenExplanation, contribution: Contribution) -> str:
     return f"{contribution.kind}{side}{place}"
 
 
-def split(contributions: Sequence[Contribution], most: int) -> tuple[list[Contribution], float]:
-    """Those to show, and what the others add up to."""
-    return list(contributions[:most]), fsum(each.amount for each in contributions[most:])
+@dataclass(frozen=True)
+class Side:
+    """What speaks for one of the two outputs."""
+
+    output: str
+    shown: list[Contribution]  #: largest first
+    total: float
+    hidden: int  #: how many are not shown
+    rest: float  #: and what they add up to
+
+
+def sides(token: TokenExplanation, rival: Alternative, most: int) -> list[Side]:
+    """What speaks for the chosen output, and what for its rival.
+
+    Of all contributions the ``most`` largest are shown, and of each side so many that the others
+    do not add up to more than what is shown.
+    """
+    largest = set(map(id, rival.contributions[:most]))
+    found = []
+    for sign, output in ((1, token.text), (-1, rival.text)):
+        mine = [each for each in rival.contributions if sign * each.amount > 0]
+        total = fsum(each.amount for each in mine)
+        count = sum(id(each) in largest for each in mine)
+        while 2 * abs(fsum(each.amount for each in mine[:count])) < abs(total):
+            count += 1
+        rest = fsum(each.amount for each in mine[count:])
+        if mine:
+            found.append(Side(output, mine[:count], total, len(mine) - count, rest))
+    return found
+
+
+def hidden_text(side: Side) -> str:
+    """What stands for those that are not shown."""
+    return "another one" if side.hidden == 1 else f"{side.hidden} others together"
 
 
 def alternative_lines(
     token: TokenExplanation, alternative: Alternative, most: int
 ) -> RenderableType:
-    shown, rest = split(alternative.contributions, most)
-    largest = max((abs(each.amount) for each in shown), default=1.0)
+    parts = sides(token, alternative, most)
+    largest = max((abs(each.amount) for side in parts for each in side.shown), default=1.0)
     table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True, min_width=BAR)
     table.add_column(overflow="fold")
     table.add_column(overflow="fold", style="dim")
-    for each in shown:
-        style = "green" if each.amount > 0 else "red"
-        length = bar(abs(each.amount) / largest, BAR)
-        table.add_row(
-            Text(f"{each.amount:+.4f}", style=style),
-            Text(length, style=style),
-            Text(printable(each.name)),
-            Text(printable(where(token, each))),
-        )
-    hidden = len(alternative.contributions) - len(shown)
-    if hidden:
-        table.add_row(Text(f"{rest:+.4f}", style="dim"), "", Text(f"{hidden} smaller ones"), "")
+    for side in parts:
+        style = "green" if side.total > 0 else "red"
+        title = printable(f"for {side.output}")
+        table.add_row(Text(f"{side.total:+.4f}", style="bold"), "", Text(title, style="bold"), "")
+        for each in side.shown:
+            table.add_row(
+                Text(f"{each.amount:+.4f}", style=style),
+                Text(bar(abs(each.amount) / largest, BAR), style=style),
+                Text(printable(each.name)),
+                Text(printable(where(token, each))),
+            )
+        if side.hidden:
+            table.add_row(Text(f"{side.rest:+.4f}", style="dim"), "", hidden_text(side), "")
     return table
 
 

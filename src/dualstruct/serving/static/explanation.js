@@ -9,16 +9,30 @@ export function reasons(explained) {
   return explained.alternatives.map((rival) => comparison(explained, rival));
 }
 
+// What speaks for the answer and what for its rival, apart. Of all contributions the largest are
+// shown, and of each side so many that the others do not add up to more.
+function sides(explained, rival) {
+  const largest = new Set(rival.contributions.slice(0, MOST));
+  return [[1, explained.text], [-1, rival.text]].map(([sign, output]) => {
+    const mine = rival.contributions.filter((each) => sign * each.amount > 0);
+    let count = mine.filter((each) => largest.has(each)).length;
+    while (2 * Math.abs(sum(mine.slice(0, count))) < Math.abs(sum(mine))) count += 1;
+    return { output, mine, shown: mine.slice(0, count), rest: mine.slice(count) };
+  }).filter((side) => side.mine.length);
+}
+
+function sum(contributions) {
+  return contributions.reduce((total, each) => total + each.amount, 0);
+}
+
 function comparison(explained, rival) {
-  const shown = rival.contributions.slice(0, MOST);
-  const rest = rival.contributions.slice(MOST);
-  const largest = Math.max(...shown.map((each) => Math.abs(each.amount)), 1e-12);
-  const rows = shown.map((each) => row(explained, each, largest));
-  if (rest.length) {
-    const sum = rest.reduce((total, each) => total + each.amount, 0);
-    const text = rest.length === 1 ? "a smaller one" : `${rest.length} smaller ones together`;
-    rows.push(make("tr", {}, make("td", { class: "number" }, signed(sum)), make("td"), make("td", { class: "soft", colspan: 2 }, text)));
-  }
+  const both = sides(explained, rival);
+  const largest = Math.max(...both.flatMap((side) => side.shown.map((each) => Math.abs(each.amount))), 1e-12);
+  const rows = both.flatMap((side) => [
+    make("tr", {}, make("th", { class: "number" }, signed(sum(side.mine))), make("th", { colspan: 3, scope: "colgroup" }, `for ${side.output}`)),
+    ...side.shown.map((each) => row(explained, each, largest)),
+    ...(side.rest.length ? [hidden(side.rest)] : []),
+  ]);
   const elsewhere = rival.changes
     .filter((change) => change.token !== explained.token)
     .map((change) => `${change.form}: ${change.other} instead of ${change.chosen}`);
@@ -38,6 +52,11 @@ function comparison(explained, rival) {
       ),
     ),
   );
+}
+
+function hidden(rest) {
+  const text = rest.length === 1 ? "another one" : `${rest.length} others together`;
+  return make("tr", {}, make("td", { class: "number" }, signed(sum(rest))), make("td"), make("td", { class: "soft", colspan: 2 }, text));
 }
 
 function head(text, kind) {

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
+from dualstruct.data.treebank import Treebank
 from dualstruct.errors import InputError
 from dualstruct.explaining.results import (
     Alternative,
@@ -24,6 +25,7 @@ from dualstruct.explaining.results import (
     by_size,
     total,
 )
+from dualstruct.mistakes.kinds import arc_kind
 from dualstruct.structures import Tree
 from dualstruct.structures.second_order_tree import SecondOrderTree
 
@@ -43,8 +45,13 @@ def explain_tree(
     labels: Sequence[str],
     columns: Sequence[str],
     words: Sequence[int],
+    gold: Sequence[tuple[int, str]] | None = None,
+    only_wrong: bool = False,
 ) -> Explanation:
     """Why sentence i got its tree, at some of its words (counted from 0).
+
+    With ``gold``, the true heads and relations, a wrong arc is compared with the true one;
+    ``only_wrong`` leaves out the others.
 
     ``without(head, word)`` gives a second-order structure with that arc pruned; ``columns`` are
     the names of what the features look at.
@@ -81,14 +88,42 @@ def explain_tree(
         relations[word] = scores.argmax()
         return chosen[0], relations
 
+    def with_arc(word: int, head: int, relation: str) -> Output | None:
+        """The best tree with an arc; if the relation is new, with the best one there."""
+        if relation not in labels and head == chosen[0][word]:
+            return None
+        scores = arc_scores.copy()
+        scores[:, word + 1] = -np.inf
+        scores[head, word + 1] = 0.0
+        try:
+            heads = _core.tree_decode(scores, projective, single_root)[1:]
+            if isinstance(structure, SecondOrderTree):
+                heads = only_arc(structure, i, word + 1, heads).decode(w, i)[:n]
+        except InputError:  # no tree has this arc
+            return None
+        relations = best_label[heads, np.arange(1, n + 1)].astype(np.int32)
+        if relation in labels:
+            relations[word] = labels.index(relation)
+        return heads, relations
+
     writer = _Writer(structure, w, i, forms, labels, columns)
     found = []
     for word in words:
+        head, relation = writer.arc(chosen, word)
+        if gold is not None and gold[word] != (head, relation):
+            right = writer.arc_text(*gold[word])
+            best = with_arc(word, *gold[word])
+            kind = arc_kind(head, gold[word][0])
+            told = () if best is None else (writer.compare(kind, chosen, best, word),)
+            text = writer.arc_text(head, relation)
+            found.append(TokenExplanation(word + 1, forms[word], relation, head, text, told, right))
+            continue
+        if gold is not None and only_wrong:
+            continue
         rivals = [("head", with_another_head(word)), ("relation", with_another_relation(word))]
         alternatives = [
             writer.compare(kind, chosen, other, word) for kind, other in rivals if other is not None
         ]
-        head, relation = writer.arc(chosen, word)
         found.append(
             TokenExplanation(
                 word + 1,
@@ -201,6 +236,37 @@ class _Writer:
                 for name, places in parts[side][key]:
                     of_kind = "siblings" if kind < 2 else "grandparent"
                     add((name, of_kind, token), side, text, places)
+
+
+def true_arcs(treebank: Treebank) -> list[tuple[int, str]]:
+    """The heads and relations of the only sentence, which must be a tree."""
+    treebank.check_trees()
+    relations = (str(relation) for relation in treebank.relations[0])
+    return list(zip(treebank.heads.tolist(), relations, strict=True))
+
+
+def only_arc(
+    structure: SecondOrderTree, i: int, word: int, heads: NDArray[np.int32]
+) -> SecondOrderTree:
+    """The structure in which a word of sentence i has one head: that of a tree.
+
+    The other arcs of that tree are there as well, so that there is one with this arc.
+    """
+    arcs = structure.arcs
+    begin, end = arcs.offsets[i : i + 2]
+    mine = zip(arcs.heads[begin:end].tolist(), arcs.modifiers[begin:end].tolist(), strict=True)
+    wanted = {(m, h) for h, m in mine if m != word} | set(enumerate(heads.tolist(), 1))
+    new = np.array(sorted(wanted), dtype=arcs.heads.dtype).reshape(-1, 2)
+    offsets = arcs.offsets.copy()
+    offsets[i + 1 :] += len(new) - (end - begin)
+    return structure.with_arcs(
+        replace(
+            arcs,
+            offsets=offsets,
+            heads=np.concatenate([arcs.heads[:begin], new[:, 1], arcs.heads[end:]]),
+            modifiers=np.concatenate([arcs.modifiers[:begin], new[:, 0], arcs.modifiers[end:]]),
+        )
+    )
 
 
 def without_arc(structure: SecondOrderTree, i: int, head: int, word: int) -> SecondOrderTree:

@@ -91,6 +91,17 @@ class ChainScores:
         """The best labelling in which token t has another label; None if there is none."""
         here = self._forward[t] + self._backward[t]
         here[label] = -np.inf
+        return self._best_at(t, here)
+
+    def best_with(self, t: int, label: int) -> NDArray[np.int32] | None:
+        """The best labelling in which token t has this label; None if there is none."""
+        here = np.full(len(self.steps) - 1, -np.inf)
+        if label < len(here):
+            here[label] = self._forward[t, label] + self._backward[t, label]
+        return self._best_at(t, here)
+
+    def _best_at(self, t: int, here: Scores) -> NDArray[np.int32] | None:
+        """The best labelling through the best label at token t, by the scores of those there."""
         if not np.isfinite(here.max()):
             return None
         found = np.empty(len(self.emission), dtype=np.int32)
@@ -117,8 +128,13 @@ def _weighted(
     return found
 
 
-def explain_sentence(model: ChainModel, sentence: Any, token: int | None) -> Explanation:
-    """Why a sentence's tokens, or one of them, counted from 1, get their labels."""
+def explain_sentence(
+    model: ChainModel, sentence: Any, token: int | None, gold: Sequence[str] | None = None
+) -> Explanation:
+    """Why a sentence's tokens, or one of them, counted from 1, get their labels.
+
+    With the true labels: why the wrong ones beat these.
+    """
     chain = model.chain([sentence])
     count = chain.tokens(0)
     extractor = model.extractor
@@ -128,6 +144,12 @@ def explain_sentence(model: ChainModel, sentence: Any, token: int | None) -> Exp
         found = extractor.pairs.names_in([sentence])
         pair_names = [found[a:b] for a, b in pairwise(pairs.offsets.tolist())]
     best = chain.decode_all(model.w)
+    truth = None
+    if gold is not None:
+        true_numbers, known = model.labels.encode_any(
+            model.codec.to_inner([list(gold)]), chain.sentences
+        )
+        truth = [(int(k), known[k]) for k in true_numbers]
     return explain_chain(
         chain,
         model.w,
@@ -137,6 +159,8 @@ def explain_sentence(model: ChainModel, sentence: Any, token: int | None) -> Exp
         feature_names=[names[a:b] for a, b in pairwise(chain.rows.offsets.tolist())],
         pair_names=pair_names,
         tokens=wanted_tokens(token, count),
+        gold=truth,
+        only_wrong=token is None,
         predicted=model.codec.to_outer(model.labels.decode(best, chain.sentences))[0],
     )
 
@@ -152,24 +176,33 @@ def explain_chain(
     tokens: Sequence[int],
     predicted: Sequence[str],
     pair_names: Sequence[Sequence[str]] = (),
+    gold: Sequence[tuple[int, str]] | None = None,
+    only_wrong: bool = False,
 ) -> Explanation:
     """Why sentence i got its labels, at some of its tokens (counted from 0).
 
     ``feature_names`` are those of each token's features, in their order, ``pair_names`` those of
-    its pair features, if the chain has any.
+    its pair features, if the chain has any. With ``gold``, the numbers and names of the true
+    labels, a wrong label is compared with the true one; ``only_wrong`` leaves out the others.
     """
     scores = ChainScores(chain, w, i)
     chosen = chain.decode(w, i)
     found = []
     for t in tokens:
-        other = scores.best_without(t, int(chosen[t]))
+        number, right = gold[t] if gold is not None else (int(chosen[t]), "")
+        if number != chosen[t]:
+            other = scores.best_with(t, number)
+        elif gold is not None and only_wrong:
+            continue
+        else:
+            other, right = scores.best_without(t, int(chosen[t])), ""
         alternatives: tuple[Alternative, ...] = ()
         if other is not None:
             alternatives = (
                 _compare(scores, chosen, other, t, forms, labels, feature_names, pair_names),
             )
         name = labels[chosen[t]]
-        found.append(TokenExplanation(t + 1, forms[t], name, None, name, alternatives))
+        found.append(TokenExplanation(t + 1, forms[t], name, None, name, alternatives, right))
     score = scores.score(chosen) if len(chosen) else 0.0
     return Explanation("labels", tuple(forms), score, tuple(found), tuple(predicted))
 
