@@ -39,6 +39,7 @@ def blocks(text: str, language: str) -> list[str]:
         DOCS / "coming_from_pystruct.md",
         DOCS / "data.md",
         DOCS / "explaining.md",
+        DOCS / "features.md",
         DOCS / "confidence.md",
         DOCS / "mistakes.md",
         DOCS / "scikit_learn.md",

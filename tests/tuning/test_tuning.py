@@ -167,7 +167,7 @@ def test_settings_that_cannot_be_are_listed_with_the_reason():
 
 
 def test_templates_are_compared():
-    tuned = tune(SequenceTagger("word[0]\n"), X, Y, budget=None, trials=60, features=["ner"])
+    tuned = tune(SequenceTagger("word[0]\n"), X, Y, budget=None, trials=60, other_features=["ner"])
     assert any(each.settings.get("features") == "ner" for each in tuned.candidates_)
     assert tuned.settings_["features"] == "ner"
 

@@ -97,7 +97,7 @@ def tune(
             budget=None if trials is not None else budget,
             trials=trials,
             metric=metric,
-            features=(features or [])[1:],
+            other_features=(features or [])[1:],
             fixed=given,
             watch=watch,
         )

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from dualstruct.confidence import SentenceConfidence
 from dualstruct.data.examples import as_list
 from dualstruct.data.layout import ColumnLayout
-from dualstruct.data.sources import ColumnFiles, InMemory, Share, Source, check_paths, paths_of
+from dualstruct.data.sources import InMemory, Share, Source
 from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
 from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.explaining import Explanation
-from dualstruct.features import WithVectors
+from dualstruct.features import Function, WithVectors, functions_among, give_again
 from dualstruct.labels.costs import pack_costs
 from dualstruct.labels.names import UnseenLabelWarning
 from dualstruct.metrics import Reliability, Scores, evaluate_ids
@@ -40,7 +40,7 @@ from dualstruct.tasks.tagging.learning import (
 )
 from dualstruct.tasks.tagging.model import ChainModel
 from dualstruct.tasks.tagging.partial import has_unknown
-from dualstruct.tasks.tagging.sentences import as_sentences, is_dataset, labelled
+from dualstruct.tasks.tagging.sentences import as_sentences, is_whole, source_of
 from dualstruct.tasks.tagging.settings import TaggerSettings
 from dualstruct.tasks.tagging.suspecting import ChainCase
 from dualstruct.tasks.tagging.weights import WeightTable
@@ -207,22 +207,22 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         return learn(self, job, start)
 
     def _source(self, X: Any, y: Any) -> Source:
-        if isinstance(X, ColumnFiles):
-            return X
-        paths = paths_of(X)
-        if paths is None:
-            sentences, labels = labelled(X, y)
-            if labels is None:
-                raise InputError("the labels are missing: sentences need y, or give a column file")
-            return InMemory(sentences, labels)
-        if y is not None:
-            raise InputError("labels were given beside a column file, which has its own")
-        check_paths(paths)
-        return ColumnFiles(paths)
+        return source_of(X, y)
 
     def _dev_source(self, dev: Any) -> Source:
-        whole = isinstance(dev, ColumnFiles) or is_dataset(dev) or paths_of(dev)
-        return self._source(dev, None) if whole else self._source(*dev)
+        return source_of(dev, None) if is_whole(dev) else source_of(*dev)
+
+    @classmethod
+    def load(cls, path: str | Path, functions: Iterable[Function] = ()) -> Self:
+        """Read a model; of functions among ``features`` it has the names: give them again."""
+        tagger = super().load(path)
+        give_again(tagger.model_.extractor, functions)
+        return tagger
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self.__sklearn_is_fitted__():
+            give_again(self.model_.extractor, functions_among(self.features))
 
     def _check_division(self, train: Source) -> None:
         if isinstance(self.unknown_label, str):

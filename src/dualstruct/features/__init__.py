@@ -2,6 +2,7 @@
 
 from dualstruct.features.base import FeatureExtractor, FeatureRows
 from dualstruct.features.extractor import from_state, make_extractor
+from dualstruct.features.functions import Function, functions_among, give_again
 from dualstruct.features.matrices import CSRSequences
 from dualstruct.features.patterns import parse_patterns
 from dualstruct.features.templates import PRESETS, Templates, parse_templates
@@ -12,10 +13,13 @@ __all__ = [
     "CSRSequences",
     "FeatureExtractor",
     "FeatureRows",
+    "Function",
     "Templates",
     "VectorExtractor",
     "WithVectors",
     "from_state",
+    "functions_among",
+    "give_again",
     "make_extractor",
     "parse_patterns",
     "parse_templates",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +119,11 @@ class FeatureExtractor(ABC):
         """Keep the features whose flag is true, and number them anew in the same order."""
 
     @property
+    def column_names(self) -> tuple[str, ...]:
+        """What the columns of tokens are called, as far as somebody named them."""
+        return ()
+
+    @property
     def pairs(self) -> FeatureExtractor | None:
         """The features of a token and a pair of labels, if there are any."""
         return None
@@ -133,6 +138,21 @@ class FeatureExtractor(ABC):
         cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> FeatureExtractor:
         """Make an extractor from what ``state`` gave; the arrays may be read-only."""
+
+    def functions(self) -> dict[str, Callable[[Any], Iterable[Any]] | None]:
+        """Functions of users that it calls, by their names; None where they must be given again."""
+        return {}
+
+    def give_functions(  # noqa: B027  # most have none
+        self, functions: Mapping[str, Callable[[Any], Iterable[Any]]]
+    ) -> None:
+        """Give functions again, which ``state`` does not hold."""
+
+    def copy(self) -> FeatureExtractor:
+        """Another one that knows the same."""
+        made = type(self).from_state(*self.state())
+        made.give_functions({name: f for name, f in self.functions().items() if f is not None})
+        return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_state, self.state()

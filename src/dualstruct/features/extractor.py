@@ -13,9 +13,11 @@ from dualstruct.data.opening import read_text
 from dualstruct.errors import InputError
 from dualstruct.features.attributes import AttributeExtractor
 from dualstruct.features.base import FeatureExtractor, FeatureRows, check_settings
+from dualstruct.features.functions import FunctionExtractor, functions_by_name
+from dualstruct.features.joining import JoinedExtractor
 from dualstruct.features.patterns import DIALECTS, are_patterns, parse_patterns
 from dualstruct.features.template_extractor import TemplateExtractor
-from dualstruct.features.templates import PRESETS, Templates, parse_templates
+from dualstruct.features.templates import PRESETS, TemplateParser, Templates
 from dualstruct.features.vectors import VectorExtractor
 
 __all__ = ["FeatureExtractor", "FeatureRows", "from_state", "make_extractor"]
@@ -33,11 +35,13 @@ def make_extractor(
 
     Parameters
     ----------
-    features : str, path, Templates or None
+    features : str, path, Templates, function, list of them, or None
         The name of a preset (``chunking``, ``pos``, ``ner``), the path of a template file (ours,
         or one of CRF++ or Wapiti), template text (anything with a ``[`` or a line end in it), what
-        :func:`parse_templates` or :func:`parse_patterns` gave, or ``"attributes"`` or None for
-        sentences whose tokens are dicts, lists of strings, or rows of sparse matrices.
+        :func:`parse_templates` or :func:`parse_patterns` gave, a function from a sentence to a list
+        of strings or a dict for each token, or ``"attributes"`` or None for sentences whose tokens
+        are dicts, lists of strings, or rows of sparse matrices. Of a list tokens have the features
+        of all its members.
     hash_bits : int, optional
         Give ids by hashing into ``2 ** hash_bits`` numbers instead of keeping a table.
     min_count : int
@@ -59,35 +63,61 @@ def make_extractor(
     check_settings(hash_bits, min_count)
     if features is None or (isinstance(features, str) and features == "attributes"):
         return AttributeExtractor(hash_bits=hash_bits, min_count=min_count)
-    folder = Path()
-    if isinstance(features, Templates):
-        templates = features
-    elif isinstance(features, str) and features in PRESETS:
-        templates = parse_templates(PRESETS[features], features)
-    elif isinstance(features, str) and ("\n" in features or "[" in features):
-        templates = _parse(features, "templates", dialect, folder)
-    elif isinstance(features, str | os.PathLike):
-        path = Path(features)
-        if not path.is_file():
-            raise InputError(
-                f'features="{path}" is neither a file nor one of {", ".join(PRESETS)}, attributes'
-            )
-        folder = path.parent
-        templates = _parse(read_text(path), path.name, dialect, folder)
-    else:
-        raise InputError(f"features cannot be a {type(features).__name__}")
-    return TemplateExtractor.load(
-        templates, folder, hash_bits=hash_bits, min_count=min_count, pair_bits=pair_bits
-    )
+    members = list(features) if isinstance(features, list | tuple) else [features]
+    texts = [member for member in members if not callable(member)]
+    parts: list[FeatureExtractor] = []
+    if texts:
+        templates, folder = _templates(texts, dialect)
+        made = TemplateExtractor.load(
+            templates, folder, hash_bits=hash_bits, min_count=min_count, pair_bits=pair_bits
+        )
+        parts.append(made)
+    for name, function in functions_by_name(filter(callable, members)).items():
+        attributes = AttributeExtractor(hash_bits=hash_bits, min_count=min_count)
+        parts.append(FunctionExtractor(function, name, attributes))
+    if not parts:
+        raise InputError("features is an empty list")
+    return parts[0] if len(parts) == 1 else JoinedExtractor(parts)
 
 
-def _parse(text: str, name: str, dialect: str, folder: Path) -> Templates:
+def _templates(members: list[Any], dialect: str) -> tuple[Templates, Path]:
+    """The templates of all, and the folder in which their files are."""
+    if len(members) == 1 and isinstance(members[0], Templates):
+        return members[0], Path()
     if dialect not in ("auto", "dualstruct", *DIALECTS):
         known = ", ".join(DIALECTS)
         raise InputError(f"dialect is {dialect!r}, not one of auto, dualstruct, {known}")
-    if dialect == "dualstruct" or (dialect == "auto" and not are_patterns(text)):
-        return parse_templates(text, name, folder)
-    return parse_patterns(text, name, None if dialect == "auto" else dialect)
+    parser = TemplateParser()
+    for member in members:
+        text, name, folder = _text_of(member)
+        # A model names files as its template file does.
+        start, inside = (folder, Path()) if len(members) == 1 else (Path(), folder)
+        patterns = are_patterns(text) if dialect == "auto" else dialect != "dualstruct"
+        if not patterns or name in PRESETS:
+            parser.read(text, name, start, inside)
+        elif len(members) > 1:
+            raise InputError(f"{name}: templates of CRF++ and Wapiti cannot stand beside others")
+        else:
+            return parse_patterns(text, name, None if dialect == "auto" else dialect), folder
+    return parser.templates(name), start
+
+
+def _text_of(member: Any) -> tuple[str, str, Path]:
+    """Template text, what to call it, and the folder in which its files are."""
+    if isinstance(member, Templates):
+        return str(member), "templates", Path()
+    if isinstance(member, str) and member in PRESETS:
+        return PRESETS[member], member, Path()
+    if isinstance(member, str) and ("\n" in member or "[" in member):
+        return member, "templates", Path()
+    if not isinstance(member, str | os.PathLike):
+        raise InputError(f"features cannot be a {type(member).__name__}")
+    path = Path(member)
+    if not path.is_file():
+        raise InputError(
+            f'features="{path}" is neither a file nor one of {", ".join(PRESETS)}, attributes'
+        )
+    return read_text(path), path.name, path.parent
 
 
 def from_state(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FeatureExtractor:
@@ -101,10 +131,16 @@ def from_state(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     ['word[0]=sings']
     """
     kind = settings.get("kind")
-    if kind == "templates":
-        return TemplateExtractor.from_state(settings, arrays)
-    if kind == "attributes":
-        return AttributeExtractor.from_state(settings, arrays)
-    if kind == "vectors":
-        return VectorExtractor.from_state(settings, arrays)
-    raise InputError(f"there are no features of kind {kind!r}")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise InputError(f"there are no features of kind {kind!r}")
+    return KINDS[kind].from_state(settings, arrays)
+
+
+#: What model files call the ways to get features.
+KINDS: dict[str, type[FeatureExtractor]] = {
+    "templates": TemplateExtractor,
+    "attributes": AttributeExtractor,
+    "function": FunctionExtractor,
+    "joined": JoinedExtractor,
+    "vectors": VectorExtractor,
+}

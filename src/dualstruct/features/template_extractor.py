@@ -93,6 +93,10 @@ class TemplateExtractor(FeatureExtractor):
         )
 
     @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.templates.columns
+
+    @property
     def pairs(self) -> TemplateExtractor | None:
         return self._pairs
 

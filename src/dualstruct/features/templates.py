@@ -180,10 +180,7 @@ def parse_templates(
 
 
 class TemplateParser:
-    """Reads template texts, one after the other, into one list of templates.
-
-    Files that they name are relative to the folder of the first text.
-    """
+    """Reads template texts, one after the other, into one list of templates."""
 
     def __init__(self) -> None:
         self._columns: tuple[str, ...] | None = None  # as the first text names them
@@ -195,9 +192,9 @@ class TemplateParser:
         self._included: list[str] = []  # what is being read, the outermost first
         self._done: set[tuple[str, tuple[str, ...]]] = set()
 
-    def read(self, text: str, name: str, folder: Path | None) -> None:
-        """Add a text's templates; ``folder`` is where it includes files from."""
-        self._read(text, name, "", DEFAULT_COLUMNS, folder, Path())
+    def read(self, text: str, name: str, folder: Path | None, inside: Path = Path()) -> None:
+        """Add a text's templates; ``inside`` is its own folder, from ``folder``."""
+        self._read(text, name, "", self._columns or DEFAULT_COLUMNS, folder, inside)
 
     def templates(self, name: str) -> Templates:
         """All that was read."""

@@ -109,6 +109,10 @@ class VectorExtractor(FeatureExtractor):
         return getattr(self.inner, "hash_bits", None)
 
     @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.inner.column_names
+
+    @property
     def pairs(self) -> FeatureExtractor | None:
         return self.inner.pairs
 
@@ -168,6 +172,12 @@ class VectorExtractor(FeatureExtractor):
         if self._columns is not None:
             self.inner.select(flags[self._entries :])
             self._columns = self._columns[flags[: self._entries]]
+
+    def functions(self) -> dict[str, Any]:
+        return self.inner.functions()
+
+    def give_functions(self, functions: Mapping[str, Any]) -> None:
+        self.inner.give_functions(functions)
 
     def state(self) -> State:
         settings, arrays = self.inner.state()

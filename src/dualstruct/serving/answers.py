@@ -16,7 +16,6 @@ from dualstruct.errors import InputError
 from dualstruct.estimators import DependencyParser, ParsingPipeline, SequenceTagger
 from dualstruct.estimators.loading import AnyModel
 from dualstruct.explaining.results import Explanation
-from dualstruct.features.template_extractor import TemplateExtractor
 from dualstruct.serving.requests import Columns, Token
 from dualstruct.serving.shapes import (
     About,
@@ -235,7 +234,7 @@ def _tagger_columns(tagger: SequenceTagger, name: str) -> Columns:
         if extractor.state()[0].get("source") == "matrices":
             raise InputError(f"{name} looks at rows of a matrix, and nobody can type these")
         return Columns(())
-    named = extractor.templates.columns if isinstance(extractor, TemplateExtractor) else ()
+    named = extractor.column_names
     return Columns(tuple(named[c] if c < len(named) else f"column {c + 1}" for c in range(count)))
 
 

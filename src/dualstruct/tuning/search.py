@@ -23,6 +23,7 @@ from typing import Any
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator
 from dualstruct.metrics.comparing import compared, score_of, spread_of, without_each
+from dualstruct.renamed import old_parameters
 from dualstruct.training.settings import untrained
 from dualstruct.tuning.budget import Budget
 from dualstruct.tuning.candidates import Candidate, Candidates
@@ -41,6 +42,7 @@ SHARE_OF_A_RUN = 1 / 40
 LEAST_SHARE = 0.15
 
 
+@old_parameters(features="other_features")
 def tune(
     estimator: Estimator[Any],
     X: Any,
@@ -50,7 +52,7 @@ def tune(
     budget: float | None = 60.0,
     trials: int | None = None,
     metric: str | None = None,
-    features: Sequence[Any] = (),
+    other_features: Sequence[Any] = (),
     fixed: Iterable[str] = (),
     folds: int = 5,
     threads: int | None = None,
@@ -75,8 +77,8 @@ def tune(
     metric : str, optional
         ``f1`` or ``accuracy`` of a tagger, ``las`` or ``uas`` of a parser; by default what the
         estimator is judged by.
-    features : sequence
-        Other values of the setting ``features`` to try.
+    other_features : sequence
+        Other values of the setting ``features`` to try, one at a time.
     fixed : iterable of str
         Settings that stay as they are although they are as by default.
     folds : int
@@ -114,7 +116,7 @@ def tune(
         dev,
         weights,
         Budget(budget, trials),
-        Choices(estimator, features, frozenset(fixed)),
+        Choices(estimator, other_features, frozenset(fixed)),
         metric=metric,
         folds=folds,
         threads=threads or cores(),

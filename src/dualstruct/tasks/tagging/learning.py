@@ -21,7 +21,6 @@ from dualstruct.features import (
     FeatureRows,
     VectorExtractor,
     WithVectors,
-    from_state,
     make_extractor,
 )
 from dualstruct.features.merging import fit_features
@@ -83,7 +82,7 @@ def learn(settings: TaggerSettings, job: Job, old: ChainModel | None) -> KnownTa
     inner_y = old.codec.to_inner(y)
     found = Labels(union(job.workers, known_labels(inner_y, settings.unknown_label).names))
     codec = replace(old.codec, labels=old.labels.extend(found))
-    extractor = from_state(*old.extractor.state())  # a failure must not spoil the model
+    extractor = old.extractor.copy()  # a failure must not spoil the model
     extractor, rows, seconds = _extracted(extractor, job, X)
     truth = _numbers(settings, codec.labels, inner_y, rows.sentences)
     learned = TrainingSet(

@@ -144,7 +144,7 @@ class ChainModel:
         extractor = self.extractor
         if not getattr(extractor, "hash_bits", None):
             keep = emission.any(axis=1)
-            extractor = from_state(*extractor.state())
+            extractor = extractor.copy()
             extractor.select(keep)
             emission = emission[keep]
             if extractor.pairs is not None:

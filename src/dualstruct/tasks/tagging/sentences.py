@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dualstruct.data.examples import as_list
+from dualstruct.data.sources import ColumnFiles, InMemory, Source, check_paths, paths_of
 from dualstruct.errors import InputError
 
 #: What datasets call the words of a sentence, and its labels where there are several kinds of them.
@@ -22,6 +23,27 @@ _NAMES = (
 def is_dataset(X: Any) -> bool:
     """Whether this is a Dataset of the library datasets, or looks like one."""
     return hasattr(X, "column_names") and isinstance(getattr(X, "features", None), Mapping)
+
+
+def is_whole(data: Any) -> bool:
+    """Whether this has sentences and their labels."""
+    return isinstance(data, ColumnFiles) or is_dataset(data) or paths_of(data) is not None
+
+
+def source_of(X: Any, y: Any) -> Source:
+    """Where sentences are that were given as X and y."""
+    if isinstance(X, ColumnFiles):
+        return X
+    paths = paths_of(X)
+    if paths is None:
+        sentences, labels = labelled(X, y)
+        if labels is None:
+            raise InputError("the labels are missing: sentences need y, or give a column file")
+        return InMemory(sentences, labels)
+    if y is not None:
+        raise InputError("labels were given beside a column file, which has its own")
+    check_paths(paths)
+    return ColumnFiles(paths)
 
 
 def as_sentences(X: Any) -> Any:

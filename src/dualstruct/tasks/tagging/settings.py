@@ -22,11 +22,14 @@ class TaggerSettings(Training):
 
     Parameters
     ----------
-    features : str, path or None
+    features : str, path, function, list of them, or None
         ``"auto"`` (for BIO-like labels the preset ``ner``, or ``ner-pos`` if the tokens have a
         second column; ``pos`` for other labels; attributes for tokens that are dicts or lists), a
         preset (``chunking``, ``pos``, ``ner``, ``ner-pos``), a template file or text (also of CRF++
-        and Wapiti), or ``"attributes"``.
+        and Wapiti), a function from a sentence to a list of strings or a dict for each token, a
+        list of these (``["ner", my_function]``: the features of all), or ``"attributes"``. A model
+        file holds the name of a function alone: give it again,
+        ``SequenceTagger.load(path, functions=[my_function])``.
     constraints : str or None
         ``"auto"`` makes BIO and BILOU labels valid by construction when the training labels are;
         ``"iob1"``, ``"iob2"``, ``"bilou"``, ``"bioes"`` insist on it; None leaves all
