@@ -41,7 +41,7 @@ STRATEGIES = ("bqo", "admm", "simple-average", "iterative-mixing")
 C = {"chunking": 0.01, "parsing": 0.001}
 #: How the whole corpora are trained: weights, and examples relative to those simulated.
 FULL_WEIGHTS = {"chunking": 2**18 * 32, "parsing": 2**20 * 16 + 2**16 * 64}
-TEN_GBE = 1.25e9  # bytes a second
+TEN_GBE = 1.25e9  # bytes per second
 LATENCY = 50e-6  # seconds a message
 SENTENCES = int(os.environ.get("DUALSTRUCT_SENTENCES", "0"))
 MOST = int(os.environ.get("DUALSTRUCT_PASSES", "100"))
@@ -346,7 +346,7 @@ def report(results: dict[str, Any]) -> None:
             "bqo, its dual",
             *(" / ".join("–" if n is None else str(n) for n in pair) for pair in near),
         )
-        table.add_row("CPU ms a pass and rank", *(f"{1000 * run['cpu']:.0f}" for run in bqo))
+        table.add_row("CPU ms per pass and worker", *(f"{1000 * run['cpu']:.0f}" for run in bqo))
         table.add_row("KB a pass and rank", *(f"{run['bytes'] / 1000:,.0f}" for run in bqo))
         console.print(table)
         table = Table("whole corpus, dual within 1 %, 10 GbE", *(str(k) for k in WORKERS), box=None)

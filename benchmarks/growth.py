@@ -67,7 +67,8 @@ def report(results: dict[str, Any]) -> None:
     console = Console(width=110)
     for corpus in PRESETS:
         rows = [results[f"{corpus}-1/{share}"] for share in SHARES]
-        table = Table(corpus, "tokens", "labels", "s a pass", "µs a token and pass", "MB", box=None)
+        columns = ("tokens", "labels", "s per pass", "µs per token and pass", "MB")
+        table = Table(corpus, *columns, box=None)
         for share, row in zip(SHARES, rows, strict=True):
             table.add_row(
                 f"1/{share}", f"{row['tokens']:,}", str(row["labels"]),
@@ -79,11 +80,11 @@ def report(results: dict[str, Any]) -> None:
         memory = np.array([row["memory_mb"] for row in rows])
         slope, start = np.polyfit(tokens, memory, 1)
         console.print(
-            f"memory: {start:.0f} MB and {1e6 * slope:.0f} bytes a token; the largest distance "
+            f"memory: {start:.0f} MB and {1e6 * slope:.0f} bytes per token; the largest distance "
             f"from that line is {np.abs(memory - start - slope * tokens).max():.0f} MB\n"
         )
     rows = [results[f"brown-{labels}-labels"] for labels in LABELS]
-    table = Table("brown 1/8", "s a pass", "µs a token and pass", "ns by labels²", box=None)
+    table = Table("brown 1/8", "s per pass", "µs per token and pass", "ns by labels²", box=None)
     for row in rows:
         each = row["seconds_a_pass"] / row["tokens"]
         table.add_row(

@@ -18,7 +18,7 @@ from typing import Any
 
 from measuring import DATA, Clock, in_own_process, peak_memory_mb
 
-#: CPU seconds of training, scores on the test file, tokens a second, MB.
+#: CPU seconds of training, scores on the test file, tokens per second, MB.
 TURBO_PARSER = {
     "train": 1531,
     "uas": 0.8551,

@@ -1,6 +1,6 @@
 """The papers' tables and figures, one file per paper; ``dualstruct experiment NAME`` runs one.
 
-A file names its tasks, trains what the paper trained, and tells a :class:`~.report.Report` tables,
+A file names its tasks, trains what the paper trained, and gives a :class:`~.report.Report` tables,
 curves and the relations that the paper claims. What the five share: where sentences come from
 (``tasks``), training with a score at each pass (``curves``), what is printed, drawn and written
 (``report``), and the same again with other seeds (``repeats``). Here C is the weight of one

@@ -1,7 +1,7 @@
 """The same experiment several times, each with another seed: how much is chance.
 
 Every run's report is kept in a folder of its own, and is not made again as long as options and
-version are the same: an experiment that was interrupted, or is to be repeated more often, goes on
+version are the same: an experiment that was interrupted, or is to be repeated more often, continues
 from there. A relation is then judged by the mean of all runs (times by their median).
 """
 

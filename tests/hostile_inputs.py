@@ -562,7 +562,7 @@ class Worker:
         self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT)
 
     def watch(self) -> bool:
-        """Whether it goes on; one that hangs or takes too much memory is ended."""
+        """Whether it continues; one that hangs or takes too much memory is ended."""
         self.memory = max(self.memory, memory_of(self.process.pid))
         file = self.folder / "input"
         still = time.time() - file.stat().st_mtime if file.exists() else 0

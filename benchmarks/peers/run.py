@@ -213,9 +213,9 @@ def page(tables: dict[str, pd.DataFrame], picture: str, results: Path) -> str:
         "(ours: makes the attributes from words; the others get them ready-made); `chosen` picks "
         "loss, C, averaging and the number of passes on held-out data (development data, or tenths "
         "of the training data), from the same grid for all corpora; `default` and `crf` run as "
-        "they are, `quick` makes 5 passes instead of 10; `certified` is told of below. CRFsuite's "
-        "online learners make 10 iterations, `udpipe` as many as its name says, on gold tags as "
-        "our parser. A tool that is not in a table was not run on that corpus.",
+        "they are, `quick` makes 5 passes instead of 10; `certified` is described below. "
+        "CRFsuite's online learners make 10 iterations, `udpipe` as many as its name says, "
+        "on gold tags as our parser. A tool that is not in a table was not run on that corpus.",
         "",
         f"![score against time]({picture})",
         "",

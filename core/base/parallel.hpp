@@ -1,4 +1,4 @@
-// Work on several threads: ranges of 0 … n−1, one a thread, and phases that all threads enter together.
+// Work on several threads: ranges of 0 … n−1, one per thread, and phases that all threads enter together.
 #pragma once
 
 #include <algorithm>

@@ -15,7 +15,7 @@ constexpr double lowest = -std::numeric_limits<double>::infinity();
 
 std::size_t count_tokens(std::span<const double> emissions, std::span<const double> transitions, int labels) {
     const auto K = at(labels);
-    if (emissions.size() % K != 0) throw std::invalid_argument("emissions have one row of labels a token");
+    if (emissions.size() % K != 0) throw std::invalid_argument("emissions have one row of labels per token");
     if (transitions.size() != K * K) throw std::invalid_argument("transitions are wanted for each pair of labels");
     return emissions.size() / K;
 }
@@ -220,7 +220,7 @@ double precise_score(std::span<const double> emissions, std::span<const double> 
                      std::span<const std::int32_t> output) {
     const auto K = at(labels);
     if (output.size() != count_tokens(emissions, transitions, labels)) {
-        throw std::invalid_argument("one label a token is wanted");
+        throw std::invalid_argument("one label per token is wanted");
     }
     double total = 0;
     for (std::size_t t = 0; t < output.size(); ++t) {

@@ -175,7 +175,7 @@ double PreciseLearner::passive_aggressive(std::span<const std::int32_t> order, i
         double norm2 = 0;
         for (const std::int64_t f : noted_) norm2 += delta_[f] * delta_[f];
         if (kind == 2) norm2 += 0.5 / c;
-        if (norm2 == 0) return loss;  // no feature tells the two labellings apart
+        if (norm2 == 0) return loss;  // no feature distinguishes the two labellings
         const double step = kind == 1 ? std::min(c, loss / norm2) : loss / norm2;
         for (const std::int64_t f : noted_) {
             add(f, step * delta_[f]);

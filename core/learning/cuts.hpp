@@ -63,7 +63,7 @@ public:
 
     // All cuts in order of examples, and how many codes each example's take: for checkpoints.
     std::vector<Code> save(std::vector<std::int64_t>& codes_of_example) const;
-    // Takes what save gave, if every cut is one that the structure could have made. Costs and norms are computed anew:
+    // Takes what save gave, if every cut is one that the structure could have made. Costs and norms are recomputed:
     // certificates rest on them, whoever wrote them down.
     void load(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, const Structure& structure);
 

@@ -66,7 +66,7 @@ public:
     Weights& w;
     CutStore cuts;
     std::vector<double> sum_alpha;  // Σ_y α_iy of each example
-    EveryNth part;                  // what passes go through
+    EveryNth share;                 // what passes go through
 
 private:
     void add_up();

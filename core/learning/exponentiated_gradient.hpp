@@ -18,7 +18,7 @@
 //
 // which is exact, and each term is as small as the step: the difference of two values of D would be rounding
 // long before the optimum. η is halved until D does not fall. That alone would accept a step to the mirror
-// image of p_i behind the maximum, and the next one back, for ever: so the example's next η aims at the
+// image of p_i behind the maximum, and the next one back, forever: so the example's next η aims at the
 // maximum of the parabola that slope and curvature describe, at most a little beyond this η.
 #pragma once
 

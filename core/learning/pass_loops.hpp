@@ -40,7 +40,7 @@ inline void prefetch_cuts(const DualState& state, std::span<const std::int32_t> 
 template <class Rule>
 PassReport Passes<Rule>::revisit(DualState& state, const Rule& rule, std::uint64_t seed, const Interrupt& interrupt) {
     PassReport report;
-    const auto order = state.part.shuffled(state.structure.size(), seed);
+    const auto order = state.share.shuffled(state.structure.size(), seed);
     PassScratch scratch(state.structure, seed);
     for (std::size_t q = 0; q < order.size(); ++q) {
         if (interrupt()) break;
@@ -100,7 +100,7 @@ PassReport visit_on_one_thread(DualState& state, const Rule& rule, double admiss
                                const Interrupt& interrupt) {
     PassReport report;
     const Structure& structure = state.structure;
-    const auto order = state.part.shuffled(structure.size(), seed);
+    const auto order = state.share.shuffled(structure.size(), seed);
     const std::size_t n = order.size();
     PassScratch scratch(structure, seed);
     Difference found;
@@ -127,7 +127,7 @@ PassReport Gathering<Rule>::gather(DualState& state, const Rule& rule, double ad
     for_all(
         structure, threads, [&] { return interrupted = interrupt(); },
         [&](std::int64_t i, Scratch& scratch, Difference&, bool more) {
-            if (!state.part.has(i)) return 0.0;
+            if (!state.share.has(i)) return 0.0;
             if (more) structure.prefetch_decode(state.w.data(), i + 1);
             structure.decode(state.w.data(), i, 1, scratch);
             structure.difference(i, scratch.output, found[at(i)]);
@@ -136,7 +136,7 @@ PassReport Gathering<Rule>::gather(DualState& state, const Rule& rule, double ad
     PassReport report;
     if (interrupted) return report;
     PassScratch scratch(structure, seed);
-    for (std::int64_t i = state.part.first; i < structure.size(); i += state.part.step) {
+    for (std::int64_t i = state.share.first; i < structure.size(); i += state.share.step) {
         learn_from(state, rule, i, found[at(i)], admission, scratch, report);
         if (state.average) state.average->end_step();
     }
@@ -149,7 +149,7 @@ PassReport Passes<Rule>::visit(DualState& state, const Rule& rule, double admiss
     if (threads == 1) return visit_on_one_thread(state, rule, admission, seed, interrupt);
     constexpr std::size_t batch = 16;  // larger ones decode at a w that is too old
     const Structure& structure = state.structure;
-    const auto order = state.part.shuffled(structure.size(), seed);
+    const auto order = state.share.shuffled(structure.size(), seed);
     const std::size_t n = order.size();
     PassReport report;
     PassScratch learner(structure, seed);

@@ -4,7 +4,7 @@
 //   revisit  apply the rule to the cuts already held; no inference
 //
 // A Rule moves one example's dual variables. It is a template argument: the structure is
-// reached by one virtual call an example and cut, the rule is inlined. The loops are in pass_loops.hpp,
+// reached by one virtual call per example and cut, the rule is inlined. The loops are in pass_loops.hpp,
 // and every rule's .cpp instantiates them for itself.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The bundle of the 1-slack cutting plane method: planes below the risk R(w) = Σ_i ℓ_i(w), each
-// made of one output an example.
+// made of one output per example.
 //
 //   R(w) ≥ offset − w·g,   g = Σ_i c_i δ_i(y_i'),   0 ≤ R(w)
 //   max_α≥0, Σα≤C  Σ_p α_p offset_p − ½‖Σ_p α_p g_p‖²,   w = center + Σ_p α_p g_p
@@ -9,7 +9,7 @@
 // center the offsets fall by center·g.
 //
 // Every plane is held twice: as the outputs it is made of, which is small and goes into checkpoints,
-// and as the sparse vector g, which sums and products read in order, a part of the weights a thread.
+// and as the sparse vector g, which sums and products read in order, a part of the weights per thread.
 // From two threads on, g is the same on any number of them.
 #pragma once
 
@@ -73,7 +73,7 @@ public:
     // In memory there are their products, each with each.
     static constexpr std::size_t most_planes = 10000;
 
-    // Takes planes from a checkpoint, if each is below the risk; their Gram matrix is computed anew.
+    // Takes planes from a checkpoint, if each is below the risk; their Gram matrix is recomputed.
     void load(std::vector<Plane>&& planes, bool squared, int threads);
 
 private:

@@ -163,7 +163,7 @@ protected:
     }
 
     // Runs work(method), which says in `method` which of the user's methods it is about to call. What
-    // Python raises gets the example's name and goes on as it is, unless the user asked to skip: false.
+    // Python raises gets the example's name and is passed on as it is, unless the user asked to skip: false.
     template <class Work>
     bool attempt(std::int64_t i, Work work) {
         const char* method = "";
@@ -234,7 +234,7 @@ private:
         if (PyDict_SetItem(known.places.ptr(), key.ptr(), number.ptr()) != 0) throw nb::python_error();
     }
 
-    // What an output is known by; None if it cannot be told apart from others.
+    // What an output is known by; None if it cannot be distinguished from others.
     nb::object key_of(nb::handle y) const {
         PyObject* p = y.ptr();
         if (PyLong_CheckExact(p) || PyUnicode_CheckExact(p) || PyBytes_CheckExact(p)) return nb::borrow(y);

@@ -85,8 +85,8 @@ void bind_duals(nb::module_& m) {
         .def(
             "go_through",
             [](DualState& s, std::int64_t first, std::int64_t step) {
-                if (first < 0 || first >= step) throw std::invalid_argument("no such part of the examples");
-                s.part = {first, step};
+                if (first < 0 || first >= step) throw std::invalid_argument("no such share of the examples");
+                s.share = {first, step};
             },
             "first"_a, "step"_a)
         .def(

@@ -20,7 +20,7 @@ using namespace nb::literals;
 
 namespace {
 
-// The pass of a learner without cuts: one row a step.
+// The pass of a learner without cuts: one row per step.
 template <class Step>
 void bind_step(nb::module_& m) {
     m.def(

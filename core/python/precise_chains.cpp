@@ -33,7 +33,7 @@ struct LearnerArrays {
 
 std::span<const double> checked(const Matrix& emissions, const PreciseChain& chain) {
     if (emissions.shape(1) != at(chain.labels())) {
-        throw std::invalid_argument("emissions have one row of labels a token");
+        throw std::invalid_argument("emissions have one row of labels per token");
     }
     return view(emissions);
 }

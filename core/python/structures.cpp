@@ -98,10 +98,10 @@ void bind_structures(nb::module_& m) {
         .def_prop_ro("has_expectations", [](const Structure& s) { return s.expectations() != nullptr; })
         .def_prop_ro("has_parts", [](const Structure& s) { return s.parts() != nullptr; })
         .def(
-            "weigh",
+            "set_example_weights",
             [](Structure& s, Input<double> weights) {
                 if (static_cast<std::int64_t>(weights.size()) != s.size())
-                    throw std::invalid_argument("a weight an example");
+                    throw std::invalid_argument("one weight per example");
                 s.set_weights({weights.data(), weights.data() + weights.size()});
             },
             "weights"_a)

@@ -139,7 +139,7 @@ public:
     virtual void output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const = 0;
     // Whether an output keeps to the hard constraints of example i; all of its numbers are in range.
     virtual bool allows(std::int64_t i, std::span<const std::int32_t> output) const = 0;
-    // The difference that codes from outside stand for, made anew; false if no output of example i differs so.
+    // The difference that codes from outside stand for, made again; false if no output of example i differs so.
     bool remake(std::int64_t i, std::span<const Code> codes, Scratch& scratch, Difference& d) const;
 
     // With δ = φ_i(y_i) − φ_i(y) of a difference's codes: w·δ, w += step·δ, δ·δ'.

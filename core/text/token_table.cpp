@@ -84,7 +84,7 @@ bool numbers_words(std::string_view data) {
     return false;
 }
 
-// How far the beginning of a file goes that tells its format.
+// How far the beginning of a file goes that decides its format.
 constexpr std::size_t beginning = 1 << 16;
 
 class ColumnParser {

@@ -62,7 +62,7 @@ struct ColumnTable {
     std::vector<OtherLines> others;
 };
 
-// Reads a column file held in memory: one token a line, a blank line between sentences. Errors start
+// Reads a column file held in memory: one token per line, a blank line between sentences. Errors start
 // with "line N".
 ColumnTable parse_columns(std::string_view data, const ColumnFormat& format);
 

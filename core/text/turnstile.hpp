@@ -1,4 +1,4 @@
-// A lock for many readers and now and then a writer, who does not wait for ever: readers pass a
+// A lock for many readers and now and then a writer, who does not wait forever: readers pass a
 // gate that a waiting writer keeps shut. (The standard library promises neither side its turn.)
 #pragma once
 

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Outputs(list[T]):
-    """One output an example.
+    """One output per example.
 
     It is a list in every way. Only numpy sees something else: where outputs are sequences or
     objects, an array with one entry per example, however long they are. So ``cross_val_predict``,

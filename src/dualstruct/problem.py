@@ -1,6 +1,6 @@
 """The problem, once: P(w) = ½‖w − c‖² + C Σ_i ℓ_i(w), its dual, and the gap between them.
 
-The center c is 0 unless training goes on from an earlier model. With w = c + Σ α δ,
+The center c is 0 unless training continues from an earlier model. With w = c + Σ α δ,
 
     D(α) = Σ_iy α_iy Δ_i(y) − ½(‖w‖² − ‖c‖²) − (what the loss adds)
 

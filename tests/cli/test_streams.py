@@ -34,7 +34,7 @@ def outcomes(
 
 
 def without_server(ways: dict[str, list[str]]) -> dict[str, list[str]]:
-    """The server goes on for ever where nothing is wrong."""
+    """The server continues forever where nothing is wrong."""
     return {name: way for name, way in ways.items() if name != "serve"}
 
 

@@ -73,7 +73,7 @@ def on_workers(structure, workers: int, loss: str, C: float, work: Callable, cen
 
 def best(structure, loss: str, C: float, center=None) -> float:
     """The optimum on one machine."""
-    solver = SDM() if loss == "hinge" else DCD(delta=1e-9)
+    solver = SDM() if loss == "hinge" else DCD(admission=1e-9)
     problem = Problem(structure, loss, C, center=center)
     result = fit(problem, solver, Stopping(gap=2e-5, passes=20000))
     assert result.stopped_by == "gap"

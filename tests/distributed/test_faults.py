@@ -1,5 +1,5 @@
-"""Workers that die or hang, drivers that are killed, checkpoints that are damaged: training goes on
-to the same model, to the last bit."""
+"""Workers that die or hang, drivers that are killed, checkpoints that are damaged: training
+continues to the same model, to the last bit."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def train(folder: Path, passes: int, strategy=None, problem: Problem = PROBLEM, 
 
 
 def names(folder: Path) -> list[str]:
-    """Of the files, without the letters that are drawn anew each time."""
+    """Of the files, without the letters that are drawn again each time."""
     return sorted(
         f"{path.name.rsplit('-', path.name.count('-') - 1)[0]}{path.name[path.name.index('.') :]}"
         for path in folder.iterdir()
@@ -151,7 +151,7 @@ def test_a_new_run_is_not_continued_from_what_an_older_one_left(tmp_path):
 
     with pytest.raises(InputError, match="a fault"):
         attempt(0)
-    with pytest.warns(RecoveryWarning, match="goes on from the checkpoint of pass 0"):
+    with pytest.warns(RecoveryWarning, match="resumes from the checkpoint of pass 0"):
         attempt(1)
     assert sorted(passes) == sorted([1, *range(1, 9)] * 2)
 
@@ -328,12 +328,12 @@ class TestRay:
         told = on_ray["strategies"]["warnings"]
         deaths = [sentence for sentence in told if "died" in sentence]
         assert deaths == [
-            f"worker {rank} died; the workers are started anew (restart {number} of at most 4)"
+            f"worker {rank} died; the workers are restarted (restart {number} of at most 4)"
             for number, rank in enumerate([0, 1, 0, 1], 1)
         ]
         last = told[told.index(deaths[-1]) :]
-        assert last[1:4] == ["training goes on from the checkpoint of pass 8"] * 3
-        assert last[-1].startswith("training goes on from the checkpoint of pass")
+        assert last[1:4] == ["training resumes from the checkpoint of pass 8"] * 3
+        assert last[-1].startswith("training resumes from the checkpoint of pass")
 
     def test_a_worker_that_hangs_is_replaced(self, on_ray):
         found = on_ray["hangs"]
@@ -345,7 +345,7 @@ class TestRay:
     def test_workers_that_always_die_end_the_run_with_a_sentence(self, on_ray):
         assert on_ray["dies always"]["error"] == (
             "CommunicationError: worker 1 died, and restarts is 1: they are used up; with resume "
-            "training goes on from the last checkpoint"
+            "training continues from the last checkpoint"
         )
 
     def test_nothing_of_a_killed_driver_is_left_running(self, lost_driver, ray_folder):

@@ -55,7 +55,7 @@ def read_back(drawing: str, words: list[str]) -> list[int]:
         if mark != "▼":
             continue
         row = len(rows) - 1
-        # Where lines cross and room is scarce, a label may lie upon a line that goes on above it.
+        # Where lines cross and room is scarce, a label may lie upon a line that continues above it.
         while rows[row][column] in "│┼" or (row and rows[row - 1][column] in "│┼╭╮"):
             if rows[row][column] in "╭╮":
                 break

@@ -1,6 +1,6 @@
 """scikit-learn's own checks: those that make sense here, and why the others do not.
 
-``check_estimator`` feeds matrices with a label a row. Estimators of sequences take them as
+``check_estimator`` feeds matrices with one label per row. Estimators of sequences take them as
 sequences of one token (``Rows``), so that all checks run on them; parsers take no matrix at all,
 and get the checks that need no data. test_scikit_learn.py has the rest of the contract for all.
 """

@@ -40,9 +40,9 @@ from naive import NaiveChain, random_chain, solve_hinge
 from naive_online import solve_smooth
 
 EXACT = [
-    (DCD(delta=1e-9), "squared_hinge"),
-    (DCDLight(delta=1e-9), "squared_hinge"),
-    (CPD(delta=1e-9), "squared_hinge"),
+    (DCD(admission=1e-9), "squared_hinge"),
+    (DCDLight(admission=1e-9), "squared_hinge"),
+    (CPD(admission=1e-9), "squared_hinge"),
     (CuttingPlane(tolerance=1e-8), "squared_hinge"),
     (SDM(), "hinge"),
     (FrankWolfe(), "hinge"),

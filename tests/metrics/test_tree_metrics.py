@@ -1,4 +1,4 @@
-"""UAS, LAS and their kin equal slow counting, and mismatched files are explained."""
+"""UAS, LAS and related scores equal slow counting, and mismatched files are explained."""
 
 from __future__ import annotations
 

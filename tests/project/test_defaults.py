@@ -105,9 +105,9 @@ DEFAULTS = [
             "rescue": None,
         },
     ),
-    (one.DCD, {"revisits": 5, "delta": 0.01}),
-    (one.DCDLight, {"delta": 0.01}),
-    (one.CPD, {"delta": 0.01, "tolerance": 0.1, "max_revisits": 100}),
+    (one.DCD, {"revisits": 5, "admission": 0.01}),
+    (one.DCDLight, {"admission": 0.01}),
+    (one.CPD, {"admission": 0.01, "tolerance": 0.1, "max_revisits": 100}),
     (
         one.SDM,
         {

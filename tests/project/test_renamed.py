@@ -107,6 +107,9 @@ def test_an_estimators_method_of_before_calls_the_present_one():
 
 OLD_PARAMETERS = [
     (dualstruct.DCD, "inner_passes", "revisits"),
+    (dualstruct.DCD, "delta", "admission"),
+    (dualstruct.DCDLight, "delta", "admission"),
+    (dualstruct.CPD, "delta", "admission"),
     (dualstruct.FrankWolfe, "cached_passes", "revisits"),
     (dualstruct.SDM, "kappa2", "max_revisits"),
     (dualstruct.CPD, "max_inner_passes", "max_revisits"),

@@ -180,7 +180,7 @@ def test_text_never_becomes_markup(page, addresses):
 def test_mistakes_are_told(page, addresses):
     open_page(page, addresses["columns"])
     expect(page.locator("#hint")).to_contain_text("word, pos")
-    field = page.get_by_label("A sentence, one token a line")
+    field = page.get_by_label("A sentence, one token per line")
     field.fill("Ada PROPN\nsings")
     page.get_by_role("button", name="Label").click()
     expect(page.get_by_role("alert")).to_have_text(

@@ -13,7 +13,7 @@ from dualstruct.solvers import CPD, DCD, DCDLight, find_solver
 from naive import NaiveChain, NaiveDCD, problems, random_chain
 from random_cases import cases
 
-exact = [DCD(delta=1e-9), DCDLight(delta=1e-9), CPD(delta=1e-9, tolerance=0.1)]
+exact = [DCD(admission=1e-9), DCDLight(admission=1e-9), CPD(admission=1e-9, tolerance=0.1)]
 
 
 def flat(naive: NaiveChain, chain, w) -> np.ndarray:
@@ -56,7 +56,7 @@ def test_every_step_is_that_of_the_papers_algorithm(seed, r, delta):
     )
     chain = naive.fast()
     slow = NaiveDCD(naive, C=0.7, r=r, delta=delta, seed=seed % 1000)
-    solver = DCD(revisits=r, delta=delta)
+    solver = DCD(revisits=r, admission=delta)
     iterate = solver.start(Problem(chain, C=0.7), seed % 1000)
     for _ in range(4):
         slow.one_pass()
@@ -105,7 +105,7 @@ def test_delta_keeps_small_violations_out():
     chain = naive.fast()
     cuts = []
     for delta in (0.0, 0.5, 100.0):
-        solver = DCD(delta=delta)
+        solver = DCD(admission=delta)
         iterate = solver.start(Problem(chain, C=1.0), seed=0)
         for _ in range(5):
             solver.run_pass(iterate)
@@ -117,7 +117,7 @@ def test_cuts_of_the_examples_are_bounded_as_theorem_1_says():
     naive = random_chain(np.random.default_rng(6), sentences=20, tokens=3)
     chain = naive.fast()
     C, delta = 1.0, 0.2
-    solver = DCD(delta=delta)
+    solver = DCD(admission=delta)
     iterate = solver.start(Problem(chain, C=C), seed=0)
     added = sum(solver.run_pass(iterate).added for _ in range(50))
     outputs = [(i, y) for i in range(20) for y in naive.outputs(i)]
@@ -154,8 +154,8 @@ def test_an_unknown_solver_or_loss_names_those_that_exist():
         find_solver("dcd", "hinge")
     with pytest.raises(InputError, match="unknown loss 'nope'"):
         Problem(random_chain(np.random.default_rng(8)).fast(), loss="nope")
-    with pytest.raises(InputError, match="delta is -1"):
-        DCD(delta=-1)
+    with pytest.raises(InputError, match="admission is -1"):
+        DCD(admission=-1)
 
 
 @cases(50)
@@ -166,16 +166,18 @@ def test_a_center_draws_the_weights_towards_it_and_the_gap_still_closes(naive, s
     center = np.concatenate([part.ravel() for part in naive.split(center)]).astype(float)
     center[-1] = 0  # from start to end: not a weight
     problem = Problem(chain, C=0.5, center=chain.pack(*naive.split(center)))
-    solver = DCD(delta=1e-9)
+    solver = DCD(admission=1e-9)
     iterate = solver.start(problem, seed=1)
     np.testing.assert_allclose(flat(naive, chain, iterate.w), center, atol=1e-6)
     for _ in range(2000):
         solver.run_pass(iterate)
         iterate.rebuild()
         certificate = problem.certify(iterate.w, iterate.dual())
-        if certificate.gap < 1e-6:
+        # Weights are single precision: a primal that is small beside its center rounds as it does.
+        rounding = 1e-6 * max(certificate.primal, 0.5 * center @ center)
+        if certificate.primal - certificate.dual < rounding:
             break
-    assert -1e-6 < certificate.gap < 1e-6
+    assert abs(certificate.primal - certificate.dual) < rounding
 
     # A small step in any direction must not help.
     def shifted(w: np.ndarray) -> float:
@@ -185,4 +187,4 @@ def test_a_center_draws_the_weights_towards_it_and_the_gap_still_closes(naive, s
     assert shifted(w) == pytest.approx(certificate.primal, rel=1e-5, abs=1e-5)
     rng = np.random.default_rng(seed)
     for _ in range(20):
-        assert shifted(w + 0.01 * rng.normal(size=w.size)) >= certificate.dual - 1e-6
+        assert shifted(w + 0.01 * rng.normal(size=w.size)) >= certificate.dual - rounding - 1e-6

@@ -294,7 +294,7 @@ def test_the_hinge_optimum_is_approached(solver, seed):
 
 
 def test_the_squared_hinge_optimum_is_approached():
-    best = fit(problem_of("squared_hinge"), DCD(delta=1e-6), Stopping(gap=1e-3, passes=5000))
+    best = fit(problem_of("squared_hinge"), DCD(admission=1e-6), Stopping(gap=1e-3, passes=5000))
     result = fit(problem_of("squared_hinge"), SGD(averaged=True), Stopping(passes=2000))
     assert best.dual <= result.primal <= 1.03 * best.dual
 
@@ -493,7 +493,7 @@ def test_impossible_parameters_are_refused():
         fit(problem_of("crf"), DCA(k=2), Stopping(passes=1))
     structure = DATA.structure()
     for solver in (SGD(), Pegasos()):
-        with pytest.raises(InputError, match="cannot go on from an earlier model"):
+        with pytest.raises(InputError, match="cannot continue from an earlier model"):
             fit(Problem(structure, "hinge", center=structure.new_weights()), solver,
                 Stopping(passes=1))  # fmt: skip
     with pytest.raises(InputError, match="does not take the loss hinge"):

@@ -414,7 +414,7 @@ def test_an_interrupt_leaves_the_last_point_in_place(solver):
         solver.run_pass(iterate)
     assert iterate.w.array.tobytes() == before
     assert iterate.dual() == dual
-    solver.run_pass(iterate)  # and training can go on
+    solver.run_pass(iterate)  # and training can continue
     assert iterate.w.array.tobytes() != before
 
 

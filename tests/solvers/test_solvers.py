@@ -34,9 +34,9 @@ from structure_cases import CASES, Case
 
 #: Solvers that reach the optimum of a convex loss as exactly as wanted, with the loss.
 EXACT = [
-    (DCD(delta=1e-9), "squared_hinge"),
-    (DCDLight(delta=1e-9), "squared_hinge"),
-    (CPD(delta=1e-9), "squared_hinge"),
+    (DCD(admission=1e-9), "squared_hinge"),
+    (DCDLight(admission=1e-9), "squared_hinge"),
+    (CPD(admission=1e-9), "squared_hinge"),
     (CuttingPlane(tolerance=1e-8), "squared_hinge"),
     (CuttingPlane(slack="n", tolerance=1e-8), "squared_hinge"),
     (SDM(), "hinge"),

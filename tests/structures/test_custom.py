@@ -575,7 +575,7 @@ def test_numba_decoders_run_without_the_gil():
 
 
 def test_models_are_saved_without_code_and_loaded_with_the_structure(tmp_path):
-    svm = StructuredSVM(Colours(), "squared_hinge", DCD(delta=0.001), C=3.0, averaged=True)
+    svm = StructuredSVM(Colours(), "squared_hinge", DCD(admission=0.001), C=3.0, averaged=True)
     svm.fit(WORDS, CLASSES)
     svm.save(tmp_path / "model")
     loaded = StructuredSVM.load(tmp_path / "model", Colours())

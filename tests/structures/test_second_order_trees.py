@@ -166,7 +166,7 @@ def test_beliefs_are_near_the_true_ones_where_the_second_order_is_weak(
         np.add.at(expected_arcs, a, np.exp(score - total))
     np.testing.assert_allclose(arcs, expected_arcs, atol=0.1)
     assert log_partition == pytest.approx(total, abs=0.1)
-    # An arc is on when its head's chain comes to its modifier, and when the chain goes on from it.
+    # An arc is on when its head's chain comes to its modifier, and when it continues from there.
     for (h, m), p in zip(sentence.arcs.tolist(), arcs, strict=True):
         steps = (sentence.rows[:, 0] == int(m > h)) & (sentence.rows[:, 1] == h)
         for place in (2, 3):

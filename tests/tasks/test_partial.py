@@ -106,7 +106,7 @@ def test_the_best_completion_is_that_of_enumeration(seed, constrained):
 
 EXACT = [
     (SDM(), "hinge"),
-    (DCD(delta=1e-9), "squared_hinge"),
+    (DCD(admission=1e-9), "squared_hinge"),
     (LBFGS(), "crf"),
     (ExponentiatedGradient(), "crf"),
     (CuttingPlane(slack="n", tolerance=1e-8), "hinge"),

@@ -143,7 +143,7 @@ def test_passes_and_seconds_stop_training(clock):
 
 
 def test_an_unreachable_gap_with_a_limit_says_what_it_reached():
-    result = fit(problem(), DCD(delta=1.0), Stopping(gap=1e-9, passes=5))
+    result = fit(problem(), DCD(admission=1.0), Stopping(gap=1e-9, passes=5))
     assert result.stopped_by == "passes"
     assert result.gap > 1e-9
 
@@ -382,7 +382,7 @@ def test_results_of_before_say_nothing_of_what_was_not_counted_then():
 def test_averaged_weights_are_the_mean_over_all_steps():
     data = make_chains(sentences=1, tokens=9, labels=3, features=20, noise=0.5, seed=2)
     one = Problem(data.structure(), C=0.3)  # one example: a step is a pass over it
-    solver = Averaged(DCDLight(delta=0.0))
+    solver = Averaged(DCDLight(admission=0.0))
     seen = []
     result = fit(
         one,

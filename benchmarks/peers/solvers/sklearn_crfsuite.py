@@ -1,4 +1,4 @@
-"""sklearn-crfsuite: CRFsuite in scikit-learn's manners, with the settings of its tutorial."""
+"""sklearn-crfsuite: CRFsuite in scikit-learn's conventions, with the settings of its tutorial."""
 
 from __future__ import annotations
 

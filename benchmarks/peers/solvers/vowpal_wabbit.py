@@ -23,7 +23,7 @@ class Solver(BaseSolver):
         number = {label: k + 1 for k, label in enumerate(self.labels)}
         self.folder = Path(tempfile.mkdtemp(prefix="vw-"))
         train = [[str(number[label]) for label in s] for s in problem.train[1]]
-        test = [["1"] * len(s) for s in problem.test[1]]  # the truth is not told
+        test = [["1"] * len(s) for s in problem.test[1]]  # the truth is not given
         self.lengths = [len(s) for s in test]
         for part, labels in (("train", train), ("test", test)):
             with (self.folder / part).open("w") as file:

@@ -33,7 +33,7 @@ struct RelaxationOptions {
     double residual = 1e-4;      // AD3 ends when both residuals are below it
     double tolerance = 1e-6;     // bound and score count as equal within tolerance·max(1, |score|)
     int bound_every = 10;        // iterations between two bounds
-    int active_set_steps = 10;   // of one quadratic problem; the next iteration goes on from there
+    int active_set_steps = 10;   // of one quadratic problem; the next iteration continues from there
     bool branch = false;         // branch and bound until the assignment is proven the best
     int max_nodes = 10000;
     std::function<bool()> interrupted;  // asked now and then; true ends the search

@@ -9,7 +9,7 @@
 
 namespace dualstruct::trees {
 
-// Objects keep their buffers between calls, so that decoding allocates nothing once they have grown: one a thread.
+// Objects keep their buffers between calls, so that decoding allocates nothing once they have grown: one per thread.
 class TreeDecoder {
 public:
     virtual ~TreeDecoder() = default;

@@ -38,7 +38,7 @@ struct SecondOrderMarginals {
     std::vector<double> extras;  // [extras]
 };
 
-// Objects keep their buffers: one a thread. Scores: of arcs and second-order parts as `parts` numbers them.
+// Objects keep their buffers: one per thread. Scores: of arcs and second-order parts as `parts` numbers them.
 class SecondOrderDecoder {
 public:
     // AD3 as it went fastest on parsers that were learned: large steps from the start.

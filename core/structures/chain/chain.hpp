@@ -1,4 +1,4 @@
-// First-order chains: one label a token, emission weights for (feature, label) and
+// First-order chains: one label per token, emission weights for (feature, label) and
 // transition weights for (label, next label), with a start and an end. A chain may have pair
 // features as well: what is seen at a token then weighs the step from the label before it.
 //

@@ -113,7 +113,7 @@ void Custom::output_of(std::int64_t, std::span<const Code> codes, std::vector<st
     if (codes.empty()) output.push_back(0);
 }
 
-// What is left of an output, its cost and features, does not tell.
+// What is left of an output, its cost and features, does not say it.
 bool Custom::allows(std::int64_t, std::span<const std::int32_t>) const { return true; }
 
 double Custom::dot(const float* w, std::int64_t, std::span<const Code> codes) const {

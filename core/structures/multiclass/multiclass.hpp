@@ -1,4 +1,4 @@
-// Multiclass classification: one label an example. A cut's code is its label; with δ = x ⊗ (truth − label)
+// Multiclass classification: one label per example. A cut's code is its label; with δ = x ⊗ (truth − label)
 // everything about cuts follows from ‖x‖².
 //
 // Weights lie as the features ask for: [labels, stride] for dense ones, so that a cut reads and writes two rows in

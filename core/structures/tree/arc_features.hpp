@@ -1,15 +1,15 @@
 // The features of dependency arcs, in the manner of McDonald et al. 2005, hashed on the fly: what
-// an arc's features are follows from a few numbers a word, so no arc's features are ever stored.
+// an arc's features are follows from a few numbers per word, so no arc's features are ever stored.
 //
 //   score(h → m, label) = Σ_line (line[all] + line[direction] + line[direction and distance])
 //                       + Σ_between row[part of speech]  +  Σ_row row[label]
 //
 // A feature that combines words has a whole cache line of 16 weights: by itself, by direction, and
-// by direction and distance; one miss brings all three. Features of one word alone are summed once a
-// word, those of a pair once an arc. Weights:
+// by direction and distance; one miss brings all three. Features of one word alone are summed once per
+// word, those of a pair once per arc. Weights:
 //   [2^line_bits]     lines of 16
 //   [2^between_bits]  rows of 32: parts of speech between head and modifier
-//   [2^label_bits]    rows of `stride`: a weight a label
+//   [2^label_bits]    rows of `stride`: a weight per label
 #pragma once
 
 #include <algorithm>

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from typer.core import TyperGroup
 
-from dualstruct.cli.output import tell, use_streams, warnings_told
+from dualstruct.cli.output import tell, use_streams, warnings_printed
 from dualstruct.errors import DualstructError
 from dualstruct.printable import printable
 
@@ -63,7 +63,7 @@ def run(app: Callable[[], Any]) -> NoReturn:
     """Run the command line and leave the program."""
     with use_streams():
         try:
-            with warnings_told():
+            with warnings_printed():
                 code = _exit_code(app)
             sys.stdout.flush()
         except BaseException as problem:

@@ -46,15 +46,15 @@ def clusters(
     """Cluster words by the words beside them (Brown clusters), for templates.
 
     Writes lines of path, word and count, as Liang's program does. Ctrl-C stops it; with
-    --checkpoint, --resume goes on from there.
+    --checkpoint, --resume continues from there.
     """
     from dualstruct.clustering import brown_clusters
 
     if resume and checkpoint is None:
-        raise InputError("--resume needs --checkpoint, what to go on from")
+        raise InputError("--resume needs --checkpoint, what to resume from")
     _check_out(out, [*raw, *filter(None, [restrict, checkpoint])])
     if resume and checkpoint is not None and not checkpoint.exists():
-        tell(f"there is no {checkpoint} yet; starting anew")
+        tell(f"there is no {checkpoint} yet; starting from the beginning")
     started, cpu_started = time.perf_counter(), time.process_time()
     with _progress() as watch:
         found = brown_clusters(

@@ -67,11 +67,11 @@ def experiment(
         raise InputError("--seconds is infinite; without a limit, leave it out")
     if data is None and not quick:
         raise InputError(
-            f"{name} needs corpora: name their folder with --data (dualstruct datasets tells how "
+            f"{name} needs corpora: name their folder with --data (dualstruct datasets says how "
             "to get them), or see a small version with --quick"
         )
     if data is not None and not data.is_dir():
-        raise InputError(f"{data} is no folder; dualstruct datasets tells how to get the corpora")
+        raise InputError(f"{data} is no folder; dualstruct datasets says how to get the corpora")
     options = experiments.Options(
         data=data, quick=quick, sentences=sentences, seconds=seconds, seed=seed,
         tasks=tuple(task or ()),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dualstruct.cli.output import tell, warnings_told
+from dualstruct.cli.output import tell, warnings_printed
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def located(data: ColumnFile) -> Iterator[None]:
     """Says where in the file an unseen label stands."""
     from dualstruct.labels.names import UnseenLabelError, UnseenLabelWarning
 
-    def told(warning: Warning) -> str:
+    def described(warning: Warning) -> str:
         if not isinstance(warning, UnseenLabelWarning):
             return str(warning)
         found = warning.found
@@ -47,7 +47,7 @@ def located(data: ColumnFile) -> Iterator[None]:
         )
 
     try:
-        with warnings_told(told):
+        with warnings_printed(described):
             yield
     except UnseenLabelError as error:
         found = error.found

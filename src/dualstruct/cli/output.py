@@ -28,7 +28,7 @@ __all__ = [
     "say",
     "tell",
     "use_streams",
-    "warnings_told",
+    "warnings_printed",
     "write",
     "write_bytes",
 ]
@@ -83,12 +83,12 @@ def console(**options: Any) -> Console:
 
 
 @contextmanager
-def warnings_told(told: Callable[[Warning], str] = str) -> Iterator[None]:
+def warnings_printed(described: Callable[[Warning], str] = str) -> Iterator[None]:
     """Warnings as sentences on standard error, each once and as soon as it comes."""
     seen: set[str] = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        text = message if isinstance(message, str) else told(message)
+        text = message if isinstance(message, str) else described(message)
         if text not in seen:
             seen.add(text)
             tell(text)

@@ -229,7 +229,7 @@ class TaggerCommands:
         return list(chain.from_iterable(self.model.tokenizer_.words_of(sentence)))
 
     def calibrate(self, dev: str, reading: Reading) -> float | None:
-        """Fit the temperature, and tell it."""
+        """Fit the temperature, and print it."""
         data = read_labelled(dev, self.model, reading.label_column, reading.columns)
         self.model.set_params(threads=reading.threads).calibrate(data.tokens, data.labels)
         return self.model.temperature_

@@ -182,7 +182,7 @@ def train(
         return
     given = given_settings(task, settings) | {"verbose": sys.stderr.isatty()}
     report, result = learner_of(task)(train, dev, start, model, given, **special)
-    if report is not None:  # otherwise another process of the job tells
+    if report is not None:  # otherwise another process of the job prints it
         _finish(report, result, started, cpu_started, as_json)
 
 
@@ -210,7 +210,7 @@ def _check_files(
     # Several workers write their checkpoints into a folder.
     check_outputs([model, checkpoint if engine is None else None], read)
     if resume and checkpoint is None:
-        raise InputError("--resume needs --checkpoint, what to go on from")
+        raise InputError("--resume needs --checkpoint, what to resume from")
     if engine is not None or workers is not None or address is not None:
         from dualstruct.cli import workers as cli_workers
 
@@ -218,7 +218,7 @@ def _check_files(
         cli_workers.check(engine, workers, address, task, solver, settings["averaged"])
         cli_workers.check_files([*train, dev], checkpoint)
     if resume and engine != "mpi" and checkpoint is not None and not checkpoint.exists():
-        tell(f"there is no {checkpoint} yet; starting anew")
+        tell(f"there is no {checkpoint} yet; starting from the beginning")
 
 
 def _finish(

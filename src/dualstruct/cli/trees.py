@@ -63,10 +63,10 @@ def train(
 ) -> tuple[dict[str, Any] | None, FitResult]:
     """Train a parser, or taggers and a parser, and write the model.
 
-    Without a report, another process of the job writes and tells.
+    Without a report, another process of the job writes and prints.
     """
     if jackknifed and start is not None:
-        raise InputError("--start goes on from a tagger or a parser, not from a tag+parse model")
+        raise InputError("--start continues from a tagger or a parser, not from a tag+parse model")
     started = time.perf_counter()
     parser = DependencyParser() if start is None else DependencyParser.load(start)
     parser.set_params(**settings)
@@ -219,7 +219,7 @@ class TreeCommands:
         return list(chain.from_iterable(Tokenizer().words_of(sentence)))
 
     def calibrate(self, dev: str, reading: Reading) -> float | None:
-        """Fit the temperatures, and tell that of trees."""
+        """Fit the temperatures, and print that of trees."""
         self.model.calibrate(read_conllu(dev))
         return self.model.parser_.temperature_
 

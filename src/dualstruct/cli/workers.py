@@ -77,6 +77,6 @@ def learn_columns(
         for warning in caught:
             tell(warning.message)
     spent = time.perf_counter() - started
-    # A run that goes on counts the seconds before it, too.
+    # A run that continues counts the seconds before it, too.
     reading = max(0.0, spent - tagger.result_.seconds - tagger.feature_seconds_)
     return sentences, tokens, reading

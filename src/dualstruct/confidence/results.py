@@ -44,7 +44,7 @@ class SentenceConfidence:
 class TreeConfidence:
     """How probable the predicted tree of a sentence is."""
 
-    probability: float | None  #: of the whole tree; None at order 2, which cannot tell
+    probability: float | None  #: of the whole tree; None at order 2, which does not know it
     heads: list[float]  #: of each word's head
     arcs: list[float] | None  #: of each word's head and relation together; None at order 2
 

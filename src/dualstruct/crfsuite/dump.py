@@ -12,7 +12,7 @@ __all__ = ["ParsedDump", "describe", "write_dump"]
 
 @dataclass(frozen=True)
 class ParsedDump:
-    """What :meth:`Tagger.info` tells of a model."""
+    """What :meth:`Tagger.info` says of a model."""
 
     header: dict[str, str]
     labels: dict[str, str]  #: numbers, as text, by name

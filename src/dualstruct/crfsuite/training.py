@@ -39,7 +39,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Round:
-    """What an iteration arrived at, and the lines that tell of it."""
+    """What an iteration arrived at, and the lines that describe it."""
 
     w: Weights
     lines: list[str]
@@ -313,7 +313,7 @@ def _pa(features: Features, data: Joined, params: Params, say: Say) -> Iterator[
         ("type", "c", "error_sensitive", "averaging", "max_iterations", "epsilon"),
         lambda order: learner.passive_aggressive(order, kind, c, sensitive),
         learner.average if params["averaging"] else learner.weights,
-        learner.weights,  # CRFsuite tells of these even when it keeps the average
+        learner.weights,  # CRFsuite logs these even when it keeps the average
         lambda loss: loss < params["epsilon"],
         data,
         params,

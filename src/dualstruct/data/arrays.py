@@ -129,7 +129,7 @@ def read_arrays(path: str | Path, format: str) -> tuple[dict[str, Any], dict[str
 
 
 def format_of(path: str | Path) -> str:
-    """What kind of file :func:`write_arrays` was told to write."""
+    """What kind of file :func:`write_arrays` was asked to write."""
     with _opened(path, "dualstruct model") as (_, header):
         return str(header.metadata["format"])
 

@@ -345,7 +345,7 @@ def read_like(
     columns: Sequence[int] | None = None,
     label_column: int | None = None,
 ) -> ColumnFile:
-    """Read a column file with labels as another one was read, unless told otherwise.
+    """Read a column file with labels as another one was read, unless asked otherwise.
 
     Parameters
     ----------

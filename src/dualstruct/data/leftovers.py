@@ -1,4 +1,4 @@
-"""Temporary files and folders whose names tell whose they are.
+"""Temporary files and folders whose names say whose they are.
 
 A process that is killed leaves them behind; the next one that writes to the same folder removes
 them. A name holds the machine, the process and when that process started, so that nothing of a live
@@ -99,7 +99,7 @@ def _remove(path: Path) -> None:
 
 
 def _lives(pid: int, started: int) -> bool:
-    """Whether the process that started then is still there; where nobody can tell, it is."""
+    """Whether the process that started then is still there; where that cannot be known, it is."""
     if _knows_processes():
         return pid == os.getpid() or _started(pid) == started
     if os.name == "nt":  # signal 0 would end it there
@@ -130,7 +130,7 @@ def _started(pid: int) -> int | None:
 
 @cache
 def _machine() -> str:
-    """What tells machines, and containers with processes of their own, from each other."""
+    """What distinguishes machines, and containers with processes of their own, from each other."""
     space = ""
     with contextlib.suppress(OSError):
         space = os.readlink("/proc/self/ns/pid")

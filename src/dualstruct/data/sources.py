@@ -120,7 +120,7 @@ class TextShare:
         return f"{name}, line {line}"
 
     def explain(self, problem: InputError) -> InputError:
-        """A problem with ``data``, told with files and lines that a user knows."""
+        """A problem with ``data``, described with files and lines that a user knows."""
         found = _LINE.search(str(problem))
         if found is None:
             return InputError(str(problem))
@@ -336,7 +336,7 @@ class InMemory:
 
 @dataclass(frozen=True)
 class InObjectStore:
-    """Shares that were sent to Ray's store once; a worker that starts anew takes its own again."""
+    """Shares that were sent to Ray's store once; a worker that restarts takes its own again."""
 
     shares: list[Any]
 

@@ -115,7 +115,7 @@ def find_part(folder: Path | None, corpus: str, part: str) -> Path | None:
         where = "no folder was named (--data)" if folder is None else f"not in {folder}"
         raise InputError(
             f"the corpus {corpus} is needed, but {where}; "
-            f"dualstruct datasets {corpus} tells how to get it"
+            f"dualstruct datasets {corpus} says how to get it"
         )
     return path
 
@@ -396,7 +396,7 @@ CORPORA: dict[str, Corpus] = {
         "MIT",
         (
             "GitHub, datamade/usaddress: training/labeled.xml is train.txt, "
-            "measure_performance/test_data/labeled.xml test.txt, one element a token"
+            "measure_performance/test_data/labeled.xml test.txt, one element per token"
         ),
         {
             "train": Part(

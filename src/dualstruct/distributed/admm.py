@@ -51,7 +51,7 @@ class ADMMIterate(DualShareIterate):
         return self.problem.dual(self.local.duals, self.bound, self.theta)
 
     def rebuild(self) -> None:
-        """z is computed anew in every round; only c + Σ α δ and the sums of α drift."""
+        """z is recomputed in every round; only c + Σ α δ and the sums of α drift."""
         self.local.rebuild()
         self.bound.assign(self.problem.structure.core, self.whole(self.own_share()))
 

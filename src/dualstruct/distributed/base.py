@@ -31,7 +31,7 @@ from dualstruct.workers.communicator import Communicator, SingleWorker
 
 
 class Report(NamedTuple):
-    """What a pass of all workers tells the training loop."""
+    """What a pass of all workers reports to the training loop."""
 
     loss: float  #: Σ_i ℓ_i as the examples were met, of all workers
 

@@ -88,14 +88,14 @@ class Trainable(Protocol):
 
 @dataclass
 class Work:
-    """Training on one worker. It can be called anew: it starts from settings and files.
+    """Training on one worker. It can be called again: it starts from settings and files.
 
     Parameters
     ----------
     estimator : Trainable
         The settings.
     start : object
-        What is known before: the model to go on from.
+        What is known before: the model to continue from.
     train, dev : Source
     callbacks : list
         Called on every worker.
@@ -216,7 +216,7 @@ class _Post:
 def _watched(
     ray: Any, watch: Callable[[TracePoint, object], object] | None
 ) -> Iterator[Callable[[TracePoint], object] | None]:
-    """A way for workers elsewhere to tell ``watch`` how far they are."""
+    """A way for workers elsewhere to inform ``watch`` how far they are."""
     if watch is None:
         yield None
         return

@@ -227,7 +227,7 @@ def _label_place(arc: Arc, label: str, row: list[int], begin: int, end: int) -> 
 
 
 def _indented(words: list[str], heads: list[int], relations: list[str]) -> str:
-    """One word a line under its head, in the order of the sentence, with its number."""
+    """One word per line under its head, in the order of the sentence, with its number."""
     children: dict[int, list[int]] = {}
     for word, head in enumerate(heads, 1):
         children.setdefault(max(head, 0), []).append(word)

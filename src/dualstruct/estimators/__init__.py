@@ -1,4 +1,4 @@
-"""Estimators: models with scikit-learn's manners."""
+"""Estimators: models with scikit-learn's conventions."""
 
 from dualstruct.estimators.loading import load_model
 from dualstruct.estimators.parser import DependencyParser

@@ -40,7 +40,7 @@ ModelT = TypeVar("ModelT", bound=Model)
 class Estimator(Training, Stored, Generic[ModelT]):
     """A model that is trained by a solver and kept in a file."""
 
-    #: The gap and the passes that training ends at when it is told nothing about stopping.
+    #: The gap and the passes that training ends at when nothing was said about stopping.
     default_gap: ClassVar[float | None] = None
     default_passes: ClassVar[int] = 10
     #: What ``solver="auto"`` should know of the outputs (:func:`~dualstruct.solvers.auto_solver`).
@@ -61,7 +61,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
 
     @abstractmethod
     def _learn(self, job: Job, start: Any) -> Known[ModelT]:
-        """What all shares of the data tell, bound to this worker's share.
+        """What is learned from all shares of the data, bound to this worker's share.
 
         ``start`` is what :meth:`_start` found, the same for all workers.
         """
@@ -74,7 +74,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
         return self._source(*dev)
 
     def _start(self, train: Source, old: ModelT | None) -> Any:
-        """What is known before the data are divided: the model that training goes on from."""
+        """What is known before the data are divided: the model that training continues from."""
         return old
 
     def _fit(
@@ -145,7 +145,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
         return self._dev_source(dev).whole()
 
     def bind(self, share: Share) -> Known[ModelT]:
-        """What examples tell under these settings, before anything is trained."""
+        """What is learned from examples under these settings, before anything is trained."""
         self.check_settings()
         start = self._start(InMemory(share.X, share.y, share.weights), None)
         return self._learn(Job.alone(share, None), start)

@@ -1,4 +1,4 @@
-"""scikit-learn's manners without its import.
+"""scikit-learn's conventions without its import.
 
 Importing scikit-learn takes longer (1 s) and more memory (85 MB) than training most taggers.
 Nothing here needs it: ``clone``, ``GridSearchCV``, ``Pipeline`` and ``cross_val_score`` ask an

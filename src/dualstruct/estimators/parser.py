@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -25,6 +24,7 @@ from dualstruct.labels.names import Labels
 from dualstruct.metrics import Reliability, TreeScores, evaluate_trees, reliability
 from dualstruct.mistakes import Mistakes, tree_mistakes
 from dualstruct.outputs import Outputs
+from dualstruct.renamed import OldAttribute
 from dualstruct.structures import Tree
 from dualstruct.structures.second_order_tree import SecondOrderTree
 from dualstruct.suspecting import FOLDS, Suspect
@@ -34,7 +34,7 @@ from dualstruct.tasks.parsing.learning import (
     KnownParsing,
     SkippedSentences,
     calibrated,
-    usable_trees,
+    valid_trees,
 )
 from dualstruct.tasks.parsing.model import TreeModel, check_sources, column_names, make_tree
 from dualstruct.tasks.parsing.sentences import (
@@ -96,7 +96,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
     lifted_: int
     skipped_: int
     pruning_recall_: float
-    # The features of a cut are computed anew each time it is revisited, and the marginals of all
+    # The features of a cut are recomputed each time it is revisited, and the marginals of all
     # labelled arcs are too many to be kept.
     slow_revisits = True
 
@@ -166,12 +166,9 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
     def valid_trees(self, treebank: Treebank) -> Treebank:
         """The sentences that can be trained on; others are refused or skipped (``bad_trees``)."""
         job = Job.alone(InMemory(treebank).whole(), None)
-        return usable_trees(self, job, treebank, self.single_root is True)[0]
+        return valid_trees(self, job, treebank, self.single_root is True)[0]
 
-    def usable(self, treebank: Treebank) -> Treebank:
-        """The name of :meth:`valid_trees` before."""
-        warnings.warn("usable is now valid_trees", DeprecationWarning, stacklevel=2)
-        return self.valid_trees(treebank)
+    usable = OldAttribute("valid_trees")
 
     def calibrate(self, X: Treebank | Sequence[ConlluSentence], y: None = None) -> Self:
         """Fit the temperature that makes scores probabilities, on trees not trained on.
@@ -430,7 +427,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
     def evaluate(
         self, X: Treebank | Sequence[ConlluSentence], predicted: Treebank | None = None
     ) -> TreeScores:
-        """UAS, LAS and their kin of the predictions, against the trees that X has.
+        """UAS, LAS and related scores of the predictions, against the trees that X has.
 
         ``predicted`` are the predictions, where they were made already.
         """

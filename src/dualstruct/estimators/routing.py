@@ -1,4 +1,4 @@
-"""scikit-learn's metadata routing: which of ``sample_weight`` and its kin a method asks for.
+"""scikit-learn's metadata routing: which of ``sample_weight`` and the like a method asks for.
 
 Searches and pipelines pass on what an estimator requests
 (``tagger.set_fit_request(sample_weight=True)``), where ``enable_metadata_routing`` is set.
@@ -25,7 +25,7 @@ def metadata_of(kind: type, method: str) -> list[str]:
 
 
 class RequestSetter:
-    """``set_fit_request`` and its kin; there are those of methods that take metadata."""
+    """``set_fit_request`` and the like; there are those of methods that take metadata."""
 
     def __init__(self, method: str) -> None:
         self.method = method

@@ -131,7 +131,7 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
 
     @property
     def structure_(self) -> OutputType:
-        """The structure with what training told about it: feature names, labels."""
+        """The structure with what was learned about it: feature names, labels."""
         return self.model_.structure
 
     @property
@@ -184,7 +184,7 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
         if other is None:
             if structure.k_best is None:
                 raise InputError(
-                    f"{type(structure).__name__} has no method k_best that could tell the second "
+                    f"{type(structure).__name__} has no method k_best that could find the second "
                     "best output: say which other output to compare with"
                 )
             outputs = [y for _, y in self.predict_k_best([x], 2)[0]]

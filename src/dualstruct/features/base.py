@@ -116,7 +116,7 @@ class FeatureExtractor(ABC):
 
     @abstractmethod
     def select(self, keep: ArrayLike) -> None:
-        """Keep the features whose flag is true, and number them anew in the same order."""
+        """Keep the features whose flag is true, and number them again in the same order."""
 
     @property
     def column_names(self) -> tuple[str, ...]:

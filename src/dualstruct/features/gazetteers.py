@@ -19,5 +19,5 @@ def make_gazetteer(phrases: Iterable[str]) -> _core.Gazetteer:
 
 
 def read_gazetteer(path: PathOrFile) -> _core.Gazetteer:
-    """Read a file with one phrase a line."""
+    """Read a file with one phrase per line."""
     return make_gazetteer(lines_of(read_text(path)))

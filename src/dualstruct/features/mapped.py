@@ -1,7 +1,7 @@
 """Feature rows on disk: written block by block, then mapped into memory and read where needed.
 
-Four bytes a feature and twelve a token. What is mapped is the operating system's to keep in memory
-or not: training needs no more of its own than weights and cuts.
+Four bytes per feature and twelve per token. What is mapped is the operating system's to keep in
+memory or not: training needs no more of its own than weights and cuts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The features of all workers' sentences: dictionaries are merged once, before training.
 
-Worker by worker, each tells what those before it did not have, so that no more is sent and held
+Worker by worker, each sends what those before it did not have, so that no more is sent and held
 than the merged dictionary.
 """
 

@@ -111,7 +111,7 @@ class Template:
 
     @property
     def identity(self) -> str:
-        """What tells its features from those of other templates."""
+        """What distinguishes its features from those of other templates."""
         return str(self)
 
     @property

@@ -24,7 +24,7 @@ class WithVectors(Sequence[Any]):
     tokens : sentences
         Lists of words, tuples, dicts …, or ``read_columns(...).tokens``.
     vectors : list of arrays [tokens, width], or one array [all tokens, width]
-        One array a sentence, or all of them stacked.
+        One array per sentence, or all of them stacked.
 
     Examples
     --------

@@ -138,7 +138,7 @@ def detect_scheme(
 ) -> Scheme | None:
     """Find out which scheme label sequences are written in.
 
-    The prefixes tell ``bilou`` and ``bioes``. Labels with ``B`` and ``I`` only are ``iob1`` if
+    The prefixes give away ``bilou`` and ``bioes``. Labels with ``B`` and ``I`` only are ``iob1`` if
     somewhere an ``I`` starts a span and every ``B`` parts two neighbours of one type, else
     ``iob2``. Sequences with a mistake in them are not refused here but by `convert_scheme`.
 
@@ -328,7 +328,7 @@ def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> NDArray[np.boo
     def have(prefixes: str) -> NDArray[np.bool_]:
         return np.array([prefix in prefixes for prefix, _ in pairs])
 
-    opened = have("BI")[:, None]  # [K + 1, 1]: the label before is in a span that may go on
+    opened = have("BI")[:, None]  # [K + 1, 1]: the label before is in a span that may continue
     same_span: NDArray[np.bool_] = opened & (types[:, None] == types)  # [K + 1, K + 1]
     if scheme == "iob2":
         return np.where(have("I"), same_span, True)

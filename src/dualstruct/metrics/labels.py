@@ -310,7 +310,7 @@ def span_counts(
     def find(ids: Ids) -> tuple[Ids, Ids, Ids]:
         """Return first token, last token and type of each span, from left to right."""
         types = type_of[ids]  # [tokens]
-        # [tokens + 1]: no span goes on from token t - 1 to token t
+        # [tokens + 1]: no span continues from token t - 1 to token t
         boundary = np.ones(len(ids) + 1, bool)
         boundary[1:-1] = types[1:] != types[:-1]
         boundary[1:-1] |= begins[ids[1:]]
@@ -325,7 +325,7 @@ def span_counts(
     starts, ends, types = find(predicted_ids)
     end_of_start = np.full(len(truth_ids), -1)  # [tokens]: last token of the true span from here
     end_of_start[truth_starts] = truth_ends
-    # Where both spans start at one token, that token's labels tell both types.
+    # Where both spans start at one token, that token's labels give both types.
     correct = (end_of_start[starts] == ends) & (type_of[truth_ids[starts]] == types)
 
     def count(span_types: Ids) -> NDArray[np.int64]:

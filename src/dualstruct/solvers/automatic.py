@@ -43,7 +43,7 @@ def auto_solver(
     structure : Structure, optional
         What is trained on, where it is known.
     slow_revisits : bool
-        Whether the features of a cut are computed anew each time that it is revisited, and there
+        Whether the features of a cut are recomputed each time that it is revisited, and there
         are too many marginals to be kept, as for trees.
     inside_strategy : bool
         Whether it works on one worker's share, inside a strategy for several.
@@ -51,7 +51,7 @@ def auto_solver(
     Examples
     --------
     >>> auto_solver("squared_hinge"), auto_solver("squared_hinge", slow_revisits=True)
-    (DCD(revisits=5, delta=0.01), DCD(revisits=1, delta=0.01))
+    (DCD(revisits=5, admission=0.01), DCD(revisits=1, admission=0.01))
     """
     if loss not in _QUICKEST:
         raise InputError(f"no solver takes the loss {loss}; there is {', '.join(_QUICKEST)}")

@@ -36,7 +36,7 @@ class Iterate:
     """Where a solver stands: w, perhaps its average, and the seed of the next pass.
 
     Everything random in a pass follows from ``seed`` and the number of the pass, so that an
-    iterate that was saved and loaded goes on exactly as the original would have. ``memory`` holds
+    iterate that was saved and loaded continues exactly as the original would have. ``memory`` holds
     what else a solver has to remember from one pass to the next; it is saved as JSON.
     """
 
@@ -84,7 +84,7 @@ class Iterate:
         """Undo the rounding that w has gathered, if there is something to compute it from."""
 
     def change_truth(self, examples: NDArray[np.int64], change: Callable[[], None]) -> None:
-        """Call ``change``, which gives these examples other true outputs, and go on from there."""
+        """Call ``change``, which gives these examples other true outputs, and continue."""
         change()
 
     def settled(self) -> tuple[_core.Weights, float | None]:
@@ -122,7 +122,7 @@ class Iterate:
     def restore(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Go back to where :meth:`state` was called.
 
-        Whoever wrote the checkpoint: what a dual, and so a certificate, rests on is computed anew
+        Whoever wrote the checkpoint: what a dual, and so a certificate, rests on is recomputed
         or checked.
         """
         try:
@@ -180,17 +180,17 @@ class DualIterate(Iterate):
         if self.average is not None:  # w has jumped: what was before is another problem's
             self.start_averaging(self._linear)
 
-    def visit(self, rule: _core.Rule, delta: float) -> _core.PassReport:
+    def visit(self, rule: _core.Rule, admission: float) -> _core.PassReport:
         """Decode every example in random order; admit cuts that gain δ or more; apply the rule."""
         threads = self.problem.threads
-        return self._counted(self.duals.visit(rule, delta, self.next_seed(), threads))
+        return self._counted(self.duals.visit(rule, admission, self.next_seed(), threads))
 
     def gather(
-        self, rule: _core.GatherRule | _core.SMOGatherRule, delta: float
+        self, rule: _core.GatherRule | _core.SMOGatherRule, admission: float
     ) -> _core.PassReport:
         """Decode every example at this w, on all threads; admit cuts that gain δ or more."""
         threads = self.problem.threads
-        return self._counted(self.duals.gather(rule, delta, self.next_seed(), threads))
+        return self._counted(self.duals.gather(rule, admission, self.next_seed(), threads))
 
     def _counted(self, report: _core.PassReport) -> _core.PassReport:
         self.inference_calls += report.inferences
@@ -202,7 +202,7 @@ class DualIterate(Iterate):
         return self.duals.revisit(rule, self.next_seed())
 
     def rebuild(self) -> None:
-        """w = c + Σ α δ anew: single precision drifts."""
+        """w = c + Σ α δ recomputed: single precision drifts."""
         self.duals.rebuild(self.problem.threads)
 
     def cut_dual(self) -> float:
@@ -254,7 +254,7 @@ class DualIterate(Iterate):
 
 
 class PassResult(Protocol):
-    """What a pass tells the training loop."""
+    """What a pass reports to the training loop."""
 
     @property
     def loss(self) -> float:
@@ -264,6 +264,7 @@ class PassResult(Protocol):
 #: What settings of solvers were called in files of before.
 _OLD_SETTINGS = {
     "cached_passes": "revisits",
+    "delta": "admission",
     "inner_passes": "revisits",
     "kappa2": "max_revisits",
     "max_inner_passes": "max_revisits",

@@ -126,7 +126,7 @@ class CuttingPlane(Solver):
         if isinstance(iterate, PlaneIterate):
             return self._one_slack(iterate)
         if iterate.problem.loss.name == "squared_hinge":
-            return CPD(delta=self.tolerance).run_pass(iterate)
+            return CPD(admission=self.tolerance).run_pass(iterate)
         return self._n_slack(iterate)
 
     def _one_slack(self, iterate: PlaneIterate) -> _core.PassReport:

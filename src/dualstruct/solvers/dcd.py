@@ -27,20 +27,20 @@ AnyRule = TypeVar("AnyRule", bound="_core.Rule | _core.GatheringRule")
 ROUNDING = 1e-6
 
 
-def _check_delta(delta: float) -> None:
-    if not delta >= 0:
-        raise InputError(f"delta is {delta}; it must be at least 0")
+def _check_admission(admission: float) -> None:
+    if not admission >= 0:
+        raise InputError(f"admission is {admission}; it must be at least 0")
 
 
 def _visit(
     iterate: DualIterate,
     rule: AnyRule,
-    delta: float,
+    admission: float,
     pass_: Callable[[AnyRule, float], _core.PassReport],
 ) -> _core.PassReport:
-    """A visit with δ, halved whenever a pass admitted nothing: the caller wants to go on."""
+    """A visit; the least gradient to be admitted is halved whenever a pass admitted nothing."""
     scale: float = iterate.memory.setdefault("delta_scale", 1.0)
-    report = pass_(rule, delta * scale)
+    report = pass_(rule, admission * scale)
     if not report.added:
         iterate.memory["delta_scale"] = scale / 2
     return report
@@ -53,7 +53,7 @@ class DCD(RevisitingSolver):
     ----------
     revisits : int
         r, how often the cuts are revisited between two inference passes.
-    delta : float
+    admission : float
         A new cut is admitted when its dual gradient is at least this: smaller is more exact.
         It is halved whenever a pass admits none, so that any gap can be reached.
     """
@@ -61,17 +61,18 @@ class DCD(RevisitingSolver):
     name: ClassVar[str] = "dcd"
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
 
-    @old_parameters(inner_passes="revisits")
-    def __init__(self, revisits: int = 5, delta: float = 0.01) -> None:
-        _check_delta(delta)
+    @old_parameters(inner_passes="revisits", delta="admission")
+    def __init__(self, revisits: int = 5, admission: float = 0.01) -> None:
+        _check_admission(admission)
         self._set_revisits(revisits)
-        self.delta = delta
+        self.admission = admission
 
     inner_passes = OldAttribute("revisits")
+    delta = OldAttribute("admission")
 
     def run_visit(self, iterate: DualIterate) -> _core.PassReport:
         rule = _core.DCDRule(iterate.problem.C)
-        return _visit(iterate, rule, self.delta, iterate.visit)
+        return _visit(iterate, rule, self.admission, iterate.visit)
 
 
 class DCDLight(DCD):
@@ -79,8 +80,9 @@ class DCDLight(DCD):
 
     name: ClassVar[str] = "dcd-light"
 
-    def __init__(self, delta: float = 0.01) -> None:
-        super().__init__(revisits=0, delta=delta)
+    @old_parameters(delta="admission")
+    def __init__(self, admission: float = 0.01) -> None:
+        super().__init__(revisits=0, admission=admission)
 
 
 class CPD(DualSolver):
@@ -91,7 +93,7 @@ class CPD(DualSolver):
 
     Parameters
     ----------
-    delta : float
+    admission : float
         A new cut is admitted when its dual gradient is at least this.
     tolerance : float
         How exactly each sub-problem is solved, relative to the violations just found.
@@ -102,21 +104,22 @@ class CPD(DualSolver):
     name: ClassVar[str] = "cpd"
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
 
-    @old_parameters(max_inner_passes="max_revisits")
+    @old_parameters(max_inner_passes="max_revisits", delta="admission")
     def __init__(
-        self, delta: float = 0.01, tolerance: float = 0.1, max_revisits: int = 100
+        self, admission: float = 0.01, tolerance: float = 0.1, max_revisits: int = 100
     ) -> None:
-        _check_delta(delta)
+        _check_admission(admission)
         if max_revisits < 0:
             raise InputError(f"max_revisits is {max_revisits}; it must be at least 0")
-        self.delta = delta
+        self.admission = admission
         self.tolerance = tolerance
         self.max_revisits = max_revisits
 
     max_inner_passes = OldAttribute("max_revisits")
+    delta = OldAttribute("admission")
 
     def run_pass(self, iterate: DualIterate) -> _core.PassReport:
-        found = _visit(iterate, _core.GatherRule(iterate.problem.C), self.delta, iterate.gather)
+        found = _visit(iterate, _core.GatherRule(iterate.problem.C), self.admission, iterate.gather)
         rule = _core.DCDRule(iterate.problem.C)
         enough = max(self.tolerance * found.largest_violation, ROUNDING)
         for _ in range(self.max_revisits):

@@ -64,7 +64,7 @@ class ExponentiatedGradientIterate(Iterate):
         )
 
     def rebuild(self) -> None:
-        """w = c + C Σ E δ anew: single precision drifts."""
+        """w = c + C Σ E δ recomputed: single precision drifts."""
         self.duals.rebuild()
 
     def change_truth(self, examples: NDArray[np.int64], change: Callable[[], None]) -> None:

@@ -18,7 +18,7 @@ which is never negative at the best t, and the value above at t = 1.
 Algorithm: the two-loop recursion (Nocedal 1980) on inner products (Chen, Wang & Zhou 2014), so
 that a history of m pairs is read twice an iteration, in variables scaled by the curvature at
 w = 0; a line search to the weak Wolfe conditions, in the approximate form of Hager & Zhang (2005)
-where float32 losses no longer tell points apart; with L1 orthant-wise steps (Andrew & Gao 2007).
+where float32 losses no longer distinguish points; with L1 orthant-wise steps (Andrew & Gao 2007).
 scipy's L-BFGS runs to its end once called: it cannot hand over between passes, be saved and
 resumed, and it holds its history in double precision. Hence this one: a pass is an iteration.
 """
@@ -270,7 +270,7 @@ class LBFGS(Solver):
 
     def start(self, problem: Problem, seed: int) -> LBFGSIterate:
         if self.l1 and problem.center is not None:
-            raise InputError("l1 draws towards 0, and training that goes on from a model does not")
+            raise InputError("l1 draws towards 0; training that continues from a model does not")
         refuse_lacking(problem, self.name)
         return LBFGSIterate(problem, seed, self)
 

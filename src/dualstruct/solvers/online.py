@@ -36,8 +36,8 @@ def refuse_center(problem: Problem, name: str) -> None:
     """For learners whose regulariser shrinks w by one factor: that leads to 0, not to a center."""
     if problem.center is not None:
         raise InputError(
-            f"solver {name} shrinks the weights towards 0 and cannot go on from an earlier model; "
-            "dcd, mira, dca and perceptron can"
+            f"solver {name} shrinks the weights towards 0 and cannot continue from an earlier "
+            "model; dcd, mira, dca and perceptron can"
         )
 
 

@@ -12,7 +12,7 @@ starts at w = 0, where A is empty: it is the hinge problem.
 
 Source: Mančev 2015, "A sequential dual method for the structured ramp loss minimization",
 Algorithm 1. There w ← w − v must also take the previous round's v back (line 10), which computing
-w = −v + Σ α δ anew does. The paper's C/N is our C.
+w = −v + Σ α δ recomputed does. The paper's C/N is our C.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class RampIterate(DualIterate):
 
     def __init__(self, problem: Problem, seed: int) -> None:
         if problem.center is not None:
-            raise InputError("the ramp loss cannot go on from an earlier model: train anew")
+            raise InputError("the ramp loss cannot continue from an earlier model: train a new one")
         moving = problem.structure.new_weights()
         self.hinge = Problem(problem.structure, "hinge", problem.C, center=moving)
         super().__init__(self.hinge, seed)

@@ -25,7 +25,7 @@ class SDM(DualSolver):
     """Algorithm 3: type-I loops with inference, type-II loops over the cuts held between them.
 
     The paper stops at τ-optimality. Here a certified gap, a time or a score stops training, so
-    when τ is reached and training goes on, τ is halved.
+    when τ is reached and training continues, τ is halved.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class SDM(DualSolver):
         κ₂, the most type-II loops in a row; they end earlier when the largest violation among the
         cuts has halved (τ_v).
     max_steps : int
-        The most exchanges an example makes at a time. The paper goes on until τ̃; a few and then
+        The most exchanges an example makes at a time. The paper continues until τ̃; a few and then
         the next example is up to twice as fast when τ̃ is small.
     small_change : float
         A type-I loop that raises the dual by less than this, relatively, counts as τ-optimal.

@@ -40,7 +40,7 @@ class Structure(ABC):
     """
 
     core: _core.Structure
-    #: How often each example was left out because decoding it failed and the user wanted to go on.
+    #: How often each example was left out because decoding it failed and errors are skipped.
     skipped: Mapping[int, int] = {}
     #: How many answers of decode were not proven the best so far; 0 where decoding is exact.
     unproven: int = 0
@@ -91,7 +91,7 @@ class Structure(ABC):
             )
         if len(given) and not given.any():
             raise InputError("the weights of all examples are zero: there is nothing to learn from")
-        self.core.weigh(given)
+        self.core.set_example_weights(given)
         self.example_weights = given
 
     completes = OldAttribute("has_unknown_truth")

@@ -20,7 +20,7 @@ from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.structures.base import Structure
 from dualstruct.structures.custom import CustomStructure
-from dualstruct.structures.custom_examples import CustomExamples, key_of, told
+from dualstruct.structures.custom_examples import CustomExamples, described, key_of
 from dualstruct.structures.output_type import OutputType
 
 #: How much better a known output must be than the decoded one, relative to what they add up from.
@@ -122,7 +122,7 @@ def _bind(output_type: OutputType, X: list[Any], Y: list[Any]) -> Structure:
 
 
 class _Check:
-    """One run over the examples; mistakes of a kind are gathered and told once."""
+    """One run over the examples; mistakes of a kind are gathered and reported once."""
 
     def __init__(
         self,
@@ -349,7 +349,7 @@ class _Check:
                 kind = type(y if key_of(y) is None else truth).__name__
                 self.mistake(
                     f"two outputs of type {kind} cannot be compared: without __eq__ and __hash__ "
-                    "features and cost are computed anew each time",
+                    "features and cost are recomputed each time",
                     i,
                     warning=True,
                 )
@@ -370,7 +370,7 @@ class _Check:
             if not same(before[0], x):
                 self.mistake("features change x", i)
         except Exception as error:
-            self.mistake(told(error), i)
+            self.mistake(described(error), i)
 
 
 def copied(value: Any) -> Any:

@@ -82,7 +82,7 @@ class CustomStructure(OutputType):
     ``compiled_decoder(X, Y)``
         A :class:`CompiledDecoder` in place of ``decode``.
 
-    Feature vectors tell how many weights there are. Names get their numbers in the order in which
+    Feature vectors say how many weights there are. Names get their numbers in the order in which
     they are met, in true outputs first; names that training never met count for nothing later.
     Features by number need ``dimension``. ``features`` and ``cost`` must depend on nothing but
     their arguments: what they said of an output is remembered.

@@ -99,12 +99,12 @@ class Calls:
         raise BadAnswerError(f"{name_example(i, self.X[i])}: {method} {what}")
 
     def skips(self, i: int, method: str, error: BaseException) -> bool:
-        """Whether to go on after an error; it gets to know where it happened."""
+        """Whether to continue after an error; it gets to know where it happened."""
         if not isinstance(error, BadAnswerError):
             note(error, f"in {method}, {name_example(i, self.X[i])}")
         if self._go_on and isinstance(error, Exception):
             self.skipped[i] += 1
-            self.failures.setdefault(i, told(error))
+            self.failures.setdefault(i, described(error))
             return True
         return False
 
@@ -282,7 +282,7 @@ def note(error: BaseException, where: str) -> None:
         error.__notes__ = [*getattr(error, "__notes__", []), where]
 
 
-def told(error: BaseException) -> str:
+def described(error: BaseException) -> str:
     """An exception in one line, without the example's name."""
     text = str(error)
     if isinstance(error, BadAnswerError):

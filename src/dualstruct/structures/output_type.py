@@ -1,8 +1,8 @@
 """What StructuredSVM asks of a kind of output: how a user's X and Y become a structure, and back.
 
 A :class:`~dualstruct.structures.base.Structure` holds examples; an output type holds none. It knows
-what outputs look like and what training data told about them (label names, numbers of features),
-and binds any X to a structure whose weights fit those that were learned.
+what outputs look like and what training data say about them (label names, numbers of features), and
+binds any X to a structure whose weights fit those that were learned.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class OutputType(ABC):
     """
 
     def learn(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
-        """A copy that knows what the training data tell: label names, how many features there are.
+        """A copy that knows what the training data say: label names, how many features there are.
 
         The original stays as it was, so that one may serve several models.
         """

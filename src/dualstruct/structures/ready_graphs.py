@@ -314,7 +314,7 @@ class KGramChain(Labelled):
     --------
     >>> from dualstruct import StructuredSVM
     >>> X = [np.ones((6, 1)), np.ones((7, 1))]
-    >>> Y = [list("aabaab"), list("aabaaba")]           # only the last two labels tell the next
+    >>> Y = [list("aabaab"), list("aabaaba")]          # only the last two labels determine the next
     >>> svm = StructuredSVM(KGramChain(k=3), C=10.0).fit(X, Y)
     >>> "".join(svm.predict([np.ones((8, 1))])[0])
     'aabaabaa'

@@ -22,7 +22,7 @@ from dualstruct.structures.base import Structure, check_beta, digest_of
 
 MAX_LABELS = _core.Tree.max_labels
 MAX_WORDS = _core.Tree.max_words
-#: Parts of speech that features tell apart between a head and its modifier; others share one.
+#: Parts of speech that features distinguish between a head and its modifier; others share one.
 MAX_BETWEEN = 31
 
 
@@ -77,11 +77,11 @@ class Tree(Structure):
     single_root : bool
         Whether exactly one word hangs from the root.
     between : names of coarse parts of speech, optional
-        Those that features tell apart between head and modifier; by default the 31 most
+        Those that features distinguish between head and modifier; by default the 31 most
         frequent ones of the table. A model keeps them.
     line_bits, label_bits : int
         Features are hashed into 2**line_bits cache lines of 16 weights, and 2**label_bits rows
-        of one weight a label.
+        of one weight per label.
     label_cost : float
         The cost of a wrong relation at the right head; a wrong head costs 1.
 

@@ -27,7 +27,7 @@ class Duals:
     given_up: NDArray[np.bool_] | None
 
     def scores(self, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Dual mass a token; those that were given up come before all others."""
+        """Dual mass per token; those that were given up come before all others."""
         found: NDArray[np.float64] = self.mass / np.maximum(sizes, 1)
         if self.given_up is not None and len(found):
             found = found + self.given_up * (found.max() + 1)
@@ -40,7 +40,7 @@ def read_duals(path: str | Path, examples: int, loss: str, C: float) -> Duals:
     if "sum_alpha" not in arrays:
         raise InputError(
             f"{path} holds no duals: only the solvers that keep cuts have them (dcd, sdm, "
-            "frank-wolfe, ramp-sdm and their kin); without --duals suspects are found all the same"
+            "frank-wolfe, ramp-sdm and others); without --duals suspects are found all the same"
         )
     mass = stored_array(arrays, "sum_alpha", np.float64)
     if len(mass) != examples:
@@ -54,7 +54,7 @@ def read_duals(path: str | Path, examples: int, loss: str, C: float) -> Duals:
 
 
 def dual_facts(duals: Duals | None, i: int) -> dict[str, Any]:
-    """What a suspect is told of its duals."""
+    """What a suspect says of its duals."""
     if duals is None:
         return {}
     return {

@@ -31,7 +31,7 @@ class Suspect:
 
     sentence: int  #: its number, counted from 1
     #: The higher, the more suspect: an estimate, from 0 to 1, that its most doubtful label is a
-    #: slip (:mod:`dualstruct.suspecting.channel` says how); with duals the dual mass a token.
+    #: slip (:mod:`dualstruct.suspecting.channel` says how); with duals the dual mass per token.
     score: float
     forms: tuple[str, ...]
     doubts: tuple[Doubt, ...]

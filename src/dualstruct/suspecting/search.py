@@ -1,10 +1,10 @@
 """The search for suspects, once for every kind of output.
 
-A model that has seen a sentence has learned its mistakes by heart; what tells them is a model that
-has not. So sentences are divided into folds, and each is read by a quick model of the others. Its
-scores become probabilities at the temperature at which the given annotation is most probable, and
-these are weighed as :mod:`~dualstruct.suspecting.channel` says. Without folds one model reads
-all; with the duals of training (a checkpoint) sentences are ranked by dual mass a token,
+A model that has seen a sentence has learned its mistakes by heart; one that has not seen it
+reveals them. So sentences are divided into folds, and each is read by a quick model of the others.
+Its scores become probabilities at the temperature at which the given annotation is most probable,
+and these are weighed as :mod:`~dualstruct.suspecting.channel` says. Without folds one model reads
+all; with the duals of training (a checkpoint) sentences are ranked by dual mass per token,
 Σ_y α_y / tokens, those first that the ramp loss has given up.
 """
 
@@ -37,7 +37,7 @@ from dualstruct.training.stopping import Stopping
 CALIBRATION = Search(coldest=0.05, hottest=20, grid=7, steps=8)
 #: The given annotation has slips in it, so the truth is a little surer than what fits it best.
 SHARPER = 1.1
-#: Smaller probabilities are not to be told from each other.
+#: Smaller probabilities cannot be distinguished from each other.
 FLOOR = 1e-6
 #: A part whose annotation is at least so probable is no suspect.
 SURE = 0.995
@@ -116,7 +116,7 @@ class Judgement:
     readings: list[Reading]  #: and what it says of them
     beta: float  #: at which scores are probabilities
     order: NDArray[np.float64]  #: [sentences] the higher, the more suspect
-    scores: NDArray[np.float64]  #: [sentences] the same as probabilities, or dual mass a token
+    scores: NDArray[np.float64]  #: [sentences] the same as probabilities, or dual mass per token
 
 
 def judge(case: Case, *, folds: int, duals: Duals | None, seed: int, threads: int) -> Judgement:

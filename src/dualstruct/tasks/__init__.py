@@ -1,1 +1,1 @@
-"""A room for each kind of output: what training data tell, explanations, confidence, suspects."""
+"""A room for each kind of output: what is learned from data, explanations, confidence, suspects."""

@@ -1,6 +1,6 @@
 """What training asks of a kind of output, on one worker or on several.
 
-known = learn(job)                 # what all shares of the data tell: labels, features, shapes
+known = learn(job)                 # from all shares of the data: labels, features, shapes
 fit(known.structure, known.judge(dev), …)
 model = known.calibrated(known.model(w), dev)
 """
@@ -33,7 +33,7 @@ ModelT = TypeVar("ModelT")
 
 
 class Known(Protocol[ModelT]):
-    """What training data tell, bound to this worker's share of them."""
+    """What is learned from training data, bound to this worker's share of them."""
 
     @property
     def structure(self) -> Structure:
@@ -41,7 +41,7 @@ class Known(Protocol[ModelT]):
 
     @property
     def center(self) -> _core.Weights | None:
-        """The weights that training goes on from."""
+        """The weights that training continues from."""
 
     def model(self, w: _core.Weights) -> ModelT:
         """The weights with what they mean."""

@@ -1,11 +1,11 @@
 """Checkpoints of a run on several workers, in a folder that all of them see.
 
-    run/checkpoint-7-a3f9.rank-0-of-2   what a worker needs to go on: duals and cuts, w, seed, trace
+    run/checkpoint-7-a3f9.rank-0-of-2   what a worker resumes from: duals and cuts, w, seed, trace
     run/checkpoint-7-a3f9.rank-1-of-2
     run/checkpoint-7-a3f9.manifest      written last: the size and the checksum of each of them
 
 Without its manifest a checkpoint is not finished. Numbers count up; the letters behind them are
-drawn anew each time that the workers start, so that those of a lost driver, which may still be at
+drawn again each time that the workers start, so that those of a lost driver, which may still be at
 work for a while, write over nobody's files. Two checkpoints are kept. To resume, the workers look
 for the last one of which each finds its own file whole.
 """
@@ -39,7 +39,7 @@ MANIFEST_VERSION = 1
 SEEN_AFTER = 60.0
 
 _NAME = re.compile(r"\.?checkpoint-(\d+)-([0-9a-f]+)\.(manifest|rank-\d+-of-\d+)(\..*)?")
-#: What a worker finds in the place of its file, as the workers tell each other.
+#: What a worker finds in the place of its file, as the workers inform each other.
 _FAULTS = (
     "",
     "is not there",
@@ -57,7 +57,7 @@ class _Name(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A checkpoint to go on from."""
+    """A checkpoint to resume from."""
 
     path: Path  #: this worker's file
     passes: int
@@ -121,8 +121,8 @@ class Checkpoints:
         self._last, self._next = name, name._replace(number=name.number + 1)
 
     def newest(self) -> Found | None:
-        """The last checkpoint that is whole, on which all workers agree; what is not is told."""
-        told: list[str] = []
+        """The last checkpoint that is whole, on which all workers agree; others are reported."""
+        damaged: list[str] = []
         found = None
         for name in self._before:
             manifest, fault = self._read_manifest(name)
@@ -139,15 +139,15 @@ class Checkpoints:
                 path = self._file(name, self._workers.rank)
                 found = Found(path, manifest.passes, manifest.settings)
                 break
-            told.append(fault)
-        if told and found is None:
+            damaged.append(fault)
+        if damaged and found is None:
             raise InputError(
-                f"no checkpoint in {self.folder} can be used: {'; '.join(told)}. All workers must "
-                "see the same folder; without resume training begins anew"
+                f"no checkpoint in {self.folder} can be used: {'; '.join(damaged)}. All workers "
+                "must see the same folder; without resume training starts from the beginning"
             )
-        if told and found is not None and self._workers.rank == 0:
+        if damaged and found is not None and self._workers.rank == 0:
             self._workers.tell(
-                f"{'; '.join(told)}: the checkpoint before it is used, of pass {found.passes}"
+                f"{'; '.join(damaged)}: the checkpoint before it is used, of pass {found.passes}"
             )
         return found
 
@@ -274,7 +274,7 @@ def _verified(data: bytes) -> _Manifest | None:
         return None
     manifest = fit_type(_Manifest, parse_json(body, "the manifest of a checkpoint"), "manifest")
     if manifest.format != MANIFEST_FORMAT or manifest.version > MANIFEST_VERSION:
-        raise InputError("the checkpoints were written by a later dualstruct: update it to go on")
+        raise InputError("the checkpoints were written by a later dualstruct: update it to resume")
     if len(manifest.files) != manifest.workers:
         raise InputError(
             f"manifest.files is a list of {len(manifest.files)}; one per worker is wanted"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 CHECKPOINT_FORMAT = "dualstruct checkpoint"
 #: Passes without any gain in dual and gap after which more of them are in vain.
 STALLED_PASSES = 300
-#: Passes for which the last certificate still tells how far estimates of the gap are off.
+#: Passes for which the last certificate still says how far estimates of the gap are off.
 CERTIFICATE_HOLDS = 3
 #: Passes between two computations of w from the duals: after 80 passes of float32 sums the
 #: drift is 1e-3 and shows in the certificate.
@@ -43,7 +43,7 @@ REBUILD_EVERY = 20
 DRIFT = 1e-3
 #: How far the duals of a checkpoint may be beyond what the loss allows, relative to that: rounding.
 EXCESS = 1e-6
-#: Why training goes on (None) or stops, as workers that train together tell each other.
+#: Why training continues (None) or stops, as workers that train together inform each other.
 REASONS = (
     None,
     "gap",
@@ -92,12 +92,12 @@ def fit(
         Called with each trace point and the iterate; a true answer stops training.
     checkpoint : path, optional
         Where to save, every ``checkpoint_every`` passes and at the end (Ctrl-C leaves the last
-        one), all that is needed to go on; ``resume=True`` goes on from there, to the model that
+        one), all that is needed to resume; ``resume=True`` continues from there, to the model that
         an uninterrupted run gives. A pass that raises leaves a checkpoint, too. Several workers
-        write into a folder, which all of them must see; started anew after a fault, they go on from
-        there without being told to.
+        write into a folder, which all of them must see; restarted after a fault, they continue from
+        there without being asked to.
     rescue : callable, optional
-        Called with what was learned up to then when a pass raises, before the exception goes on.
+        Called with what was learned up to then when a pass raises, before the caller sees that.
     """
     if problem.loss.name not in solver.losses:
         raise InputError(f"solver {solver.name} does not take the loss {problem.loss.name}")
@@ -262,7 +262,7 @@ class _Run:
         return certificate._replace(estimate=estimate)
 
     def _dev_score(self, answer: _core.Weights) -> float:
-        """Of several workers the first one asks, and tells the others; or all do together."""
+        """Of several workers the first one asks, and informs the others; or all do together."""
         assert self.dev is not None
         communicator = self.problem.communicator
         if communicator is None or isinstance(self.dev, SummedScore):
@@ -323,7 +323,7 @@ class _Run:
             if settled is not None and self.best_w is None:
                 w, certificate = settled
             else:
-                self.iterate.rebuild()  # nothing goes on from here: no second set of weights
+                self.iterate.rebuild()  # nothing continues from here: no second set of weights
                 w, dual = self.iterate.answer(), self._dual()
                 if self.best_w is not None:  # what was judged is what is kept
                     w = self.problem.structure.new_weights(self.best_w)
@@ -406,9 +406,9 @@ class _Run:
             self._check_same_weights(communicator)
         if communicator.attempt and communicator.rank == 0:
             communicator.tell(
-                "there is no checkpoint yet: training begins anew"
+                "there is no checkpoint yet: training starts from the beginning"
                 if found is None
-                else f"training goes on from the checkpoint of pass {found.passes}"
+                else f"training resumes from the checkpoint of pass {found.passes}"
             )
 
     def _check_same_weights(self, communicator: Communicator) -> None:

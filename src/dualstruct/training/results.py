@@ -1,4 +1,4 @@
-"""What training tells: trace points, the result, scores of development data."""
+"""What training reports: trace points, the result, scores of development data."""
 
 from __future__ import annotations
 

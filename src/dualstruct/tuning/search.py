@@ -30,7 +30,7 @@ from dualstruct.tuning.candidates import Candidate, Candidates
 from dualstruct.tuning.choices import Choices
 from dualstruct.tuning.trials import Folds, Trial, Way, refusal, run_trial
 
-#: How many go on from the first folds to the next, and from these to all.
+#: How many continue from the first folds to the next, and from these to all.
 SURVIVORS = (5, 3)
 #: How many standard errors better than what was given a candidate must be.
 CERTAIN = 1.3

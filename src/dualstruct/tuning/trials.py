@@ -1,6 +1,6 @@
 """One trial: settings, trained on the examples of a fold, judged on those that it leaves out.
 
-A run tells about several ways to end it: after 5, 10 or 20 passes, with the last weights or with
+A run shows several ways to end it: after 5, 10 or 20 passes, with the last weights or with
 their average. So these cost nothing to choose.
 """
 
@@ -36,7 +36,8 @@ OF_A_TRIAL = {
     "address": None,
     "threads": 1,
 }
-#: Settings that do not change what the data tell: trials that differ in them share the features.
+#: Settings that do not change what is learned before training: trials that differ in them share
+#: the features.
 OF_TRAINING = {each.name for each in fields(Training)}
 
 

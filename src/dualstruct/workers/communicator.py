@@ -28,11 +28,11 @@ __getattr__ = old_names(__name__, {"Alone": "workers.communicator.SingleWorker"}
 
 
 class CommunicationError(DualstructError):
-    """A worker cannot go on, because another one failed, left, or does something else."""
+    """A worker cannot continue, because another one failed, left, or does something else."""
 
 
 class PeerFailedError(CommunicationError):
-    """Another worker failed or has ended; what went wrong is for that one to tell."""
+    """Another worker failed or has ended; what went wrong is for that one to report."""
 
 
 class LateError(CommunicationError):
@@ -44,7 +44,7 @@ class LateError(CommunicationError):
 
 
 class RecoveryWarning(UserWarning):
-    """Something went wrong with a run on several workers, and it goes on all the same."""
+    """Something went wrong with a run on several workers, and it continues all the same."""
 
 
 class Communicator(Protocol):
@@ -58,7 +58,7 @@ class Communicator(Protocol):
 
     @property
     def attempt(self) -> int:
-        """How often the workers were started anew after a fault: then they go on from the last
+        """How often the workers were restarted after a fault: then they continue from the last
         checkpoint, if there is one."""
 
     @property

@@ -55,8 +55,8 @@ def run_on(
     workers : int or None
         How many workers. An MPI job was started with so many; None takes them as they are.
     work : callable
-        Called with a communicator on every worker, and called anew after a fault: it reads its own
-        share of the data, and goes on from the checkpoint of its run.
+        Called with a communicator on every worker, and called again after a fault: it reads its own
+        share of the data, and resumes from the checkpoint of its run.
     address : str, optional
         A running Ray cluster; by default one is started here.
     timeout : float

@@ -14,7 +14,7 @@ def hearing_ctrl_c(tell: Callable[[int], None]) -> Iterator[Callable[[], int]]:
     """Ctrl-C calls ``tell`` with how often it was pressed; says so when asked, too.
 
     As an exception it could come between any two steps of the caller and leave workers behind that
-    nobody has told to stop.
+    nobody has asked to stop.
     """
     presses = 0
 

@@ -128,9 +128,9 @@ def run_local(
 ) -> list[Result]:
     """What ``work`` returns for each of so many workers.
 
-    If a worker raises, the others stop at their next word to each other, and the exception goes on
-    from here. The first Ctrl-C asks all workers to stop after the pass they are in, the second one
-    stops them at once. A worker waits for the others ``timeout`` seconds at most; one that hangs is
+    If a worker raises, the others stop at their next message, and the exception is raised here.
+    The first Ctrl-C asks all workers to stop after the pass they are in, the second one stops them
+    at once. A worker waits for the others ``timeout`` seconds at most; one that hangs is
     left behind, for threads cannot be killed.
 
     >>> run_local(3, lambda workers: int(workers.allreduce(np.array([workers.rank]))[0]))

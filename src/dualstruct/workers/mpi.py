@@ -102,7 +102,7 @@ class MPICommunicator(InUserProcess):
     def _meet(self, what: str, array: NDArray[Any]) -> Call:
         """All workers must want the same, or MPI would mix up what they send.
 
-        Every worker tells every other one, so that it is known who has not come.
+        Every worker informs every other one, so that it is known who has not come.
         """
         wanted, others = call(what, array), self._others()
         said = np.zeros((self.size, CALL), dtype=np.uint8)  # [workers, bytes]

@@ -1,7 +1,7 @@
 """Ranks that are actors of a Ray cluster.
 
 When an actor dies or hangs, the others stop, a new one takes its rank, and all of them start on the
-work anew: the next *attempt*.
+work again: the next *attempt*.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class _Cluster:
         results: dict[int, Any] = {}
         errors: dict[int, BaseException] = {}
         hanging: set[int] = set()
-        waiting, deadline, told = list(tasks), float("inf"), False
+        waiting, deadline, informed = list(tasks), float("inf"), False
         while {tasks[task] for task in waiting} - hanging and time.monotonic() < deadline:
             ended, waiting = ray.wait(waiting, num_returns=1, timeout=LOOK)
             for task in ended:
@@ -124,9 +124,9 @@ class _Cluster:
                     errors[rank] = DiedError(f"worker {rank} died")
                 self._board.leave.remote(attempt, rank)
             self._stop_at_once_if_asked()
-            if self._presses() and not told:
+            if self._presses() and not informed:
                 self._board.interrupt.remote()
-                told = True
+                informed = True
             silence = self._pass_on_news()
             if silence > self._timeout + LAST_WORDS and not errors:
                 others = sorted(tasks[each] for each in waiting)
@@ -169,12 +169,12 @@ class _Cluster:
             self._ray.kill(actor)
 
     def _pass_on_news(self) -> float:
-        """Warn of what the workers tell; for how many seconds they have said nothing."""
+        """Warn of what the workers report; for how many seconds they have said nothing."""
         try:
-            told, silence = self._ray.get(self._board.news.remote(), timeout=LAST_WORDS)
+            reports, silence = self._ray.get(self._board.news.remote(), timeout=LAST_WORDS)
         except self._ray.exceptions.RayError:  # the workers will notice, too
             return 0.0
-        for sentence in told:
+        for sentence in reports:
             warnings.warn(RecoveryWarning(sentence), stacklevel=4)
         return float(silence)
 
@@ -197,7 +197,7 @@ def start_ray(workers: int, address: str | None = None) -> Any:
         raise InputError("training with Ray needs the package ray: pip install 'dualstruct[ray]'")
     if address is not None:
         _check_reachable(address)
-    # All this must be set before Ray is first imported. A worker's death is for us to tell.
+    # All this must be set before Ray is first imported. A worker's death is for us to report.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "A worker died or was killed while")
     if address is None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -219,8 +219,8 @@ def start_ray(workers: int, address: str | None = None) -> Any:
     if address is None:
         if ray.util.get_node_ip_address() != "127.0.0.1":
             raise InputError(
-                "Ray was imported before it could be told to stay off the network: import it after "
-                "dualstruct.distributed.run_ray was called, or set "
+                "Ray was imported before it could be configured to stay off the network: import it "
+                "after dualstruct.distributed.run_ray was called, or set "
                 "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0, or give the address of a running cluster"
             )
         ray.init(
@@ -285,8 +285,8 @@ def run_ray(
 
     ``work`` and what it returns are pickled: let it read its share of the data itself and return
     arrays (``np.array(result.w.array)``, ``result.summary()``) rather than structures and weights.
-    If a worker raises, the others stop at their next word to each other, and the exception goes on
-    from here. If a worker dies or hangs, another actor takes its place and ``work`` is called anew
+    If a worker raises, the others stop at their next message, and the exception is raised here.
+    If a worker dies or hangs, another actor takes its place and ``work`` is called again
     on all of them; :func:`dualstruct.fit` then resumes from the last checkpoint. The first Ctrl-C
     asks all workers to stop after the pass they are in, the second one stops them at once.
 
@@ -300,7 +300,7 @@ def run_ray(
     timeout : float
         The most seconds that a worker waits for another one, which then counts as hanging.
     restarts : int
-        How often, at most, the workers are started anew.
+        How often, at most, the workers are restarted.
 
     Examples
     --------
@@ -329,7 +329,7 @@ def run_ray(
                 cluster.clear(errors)
                 warnings.warn(
                     RecoveryWarning(
-                        f"{fault}; the workers are started anew (restart {attempt + 1} of at most "
+                        f"{fault}; the workers are restarted (restart {attempt + 1} of at most "
                         f"{restarts})"
                     ),
                     stacklevel=2,
@@ -338,7 +338,7 @@ def run_ray(
             cluster.end()
     if restarts and not presses():
         raise CommunicationError(
-            f"{fault}, and restarts is {restarts}: they are used up; with resume training goes on "
-            "from the last checkpoint"
+            f"{fault}, and restarts is {restarts}: they are used up; with resume training "
+            "continues from the last checkpoint"
         )
     raise CommunicationError(str(fault))

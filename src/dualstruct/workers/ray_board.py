@@ -1,7 +1,7 @@
 """What actors of a Ray cluster say to each other.
 
-Arrays travel through Ray's object store; one small actor, the *board*, tells each worker where the
-others' are. A long array is cut into as many parts as there are workers: every worker adds up one
+Arrays travel through Ray's object store; one small actor, the *board*, knows where they are.
+A long array is cut into as many parts as there are workers: every worker adds up one
 part, in rank order, and puts it back for all.
 
 Messages bear the number of their attempt and of the meeting they are for; any other one is refused,
@@ -51,7 +51,7 @@ class Board:
     def __init__(self, size: int) -> None:
         self._size = size
         self._stop = False
-        self._told: list[str] = []
+        self._reports: list[str] = []
         self._changed = asyncio.Condition()
         self._heard = time.monotonic()
         self._attempt = -1
@@ -107,12 +107,12 @@ class Board:
             self._changed.notify_all()
 
     async def tell(self, sentence: str) -> None:
-        self._told.append(sentence)
+        self._reports.append(sentence)
 
     async def news(self) -> tuple[list[str], float]:
-        """What was told since the last time, and for how many seconds no worker has come."""
-        told, self._told = self._told, []
-        return told, time.monotonic() - self._heard
+        """What was reported since the last time, and for how many seconds no worker has come."""
+        reports, self._reports = self._reports, []
+        return reports, time.monotonic() - self._heard
 
     async def interrupt(self) -> None:
         self._stop = True

@@ -352,7 +352,7 @@ class BaseTrainer:
         model : path
             The file to write.
         holdout : int
-            The group that is not trained on; the log tells how well it is labelled.
+            The group that is not trained on; the log says how well it is labelled.
         """
         replace_file(model, self.train_inmemory(holdout))
 

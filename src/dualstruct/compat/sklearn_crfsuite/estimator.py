@@ -1,4 +1,4 @@
-"""CRF: CRFsuite's trainers and tagger with scikit-learn's manners."""
+"""CRF: CRFsuite's trainers and tagger with scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ calibration_max_trials
     variance, gamma : float
         Of arow.
     verbose : bool
-        Print a line an iteration.
+        Print one line per iteration.
     model_filename : path, optional
         Where to write the model. A model that is there already is used without ``fit``.
     keep_tempfiles : bool
@@ -161,7 +161,7 @@ calibration_max_trials
             Dicts, or lists or sets of strings.
         y : lists of labels
         X_dev, y_dev : the same, optional
-            Data that the log tells scores of after each iteration.
+            Data whose scores the log gives after each iteration.
         """
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev belong together: give both or none")

@@ -1,4 +1,4 @@
-"""The trainer that a CRF uses if it is told nothing else."""
+"""The trainer that a CRF uses if it is given no other."""
 
 from __future__ import annotations
 

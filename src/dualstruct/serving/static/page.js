@@ -29,7 +29,7 @@ async function start() {
   const words = model.columns.length === 1;
   byId("trust").hidden = model.calibrated;
   byId("go").textContent = model.kind === "tree" ? "Parse" : "Label";
-  byId("ask-label").textContent = words ? "A sentence" : "A sentence, one token a line";
+  byId("ask-label").textContent = words ? "A sentence" : "A sentence, one token per line";
   byId("hint").textContent = words
     ? "Put blanks between words, and before full stops and commas as well, if your training file does."
     : `Each line has ${model.columns.join(", ") || "the attributes of a token"}, with blanks between them.`;

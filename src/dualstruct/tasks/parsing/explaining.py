@@ -231,7 +231,7 @@ class _Writer:
                     text += f" under {self.form(a)}"
                 else:
                     text = f"{self.form(c)} under {self.form(b)} under {self.form(a)}"
-                # The end of a head's modifiers is told of the head itself.
+                # The end of a head's modifiers is said of the head itself.
                 token = max(c, 1)
                 for name, places in parts[side][key]:
                     of_kind = "siblings" if kind < 2 else "grandparent"

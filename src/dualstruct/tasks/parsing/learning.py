@@ -1,4 +1,6 @@
-"""What trees tell a parser: relations, the shape of trees, columns, arcs worth a second look."""
+"""What a parser learns from trees before training: relations, the shape of trees, columns, arcs
+worth a second look.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ from dualstruct.training.stopping import Stopping
 from dualstruct.workers.communicator import Communicator
 from dualstruct.workers.merging import agree, gather, total, union
 
-#: The features of a cut are computed anew each time it is revisited: once between two passes.
+#: The features of a cut are recomputed each time it is revisited: once between two passes.
 PRUNER_SOLVER = auto_solver("squared_hinge", slow_revisits=True)
 #: The share of crossing arcs from which on trees count as non-projective.
 CROSSING = 0.01
@@ -69,14 +71,14 @@ class SkippedSentences(UserWarning):
 
 
 class KnownParsing:
-    """What trees told, and the structure of this worker's.
+    """What was learned from trees, and the structure of this worker's.
 
     Parameters
     ----------
     settings : ParserSettings
     job : Job
     old : TreeModel, optional
-        The model that training goes on from.
+        The model that training continues from.
     """
 
     def __init__(self, settings: ParserSettings, job: Job, old: TreeModel | None) -> None:
@@ -84,7 +86,7 @@ class KnownParsing:
         self._attributes: dict[str, Any] = {}
         given: Treebank = job.share.X
         root = settings.single_root is True if old is None else old.shape.single_root
-        self._treebank = treebank = self._usable(given, root)
+        self._treebank = treebank = self._valid_trees(given, root)
         weights = _weights_of(given, treebank, job.share.weights.get("sample_weight"), root)
         found = Labels(union(job.workers, Labels.learn(treebank.relations).names))
         if old is None:
@@ -122,10 +124,10 @@ class KnownParsing:
             self.center = self.structure.new_weights(values)
         self._attributes["feature_seconds_"] = time.perf_counter() - started
 
-    def _usable(self, treebank: Treebank, single_root: bool) -> Treebank:
-        usable, skipped = usable_trees(self._settings, self._job, treebank, single_root)
+    def _valid_trees(self, treebank: Treebank, single_root: bool) -> Treebank:
+        valid, skipped = valid_trees(self._settings, self._job, treebank, single_root)
         self._attributes["skipped_"] = skipped
-        return usable
+        return valid
 
     def _shape_of(self, treebank: Treebank) -> TreeShape:
         settings = self._settings
@@ -271,7 +273,7 @@ class KnownParsing:
         return self._attributes
 
 
-def usable_trees(
+def valid_trees(
     settings: ParserSettings, job: Job, treebank: Treebank, single_root: bool
 ) -> tuple[Treebank, int]:
     """The sentences that can be trained on, and how many of all workers' were left out; those that
@@ -296,14 +298,14 @@ def usable_trees(
 
 
 def _weights_of(
-    given: Treebank, usable: Treebank, weights: Sequence[float] | None, single_root: bool
+    given: Treebank, valid: Treebank, weights: Sequence[float] | None, single_root: bool
 ) -> Sequence[float] | None:
     """The weights of the sentences that are trained on."""
     if weights is None:
         return None
     if len(weights) != len(given):
         raise InputError(f"{len(weights)} weights for {len(given)} sentences")
-    if len(given) == len(usable):
+    if len(given) == len(valid):
         return weights
     faults = given.faults(single_root)
     return [weight for i, weight in enumerate(weights) if i not in faults]
@@ -318,9 +320,9 @@ def check_sources_of_all(
         check_sources(treebank, sources)
     except InputError as error:
         problem = str(error)
-    told = [each for each, some in gather(workers, [problem, len(treebank) > 0]) if some]
-    if told and all(told):
-        raise InputError(told[0])
+    problems = [each for each, some in gather(workers, [problem, len(treebank) > 0]) if some]
+    if problems and all(problems):
+        raise InputError(problems[0])
 
 
 def calibrated(model: TreeModel, treebank: Treebank, workers: Communicator) -> TreeModel:

@@ -295,7 +295,7 @@ def column_names(sources: tuple[str, ...]) -> list[str]:
 
 
 def type_counts(treebank: Treebank, sources: tuple[str, ...]) -> dict[str, int]:
-    """How often each part of speech occurs that features tell apart between two words."""
+    """How often each part of speech occurs that features distinguish between two words."""
     columns = {name: TABLE_COLUMN[SOURCES[name]] for name in sources}
     column = TreeColumns(**columns).resolved()[2]
     names = treebank.table.strings(column)

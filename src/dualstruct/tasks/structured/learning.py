@@ -1,4 +1,4 @@
-"""What examples tell about a structure, and how a model of it is judged."""
+"""What is learned from examples about a structure, and how a model of it is judged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dualstruct.workers.merging import gather, total
 
 @dataclass(frozen=True, eq=False)
 class TrainedStructure:
-    """A structure that knows what training told about it, and its weights."""
+    """A structure that knows what was learned about it, and its weights."""
 
     structure: OutputType
     w: _core.Weights
@@ -37,7 +37,7 @@ class TrainedStructure:
 
 
 def learn(settings: StructuredSettings, X: Any, Y: Any) -> OutputType:
-    """What all examples tell about the structure."""
+    """What is learned from all examples about the structure."""
     check_pairs(X, Y)
     if not count(X):
         raise InputError("there are no examples to train on")
@@ -49,7 +49,7 @@ def learn(settings: StructuredSettings, X: Any, Y: Any) -> OutputType:
 
 
 class KnownStructure:
-    """A structure that knows what all examples told, bound to this worker's.
+    """A structure that knows what was learned from all examples, bound to this worker's.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: Calibration looks at so many tokens at most: one number does not need more. With many labels at
 #: fewer, because sums take labels² a token.
 MOST_TOKENS, FEWEST_TOKENS, WORK = 30_000, 1_000, 5e7
-#: Less than the smallest marginal that single precision can tell from 0.
+#: Less than the smallest marginal that single precision can distinguish from 0.
 FLOOR = 1e-12
 
 

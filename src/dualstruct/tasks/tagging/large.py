@@ -76,7 +76,7 @@ class OnDisk:
 def training_set_on_disk(
     settings: TaggerSettings, blocks: Iterable[Block], folder: Path
 ) -> TrainingSet:
-    """What blocks of sentences tell a tagger; their features and labels are on disk."""
+    """What a tagger learns from blocks of sentences; their features and labels are on disk."""
     if settings.min_count > 1:
         raise InputError("fit_large takes neither engine nor min_count")
     if settings.scheme is not None or isinstance(settings.unknown_label, str):

@@ -1,4 +1,4 @@
-"""What sentences with labels tell a tagger: labels, features, which labels may follow which."""
+"""What a tagger learns from sentences before training: labels, features, what may follow what."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TrainingSet:
 
 
 def learn(settings: TaggerSettings, job: Job, old: ChainModel | None) -> KnownTagging:
-    """What all workers' sentences tell; with an old model, what they tell in addition."""
+    """What is learned from all workers' sentences; with an old model, what is new in them."""
     X, y = job.share.X, job.share.y
     if old is None:
         return KnownTagging(settings, job, _first_set(settings, job, X, y))
@@ -182,7 +182,7 @@ def _numbers(
 
 
 class KnownTagging:
-    """What sentences told, and the chain of this worker's."""
+    """What was learned from sentences, and the chain of this worker's."""
 
     def __init__(
         self,
@@ -314,12 +314,12 @@ class KnownTagging:
         return SummedScore(workers, count, lambda n: share_of(int(n[0]), int(n[1])), shown)
 
     def _first_unseen(self, dev: Share, found: UnseenLabel | None) -> UnseenLabel | None:
-        """What any worker has found, told as everybody counts sentences."""
-        told = None
+        """What any worker has found, described as everybody counts sentences."""
+        own = None
         if found is not None:
             number = int(dev.numbers[found.sentence])
-            told = [found.label, number, found.token, dev.where(found.sentence, found.token)]
-        everybody = [each for each in gather(self._job.workers, told) if each is not None]
+            own = [found.label, number, found.token, dev.where(found.sentence, found.token)]
+        everybody = [each for each in gather(self._job.workers, own) if each is not None]
         return UnseenLabel(*min(everybody, key=lambda each: each[1])) if everybody else None
 
     def calibrated(self, model: ChainModel, dev: Share) -> ChainModel:
@@ -353,7 +353,7 @@ def true_labels(
 def calibrated(
     model: ChainModel, X: Any, y: Any, threads: int, workers: Communicator
 ) -> ChainModel:
-    """The model with the temperature that labels ask for; as it is, if they tell nothing."""
+    """The model with the temperature that labels ask for; as it is, if they determine none."""
     whole = model.chain(X)
     truth, _ = model.labels.encode_any(model.codec.to_inner(y), whole.sentences)
     lengths = np.diff(whole.sentences)

@@ -43,7 +43,7 @@ from dualstruct.tasks.tagging.model import ChainModel
 
 #: A likelihood: its scores are nearly probabilities.
 LOSS, PASSES = "crf", 10
-#: Long spans may be less probable than single precision can tell from 0.
+#: Long spans may be less probable than single precision can distinguish from 0.
 SMALLEST = 1e-15
 #: Rivals of a span that have less than this share of its probability say nothing against it.
 NEGLIGIBLE = 1e-3
@@ -232,12 +232,12 @@ class ChainReading:
         return Findings(case.span_slips.evidence(by_span, count, tokens, beside), at_random)
 
     @cached_property
-    def _speaker(self) -> _core.Weights:
+    def _predictor(self) -> _core.Weights:
         return _repacked(self._case.chain, self._case.valid, self._w)
 
     def opinion(self, i: int, beta: float) -> Opinion:
         case = self._case
-        output = case.valid.decode(self._speaker, i)
+        output = case.valid.decode(self._predictor, i)
         begin, end = case.chain.sentences[i : i + 2].tolist()
         marginals = case.chain.expectation(self._w, i, beta).labels.astype(float)
         at = np.arange(end - begin)
