@@ -76,6 +76,8 @@ WAYS = {
     "suspects json": ["suspects", *COMMANDS["suspects"], "--format", "json"],
     "inspect json": ["inspect", *COMMANDS["inspect"], "--json"],
     "inspect trees": ["inspect", "{}/parser.dstruct"],
+    "draw two files": ["draw", "{}/trees.conllu", "{}/trees.conllu", "--sentence", "1"],
+    "draw page": ["draw", "{}/trees.conllu", "--html", "{}/trees.html"],
     "svg": ["draw", "{}/trees.conllu", "--svg", "{}/tree.svg"],
 }  # fmt: skip
 #: Ways that read standard input.

@@ -149,3 +149,55 @@ def test_trees_and_labels_are_not_compared(run, models):
     )
     assert (code, out) == (1, "")
     assert err.count("\n") == 1
+
+
+@pytest.fixture
+def two_files(tmp_path):
+    truth = load_english("test")[:3]
+    heads = [list(one.heads) for one in truth]
+    relations = [list(one.relations) for one in truth]
+    relations[1][0] = "wrong"
+    write_conllu(tmp_path / "gold.conllu", truth)
+    predicted = truth.replace(heads=heads, relations=relations)
+    write_conllu(tmp_path / "predicted.conllu", predicted)
+    return tmp_path
+
+
+def test_trees_that_differ_are_drawn_with_wrong_arcs_marked(run, two_files):
+    paths = [two_files / "gold.conllu", two_files / "predicted.conllu"]
+    code, out, err = run("draw", *paths, "--width", 100)
+    assert (code, err) == (0, "")
+    assert out.count("gold\n") == out.count("predicted\n") == 1
+    assert "✗wrong" in out
+    assert "\x1b" not in out
+    assert "\x1b[1;31m✗wrong" in run_command(["draw", *map(str, paths)], terminal=True)[1]
+    _, out, _ = run("draw", *paths, "--sentence", 1)
+    assert "✗" not in out
+    assert "the trees are the same" in run("draw", paths[0], paths[0])[1]
+
+
+def test_many_trees_are_drawn_on_one_page(run, two_files):
+    page = two_files / "page.html"
+    code, out, _ = run("draw", two_files / "gold.conllu", "--html", page, "--most", 2)
+    assert code == 0
+    assert "1 more" in out
+    assert page.read_text().count("<svg") == 2
+    run("draw", two_files / "gold.conllu", two_files / "predicted.conllu", "--html", page)
+    assert page.read_text().count("<svg") == 2
+    assert page.read_text().count("class='arc wrong'") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["gold.conllu", "predicted.conllu", "--svg", "a.svg"], "--html draws both"),
+        (["gold.conllu", "--html", "a.svg"], "should end in .html"),
+        (["gold.conllu", "other.conllu"], "sentences"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(run, two_files, monkeypatch, arguments, said):
+    monkeypatch.chdir(two_files)
+    write_conllu("other.conllu", load_english("test")[:1])
+    code, out, err = run("draw", *arguments)
+    assert (code, out) == (1, "")
+    assert said in err

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from dualstruct import InputError
 from dualstruct.datasets import load_english
-from dualstruct.drawing import draw_tree, tree_svg
+from dualstruct.drawing import draw_comparison, draw_tree, tree_page, tree_svg
 from dualstruct.drawing.layout import Measures, lay_out
 
 WORDS = ["a", "cat", "sat", "on", "mats", "reluctantly", "!", "I"]
@@ -185,3 +186,52 @@ def test_words_without_heads_are_left_without_arcs():
 def test_impossible_heads_are_refused(heads, message):
     with pytest.raises(InputError, match=message):
         draw_tree(["a", "b"], heads)
+
+
+@given(trees(most=30), st.integers(20, 60), st.booleans())
+@settings(max_examples=60)
+def test_no_line_is_wider_than_the_terminal(tree, width, marked):
+    words, heads, labels = tree
+    words = [word * (1 + 7 * (t % 5 == 3)) for t, word in enumerate(words)]
+    marks = dict.fromkeys(range(1, len(words) + 1, 2), "✗") if marked else None
+    for drawing in (
+        draw_tree(words, heads, labels, width=width, marks=marks),
+        draw_tree(words, list(range(len(words))), labels, width=width, marks=marks),
+    ):
+        assert max(map(cell_len, drawing.split("\n"))) <= width
+
+
+def test_words_wider_than_the_terminal_get_an_ellipsis():
+    drawing = draw_tree(["a" * 50, "b"], [2, 0], ["x", "root"], width=20)
+    assert "a" * 19 + "…" in drawing
+
+
+def test_marked_arcs_have_the_mark_for_a_tip_and_before_the_label():
+    words, heads, relations = ["Ada", "sings", "well"], [2, 0, 2], ["obj", "root", "advmod"]
+    drawing = draw_tree(words, heads, relations, marks={1: "✗", 2: "✓"})
+    *_, arrows, text = drawing.split("\n")
+    assert arrows.replace("│", "").split() == ["✗", "✓", "▼"]
+    assert text.split() == words
+    assert "─✗obj─" in drawing
+    assert "✓root" in drawing
+    picture = tree_svg(words, heads, relations, marks={1: "✗", 2: "✓"})
+    assert picture.count("class='arc wrong'") == picture.count("class='arc right'") == 1
+    assert ">✗obj<" in picture
+    assert "✗" not in tree_svg(words, heads, marks={})
+
+
+def test_the_arcs_in_which_two_trees_differ_are_marked_in_both():
+    truth = load_english("test")[0]
+    heads = [2 if word == 4 else head for word, head in enumerate(truth.heads, 1)]
+    predicted = replace(truth, heads=heads, relations=["x", *truth.relations[1:]])
+    wrong = [w for w in range(1, len(heads) + 1) if w == 1 or truth.heads[w - 1] != heads[w - 1]]
+    drawing = draw_comparison(truth, predicted, width=1000)
+    gold, other = drawing.split("\n\npredicted\n")
+    assert gold.split("\n")[-2].count("✓") == len(wrong)
+    assert other.split("\n")[-2].count("✗") == len(wrong)
+    page = tree_page([("a < b", [truth, predicted]), ("c", [truth])], "t")
+    assert page.count("<svg") == 3
+    assert page.count("class='arc wrong'") == page.count("class='arc right'") == len(wrong)
+    assert "a &lt; b" in page
+    with pytest.raises(InputError, match="same words"):
+        draw_comparison(truth, load_english("test")[1])

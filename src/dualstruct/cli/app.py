@@ -17,6 +17,7 @@ from dualstruct.cli.boundary import Commands, run
 from dualstruct.cli.clusters import clusters
 from dualstruct.cli.compare import compare
 from dualstruct.cli.confidence import calibrate
+from dualstruct.cli.draw import draw
 from dualstruct.cli.evaluate import OptionalNumber, evaluate
 from dualstruct.cli.explain import explain
 from dualstruct.cli.files import (
@@ -129,26 +130,7 @@ app.command()(suspects)
 app.command()(clusters)
 
 
-@app.command()
-def draw(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A CoNLL-U file; - is standard input.")
-    ],
-    sentence: Annotated[
-        str | None, typer.Option(help="Only this one: its sent_id, or its number from 1.")
-    ] = None,
-    svg: Annotated[
-        Path | None, typer.Option(help="Draw the sentence (the first unless named) to this file.")
-    ] = None,
-    most: Annotated[int, typer.Option(min=1, help="How many sentences to draw at most.")] = 10,
-    width: Annotated[
-        int | None, typer.Option(min=20, help="How many columns to use; the terminal's by default.")
-    ] = None,
-) -> None:
-    """Draw dependency trees: arcs over the words, in the terminal or as SVG."""
-    from dualstruct.cli.trees import draw_file
-
-    say("\n".join(draw_file(file, sentence, svg, width, most)))
+app.command()(draw)
 
 
 @app.command()

@@ -1,8 +1,7 @@
-"""What the command ``dualstruct`` does with trees: learn, predict, score and draw them."""
+"""What the command ``dualstruct`` does with trees: learn, predict and score them."""
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from itertools import chain
@@ -16,7 +15,6 @@ from dualstruct.cli.output import print_json, say, write_bytes
 from dualstruct.data.blocks import blocks_of
 from dualstruct.data.columns import ColumnFile
 from dualstruct.data.conllu import (
-    ConlluSentence,
     Treebank,
     looks_like_conllu,
     read_conllu,
@@ -26,8 +24,6 @@ from dualstruct.data.lines import sentence_blocks
 from dualstruct.data.opening import name_of, read_bytes, read_pieces
 from dualstruct.data.sources import TreeFiles, check_paths
 from dualstruct.data.tokenizing import Tokenizer
-from dualstruct.data.writing import replace_file
-from dualstruct.drawing import draw_tree, tree_svg
 from dualstruct.errors import InputError
 from dualstruct.estimators import (
     DependencyParser,
@@ -394,41 +390,3 @@ def judge_trees(gold: str, predicted: str) -> Judged:
 def words_of(path: str) -> set[str]:
     """The words of a file."""
     return set(read_conllu(path).forms.encoded()[1])
-
-
-def draw_file(
-    file: str, sentence: str | None, svg: Path | None, width: int | None, most: int
-) -> list[str]:
-    """The drawings of a file's sentences, or of one of them; with ``svg`` it becomes a file."""
-    treebank = read_conllu(file)
-    if svg is not None:
-        if svg.suffix != ".svg":
-            raise InputError(f"--svg writes a picture: {svg} should end in .svg")
-        i = 0 if sentence is None else treebank.find(sentence)
-        one = treebank[i]
-        _check_heads(treebank, i)
-        tags = one.upos if any(tag != "_" for tag in one.upos) else None
-        picture = tree_svg(one.forms, one.heads, _labels(one), tags=tags)
-        replace_file(svg, picture.encode())
-        return [f"sentence {i + 1} drawn to {svg}"]
-    chosen = range(min(most, len(treebank))) if sentence is None else [treebank.find(sentence)]
-    lines: list[str] = []
-    columns = width or shutil.get_terminal_size().columns
-    for i in chosen:
-        _check_heads(treebank, i)
-        one = treebank[i]
-        drawing = draw_tree(one.forms, one.heads, _labels(one), width=columns)
-        lines += [f"# {one.sent_id or i + 1}", "", drawing, ""]
-    if len(chosen) < len(treebank) and sentence is None:
-        lines.append(f"… {len(treebank) - len(chosen):,} more; --sentence or --most shows them")
-    return lines
-
-
-def _labels(sentence: ConlluSentence) -> list[str]:
-    return ["" if relation == "_" else relation for relation in sentence.relations]
-
-
-def _check_heads(treebank: Treebank, i: int) -> None:
-    begin, end = treebank.sentences[i : i + 2]
-    if (treebank.heads[begin:end] < 0).all():
-        raise InputError(f"{treebank.where(i, 0)}: the sentence has no heads to draw")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -17,6 +17,9 @@ MARGIN = 16
 CORNER = 8
 #: How wide a character may be, in font sizes: fonts differ, so rather more than less.
 CHARACTER = 0.65
+
+#: The mark of wrong arcs.
+WRONG = "✗"
 
 _STYLE = """\
 .paper { fill: #ffffff }
@@ -33,6 +36,16 @@ _STYLE = """\
   .tip { fill: #8b949e }
 }
 .arc { fill: none; stroke-width: 1.3 }
+.label.wrong, .tip.wrong { fill: #cf222e }
+.arc.wrong { stroke: #cf222e; stroke-width: 2; stroke-dasharray: 5 3 }
+.label.right, .tip.right { fill: #1a7f37 }
+.arc.right { stroke: #1a7f37; stroke-width: 2 }
+@media (prefers-color-scheme: dark) {
+  .label.wrong, .tip.wrong { fill: #f85149 }
+  .arc.wrong { stroke: #f85149 }
+  .label.right, .tip.right { fill: #3fb950 }
+  .arc.right { stroke: #3fb950 }
+}
 text { font-family: system-ui, "Helvetica Neue", Arial, sans-serif; text-anchor: middle }"""
 
 
@@ -89,6 +102,7 @@ def tree_svg(
     relations: Sequence[str] | None = None,
     *,
     tags: Sequence[str] | None = None,
+    marks: Mapping[int, str] | None = None,
 ) -> str:
     """Draw a dependency tree as SVG.
 
@@ -99,6 +113,9 @@ def tree_svg(
         The number of each word's head, counted from 1; 0 is the root, -1 is none.
     tags : list of str, optional
         What to write under the words, their parts of speech for example.
+    marks : dict, optional
+        A character for some words, counted from 1, that stands before the relation of their arcs;
+        arcs marked with ✗ are drawn as wrong ones, others as right ones.
 
     Examples
     --------
@@ -106,7 +123,12 @@ def tree_svg(
     >>> svg[:4], svg.count("<path class='arc'"), "PROPN" in svg
     ('<svg', 2, True)
     """
-    picture = place_tree(words, heads, relations, tags)
+    chosen = marks or {}
+    names = relations
+    if chosen:
+        names = [""] * len(words) if relations is None else relations
+        names = [chosen.get(word, "") + name for word, name in enumerate(names, 1)]
+    picture = place_tree(words, heads, names, tags)
     texts, side, base = picture.layout.words, picture.side, picture.base
     width, height = picture.width, picture.height
     parts = [
@@ -117,13 +139,15 @@ def tree_svg(
         f"<rect class='paper' width='{width}' height='{height}'/>",
     ]
     arcs = sorted(picture.layout.arcs, key=lambda arc: -arc.level)
-    parts += [_arc_path(arc, side, base) for arc in arcs]
+    kinds = {word - 1: " wrong" if mark == WRONG else " right" for word, mark in chosen.items()}
+    parts += [_arc_path(arc, side, base, kinds.get(arc.dependent, "")) for arc in arcs]
     for arc in arcs:
         if arc.label:
             x = side + (arc.left + arc.right) // 2
             y = base - LEVEL * arc.level + (0 if arc.is_root else 4)
             parts.append(_background(x, y, arc.label))
-            parts.append(_text("label", LABEL_SIZE, x, y, arc.label))
+            kind = "label" + kinds.get(arc.dependent, "")
+            parts.append(_text(kind, LABEL_SIZE, x, y, arc.label))
     for word, text in enumerate(texts):
         x = picture.middle(word)
         parts.append(_text("word", WORD_SIZE, x, base + WORD_SIZE, text))
@@ -151,7 +175,7 @@ def _background(x: int, y: int, label: str) -> str:
     )
 
 
-def _arc_path(arc: Arc, side: int, base: int) -> str:
+def _arc_path(arc: Arc, side: int, base: int, kind: str) -> str:
     """A line up, along and down, with a tip where it meets the dependent."""
     left, right, tip = side + arc.left, side + arc.right, side + arc.arrow
     top = base - LEVEL * arc.level
@@ -164,6 +188,6 @@ def _arc_path(arc: Arc, side: int, base: int) -> str:
             f"Q{right} {top} {right} {top + r}V{base}"
         )
     return (
-        f"<path class='arc' d='{line}'/>"
-        f"<path class='tip' d='M{tip - 4} {base - 7}L{tip + 4} {base - 7}L{tip} {base}Z'/>"
+        f"<path class='arc{kind}' d='{line}'/>"
+        f"<path class='tip{kind}' d='M{tip - 4} {base - 7}L{tip + 4} {base - 7}L{tip} {base}Z'/>"
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
 from dualstruct.drawing.layout import Arc, Layout, Measures, check_tree, lay_out
 
@@ -30,12 +30,13 @@ def draw_tree(
     relations: Sequence[str] | None = None,
     *,
     width: int | None = None,
+    marks: Mapping[int, str] | None = None,
 ) -> str:
     """Draw a dependency tree with its arcs above the words.
 
     Where two arcs cross, the lines go straight on (``┼``). A sentence that is wider than the
     terminal is cut into pieces, and arcs run on from one piece to the next; a very long one
-    becomes an indented tree.
+    becomes an indented tree. No line is wider than the terminal: words that are get an ellipsis.
 
     Parameters
     ----------
@@ -44,6 +45,9 @@ def draw_tree(
         The number of each word's head, counted from 1; 0 is the root, -1 is none.
     width : int, optional
         How many columns there are; the terminal's unless given.
+    marks : dict, optional
+        A character for some words, counted from 1: it is the tip of the arc to the word and stands
+        before its relation. ``{3: "✗"}`` marks the arc to the third word as wrong.
 
     Examples
     --------
@@ -52,21 +56,29 @@ def draw_tree(
      ╭─nsubj─╮│╭─punct─╮
      ▼       │▼│       ▼
     Ada     sings      .
+    >>> print(draw_tree(["Ada", "sings"], [2, 0], ["obj", "root"], marks={1: "✗"}))
+            root
+     ╭─✗obj─╮│
+     ✗      │▼
+    Ada    sings
     """
     texts, numbers, labels = check_tree(words, heads, relations)
     columns = width or shutil.get_terminal_size().columns
+    texts = [_shortened(text, columns) for text in texts]
+    tips = {word - 1: mark for word, mark in (marks or {}).items()}
+    labels = [tips.get(word, "") + label for word, label in enumerate(labels)]
     if sum(map(cell_len, texts)) > MOST_PIECES * columns:
-        return _indented(texts, numbers, labels)
+        return _indented(texts, numbers, labels, columns)
     layout = lay_out(texts, numbers, labels, _SIZES)
     columns = min(columns, layout.width + _margin(layout))
     pieces = _cut(layout, columns)
     if len(pieces) > MOST_PIECES:
-        return _indented(texts, numbers, labels)
+        return _indented(texts, numbers, labels, columns)
     lines = _draw_lines(layout)
     borders = _borders(layout, pieces, columns)
     placed = _place_labels(layout, lines, borders)
     drawn = [
-        _piece(layout, lines, placed, words_here, border)
+        _piece(layout, lines, placed, words_here, border, tips)
         for words_here, border in zip(pieces, borders, strict=True)
     ]
     return "\n\n".join(drawn)
@@ -169,6 +181,7 @@ def _piece(
     labels: dict[Arc, tuple[int, str]],
     words: tuple[int, int],
     border: tuple[int, int],
+    tips: Mapping[int, str],
 ) -> str:
     """Some of the words with the lines and labels above them."""
     begin, end = border
@@ -176,7 +189,7 @@ def _piece(
     arrows = [_LINES[_UP | _DOWN] if x in _ends(layout) else " " for x in range(begin, end)]
     for arc in layout.arcs:
         if begin <= arc.arrow < end:
-            arrows[arc.arrow - begin] = "▼"
+            arrows[arc.arrow - begin] = tips.get(arc.dependent, "▼")
         column, label = labels.get(arc, (-1, ""))
         if begin <= column < end:
             place, written = column - begin, _by_column(label)
@@ -226,22 +239,53 @@ def _label_place(arc: Arc, label: str, row: list[int], begin: int, end: int) -> 
     return min(places, key=spoils)
 
 
-def _indented(words: list[str], heads: list[int], relations: list[str]) -> str:
-    """One word per line under its head, in the order of the sentence, with its number."""
+def _shortened(text: str, columns: int) -> str:
+    """The text, or as much of it as fits, with an ellipsis."""
+    if cell_len(text) <= columns:
+        return text
+    return set_cell_size(text, columns - 1).rstrip() + "…"
+
+
+def _indented(words: list[str], heads: list[int], relations: list[str], columns: int) -> str:
+    """One word per line under its head, in the order of the sentence, with its number.
+
+    Deep trees have narrow branches. Where even these are too wide, the first branches are left out
+    of deep lines, and what is too long is shortened.
+    """
+    for parts in (("├─ ", "└─ ", "│  ", "   "), ("├", "└", "│", " ")):
+        lines = ["".join(line) for line in _branches(words, heads, relations, parts)]
+        if max(map(cell_len, lines), default=0) <= columns:
+            return "\n".join(lines)
+    most = columns // 2
+    lines = []
+    for number, branches, word in _branches(words, heads, relations, ("├─ ", "└─ ", "│  ", "   ")):
+        shown = branches if len(branches) <= most else "…" + branches[1 - most :]
+        lines.append(_shortened(number + shown + word, columns))
+    return "\n".join(lines)
+
+
+def _branches(
+    words: list[str], heads: list[int], relations: list[str], parts: tuple[str, str, str, str]
+) -> list[tuple[str, str, str]]:
+    """Numbers, branches and words with relations.
+
+    ``parts`` are the branches to a child and to the last one, and what is under these.
+    """
+    to_child, to_last, beside, under_last = parts
     children: dict[int, list[int]] = {}
     for word, head in enumerate(heads, 1):
         children.setdefault(max(head, 0), []).append(word)
     digits = len(str(len(words)))
-    lines: list[str] = []
+    lines: list[tuple[str, str, str]] = []
     # (word, what stands before its line, what stands before those of its children)
     waiting = [(word, "", "") for word in reversed(children.get(0, []))]
     while waiting:
         word, before, under = waiting.pop()
         label = f"  {relations[word - 1]}" if relations[word - 1] else ""
-        lines.append(f"{word:{digits}} {before}{words[word - 1]}{label}")
+        lines.append((f"{word:{digits}} ", before, f"{words[word - 1]}{label}"))
         below = children.get(word, [])
         for place, child in reversed(list(enumerate(below, 1))):
             is_last = place == len(below)
-            branch, gap = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
+            branch, gap = (to_last, under_last) if is_last else (to_child, beside)
             waiting.append((child, under + branch, under + gap))
-    return "\n".join(lines)
+    return lines

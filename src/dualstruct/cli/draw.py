@@ -1,0 +1,143 @@
+"""The command ``dualstruct draw``: trees in the terminal, as a picture, or many on a page."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dualstruct.cli.files import check_page, write_page
+from dualstruct.cli.output import console, say
+from dualstruct.errors import InputError
+from dualstruct.printable import printable
+
+if TYPE_CHECKING:
+    from dualstruct.data.conllu import Treebank
+
+
+def draw(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE|GOLD", help="A CoNLL-U file; - is standard input.")
+    ],
+    predicted: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[PREDICTED]",
+            help="Predicted trees of the same sentences: both are drawn where they differ, wrong "
+            "arcs marked.",
+        ),
+    ] = None,
+    sentence: Annotated[
+        str | None, typer.Option(help="Only this one: its sent_id, or its number from 1.")
+    ] = None,
+    svg: Annotated[
+        Path | None, typer.Option(help="Draw the sentence (the first unless named) to this file.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Draw the sentences on this page.")] = None,
+    most: Annotated[int, typer.Option(min=1, help="How many sentences to draw at most.")] = 10,
+    width: Annotated[
+        int | None, typer.Option(min=20, help="How many columns to use; the terminal's by default.")
+    ] = None,
+) -> None:
+    """Draw dependency trees: arcs over the words, in the terminal, as SVG or on an HTML page.
+
+    With PREDICTED, the true tree and the predicted one of each sentence in which they differ: ✗
+    marks what is wrong, ✓ what is right instead.
+    """
+    from dualstruct.data.conllu import read_conllu
+    from dualstruct.metrics.words import check_same_words
+
+    check_page(html, [file, predicted])
+    treebank = read_conllu(file)
+    other = None
+    if predicted is not None:
+        if svg is not None:
+            raise InputError("--svg draws one tree; --html draws both on a page")
+        other = read_conllu(predicted)
+        check_same_words(treebank, other)
+    if svg is not None:
+        _draw_svg(treebank, sentence, svg)
+        return
+    chosen = _chosen(treebank, other, sentence)
+    shown = chosen[:most]
+    for i in shown:
+        for each in (treebank, other):
+            if each is not None:
+                _check_heads(each, i)
+    if html is not None:
+        _draw_page(treebank, other, shown, html)
+    else:
+        _draw_text(treebank, other, shown, width or shutil.get_terminal_size().columns)
+    if not chosen:
+        say("the trees are the same in both files")
+    if len(shown) < len(chosen):
+        say(f"… {len(chosen) - len(shown):,} more; --sentence or --most shows them")
+
+
+def _chosen(treebank: Treebank, other: Treebank | None, sentence: str | None) -> list[int]:
+    """The sentences to draw: one, all, or those that differ."""
+    if sentence is not None:
+        return [treebank.find(sentence)]
+    if other is None:
+        return list(range(len(treebank)))
+    from dualstruct.mistakes import tree_mistakes
+
+    return sorted({each.sentence - 1 for each in tree_mistakes(treebank, other)})
+
+
+def _draw_svg(treebank: Treebank, sentence: str | None, svg: Path) -> None:
+    from dualstruct.data.writing import replace_file
+    from dualstruct.drawing.comparison import sentence_svg
+
+    if svg.suffix != ".svg":
+        raise InputError(f"--svg writes a picture: {svg} should end in .svg")
+    i = 0 if sentence is None else treebank.find(sentence)
+    _check_heads(treebank, i)
+    replace_file(svg, sentence_svg(treebank[i]).encode())
+    say(f"sentence {i + 1} drawn to {svg}")
+
+
+def _draw_page(
+    treebank: Treebank, other: Treebank | None, shown: Iterable[int], html: Path
+) -> None:
+    from dualstruct.drawing import tree_page
+
+    sentences = (
+        (
+            f"{i + 1} {treebank.sent_id(i)}".rstrip(),
+            [each[i] for each in (treebank, other) if each is not None],
+        )
+        for i in shown
+    )
+    write_page(html, tree_page(sentences, treebank.name))
+
+
+def _draw_text(
+    treebank: Treebank, other: Treebank | None, shown: Iterable[int], columns: int
+) -> None:
+    from rich.text import Text
+
+    from dualstruct.drawing import draw_comparison, draw_tree
+    from dualstruct.drawing.comparison import shown_relations
+
+    screen = console()
+    for i in shown:
+        one = treebank[i]
+        if other is None:
+            drawing = draw_tree(one.forms, one.heads, shown_relations(one), width=columns)
+        else:
+            drawing = draw_comparison(one, other[i], width=columns)
+        text = Text(printable(f"# {one.sent_id or i + 1}\n\n{drawing}\n", keep="\n"))
+        if other is not None:
+            text.highlight_regex("✗[^\\s─│╭╮├┤┼]*", "bold red")
+            text.highlight_regex("✓[^\\s─│╭╮├┤┼]*", "bold green")
+        screen.print(text, soft_wrap=True)
+
+
+def _check_heads(treebank: Treebank, i: int) -> None:
+    begin, end = treebank.sentences[i : i + 2]
+    if (treebank.heads[begin:end] < 0).all():
+        raise InputError(f"{treebank.where(i, 0)}: the sentence has no heads to draw")
