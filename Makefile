@@ -12,7 +12,7 @@ TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs sanitize tsan flips wheel-test clean \
 	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed \
-	bench-growth bench-parsing bench-solvers bench-suspects bench-tuning
+	bench-growth bench-parsing bench-solvers bench-suspects bench-text bench-tuning
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -145,6 +145,9 @@ bench-confidence: .venv/installed-bench
 
 bench-suspects: .venv/installed-bench
 	$(BIN)/python benchmarks/suspects.py
+
+bench-text: .venv/installed-bench
+	$(BIN)/python benchmarks/text.py
 
 bench-tuning: .venv/installed-bench
 	$(BIN)/python benchmarks/tuning.py

@@ -182,6 +182,62 @@ def text_readers(folder: Path) -> dict[str, Reader]:
     }
 
 
+def document_readers(folder: Path) -> dict[str, Reader]:
+    """Files of texts: read, aligned with tokens, and written again."""
+    from dualstruct.data.tokenizing import Tokenizer
+    from dualstruct.texts import Document, TextSpan, iter_documents, write_documents
+    from dualstruct.texts.alignment import Alignment
+    from dualstruct.texts.documents import split_documents
+    from dualstruct.texts.formats import FORMATS
+
+    spans = [TextSpan(0, 6, "PER"), TextSpan(14, 18, "LOC")]
+    documents = [Document("Ada Wu left. \nRome 👍🏽 e\u0301", spans), Document("Bo's it.", [])]
+    split_documents(documents, Tokenizer())
+
+    def changed(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
+        if rng.random() < 0.5:
+            return changed_bytes(data, rng, others)
+        lines = data.decode().splitlines()
+        at = rng.randrange(len(lines))
+        try:
+            lines[at] = json.dumps(changed_json(json.loads(lines[at]), rng))
+        except ValueError:
+            return changed_bytes(data, rng, others)
+        return "\n".join(lines).encode("utf-8", "replace")
+
+    def reader(name: str) -> Reader:
+        place = folder / f"seed.{name}"
+        write_documents(place, documents, name)
+
+        def read(path: Path) -> object:
+            found = list(iter_documents(path, name))
+            split_documents(found, Tokenizer())
+            for each in found:
+                Alignment("move", "longest").labels(each)
+            write_documents(path.with_suffix(".out"), found, name)
+            write_documents(path.with_suffix(".jsonl"), found, "jsonl")
+            return len(found)
+
+        return Reader([place.read_bytes()], read, changed)
+
+    def notes(path: Path) -> object:
+        inner = folder / "standoff"
+        inner.mkdir(exist_ok=True)
+        (inner / "a.txt").write_text(documents[0].text)
+        (inner / "a.ann").write_bytes(path.read_bytes())
+        return list(iter_documents(inner))
+
+    found = {f"texts {name}": reader(name) for name, each in FORMATS.items() if each.write}
+    found["texts brat"] = Reader(
+        [b"T1\tPER 0 6\tAda Wu\nT2\tLOC 14 18\tRome\n#1\tNote T1\tx\n"], notes
+    )
+    found["text"] = Reader(
+        [documents[0].text.encode(), "a@b.c www.x.org/(y). It's 1,2 我。".encode()],
+        lambda path: [each.text for each in iter_documents(path, "text")],
+    )
+    return found
+
+
 def resealed(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
     """A file of arrays with other metadata or arrays, and a checksum that is right again."""
     import numpy as np
@@ -429,6 +485,7 @@ def refused(arguments: Sequence[str]) -> bool:
 def all_readers(folder: Path) -> dict[str, Reader]:
     return {
         **text_readers(folder),
+        **document_readers(folder),
         **model_readers(folder),
         **page_readers(folder),
         **command_readers(folder),

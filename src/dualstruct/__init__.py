@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dualstruct.data.conllu import iter_conllu as iter_conllu
     from dualstruct.data.conllu import read_conllu as read_conllu
     from dualstruct.data.conllu import write_conllu as write_conllu
+    from dualstruct.data.tokenizing import Tokenizer as Tokenizer
     from dualstruct.drawing import draw_tree as draw_tree
     from dualstruct.drawing import tree_svg as tree_svg
     from dualstruct.errors import DualstructError as DualstructError
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from dualstruct.estimators import SequenceTagger as SequenceTagger
     from dualstruct.estimators import StructuredSVM as StructuredSVM
     from dualstruct.estimators import load_model as load_model
+    from dualstruct.estimators.texts import label_documents as label_documents
     from dualstruct.features import CSRSequences as CSRSequences
     from dualstruct.features import WithVectors as WithVectors
     from dualstruct.metrics import evaluate as evaluate
@@ -64,6 +66,11 @@ if TYPE_CHECKING:
     from dualstruct.structures import Multiclass as Multiclass
     from dualstruct.structures import MultiLabel as MultiLabel
     from dualstruct.structures import check_structure as check_structure
+    from dualstruct.texts import Document as Document
+    from dualstruct.texts import TextSpan as TextSpan
+    from dualstruct.texts import iter_documents as iter_documents
+    from dualstruct.texts import read_texts as read_texts
+    from dualstruct.texts import write_documents as write_documents
     from dualstruct.training.loop import fit as fit
     from dualstruct.training.results import FitResult as FitResult
     from dualstruct.training.results import TracePoint as TracePoint
@@ -78,8 +85,10 @@ _HOMES = {
     "clustering": "WordClusters brown_clusters",
     "data.columns": "read_columns write_columns",
     "data.conllu": "Treebank iter_conllu read_conllu write_conllu",
+    "data.tokenizing": "Tokenizer",
     "drawing": "draw_tree tree_svg",
     "errors": "DualstructError InputError NotFittedError",
+    "estimators.texts": "label_documents",
     "estimators": "DependencyParser ParsingPipeline SequenceTagger StructuredSVM load_model",
     "features": "CSRSequences WithVectors",
     "metrics": "evaluate evaluate_trees",
@@ -92,6 +101,7 @@ _HOMES = {
         "Chain CompiledDecoder CustomStructure FactorGraph FactorGraphOutput GraphCRF Grid "
         "KGramChain MultiLabel Multiclass check_structure"
     ),
+    "texts": "Document TextSpan iter_documents read_texts write_documents",
     "training.loop": "fit",
     "training.results": "FitResult TracePoint",
     "training.stopping": "Stopping",
@@ -116,6 +126,7 @@ __all__ = [
     "CuttingPlane",
     "DCDLight",
     "DependencyParser",
+    "Document",
     "DualstructError",
     "ExponentiatedGradient",
     "FactorGraph",
@@ -137,6 +148,8 @@ __all__ = [
     "SequenceTagger",
     "Stopping",
     "StructuredSVM",
+    "TextSpan",
+    "Tokenizer",
     "TracePoint",
     "Treebank",
     "WithVectors",
@@ -148,13 +161,17 @@ __all__ = [
     "evaluate_trees",
     "fit",
     "iter_conllu",
+    "iter_documents",
+    "label_documents",
     "load_model",
     "read_columns",
     "read_conllu",
+    "read_texts",
     "tree_svg",
     "tune",
     "write_columns",
     "write_conllu",
+    "write_documents",
 ]
 
 _old_name = old_names("dualstruct", {"FactorGraphs": "structures.graph_output.FactorGraphOutput"})

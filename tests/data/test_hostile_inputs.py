@@ -22,7 +22,8 @@ def readers(tmp_path_factory):
 
 NAMES = [
     "columns", "blocks", "conllu", "templates", "patterns", "clusters", "gazetteer", "costs",
-    "model", "resealed model", "crfsuite", "command",
+    "model", "resealed model", "crfsuite", "command", "text",
+    *(f"texts {name}" for name in ("jsonl", "labelstudio", "conllu", "csv", "conll", "brat")),
     *(f"page {name}" for name in ("words", "columns", "attributes", "parser", "pipeline")),
     *(f"checkpoint {name}" for name in (
         "dcd", "dcd-light", "cpd", "sdm", "frank-wolfe", "cutting-plane", "ramp-sdm", "lbfgs", "eg",

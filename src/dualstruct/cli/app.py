@@ -20,20 +20,21 @@ from dualstruct.cli.confidence import calibrate
 from dualstruct.cli.draw import draw
 from dualstruct.cli.evaluate import OptionalNumber, evaluate
 from dualstruct.cli.explain import explain
-from dualstruct.cli.files import (
-    check_outputs,
-)
+from dualstruct.cli.files import check_not_read, check_outputs
 from dualstruct.cli.options import (
     Json,
+    LabelColumn,
     Model,
     Presplit,
     Reading,
     SameColumns,
     SameLabelColumn,
     Text,
+    TextOptions,
     Threads,
     TokenizerOption,
     Wanted,
+    asked_tokenizer,
     splitting,
 )
 from dualstruct.cli.output import console, say, tell
@@ -42,6 +43,7 @@ from dualstruct.cli.suspects import suspects
 from dualstruct.cli.train import train
 from dualstruct.cli.tune import tune
 from dualstruct.data.leftovers import tidy_on_sigterm
+from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.errors import InputError
 
 app = typer.Typer(
@@ -104,10 +106,29 @@ def predict(
     tokenizer: TokenizerOption = None,
     label_column: SameLabelColumn = None,
     columns: SameColumns = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help="What to write: jsonl, conll, conllu, csv, brat (with --output) or labelstudio. "
+            "Default: as the file is; columns for --text.",
+            show_default=False,
+        ),
+    ] = None,
+    input_format: Annotated[
+        str | None,
+        typer.Option(help="The format of the file, if its content does not tell."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Write to this file or folder instead of printing.")
+    ] = None,
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
-    """Label or parse new sentences.
+    """Label or parse new sentences, or find spans in texts.
+
+    Texts (--text, lines of JSON, BRAT, Label Studio) give one object for each with --format jsonl:
+    {"text", "tokens", "spans": [{"start", "end", "label", "text", "probability"}]}, places in
+    characters from 0; probabilities if the model is calibrated.
 
     A tagger prints all columns, with the predicted label in the place of a label that is there, or
     last; comments (# …) and -DOCSTART- lines before sentences are kept. With --k-best, each
@@ -116,10 +137,15 @@ def predict(
     tag+parse model also takes one token per line.
     """
     from dualstruct.cli.models import open_model
+    from dualstruct.cli.texts import Output
 
-    reading = Reading(label_column, columns, threads)
+    reading = Reading(label_column, columns, threads, TextOptions(input_format))
     split = splitting(text, presplit, tokenizer)
-    open_model(model).predict(file, split, Wanted(k_best, marginals, confidence), reading, as_json)
+    if output is not None:
+        check_not_read(output, [model, file])
+    wanted = Wanted(k_best, marginals, confidence)
+    place = Output(format, output)
+    open_model(model).predict(file, split, wanted, reading, as_json, place)
 
 
 app.command(cls=OptionalNumber)(evaluate)
@@ -149,17 +175,42 @@ def inspect(
 @app.command()
 def convert(
     source: Annotated[
-        Path, typer.Argument(help="A tagger that train wrote, or a CRFsuite model file.")
+        Path,
+        typer.Argument(
+            help="A file of texts, tokens or labels in any format that train reads; or a tagger "
+            "that train wrote, or a CRFsuite model file."
+        ),
     ],
     target: Annotated[
         Path,
         typer.Argument(
-            help="The file to write, of the other kind: .dstruct is ours, .crfsuite (.crfmodel, "
+            help="The file to write. Of data: .jsonl, .conll, .conllu, .csv, .labelstudio.json, or "
+            "a folder .brat. Of models the other kind: .dstruct is ours, .crfsuite (.crfmodel, "
             ".crf, .model) CRFsuite's."
         ),
     ],
+    read_as: Annotated[
+        str | None, typer.Option("--from", help="The format of the data, if it is not found.")
+    ] = None,
+    write_as: Annotated[
+        str | None, typer.Option("--to", help="The format to write, if the name does not tell.")
+    ] = None,
+    label_column: LabelColumn = None,
+    tokenizer: TokenizerOption = None,
 ) -> None:
-    """Turn a CRFsuite model into one of ours, or a tagger of ours into a CRFsuite model."""
+    """Turn data into another format, or a model into one of CRFsuite's or back.
+
+    Data: lines of JSON, BRAT, Label Studio, CoNLL-U, CSV and columns, each into each.
+    """
+    from dualstruct.data.opening import is_text
+
+    if source.is_dir() or (is_text(source) and not _is_model(source)):
+        from dualstruct.cli.texts import convert_documents
+
+        check_not_read(target, [source])
+        split_as = Tokenizer() if tokenizer is None else asked_tokenizer(tokenizer)
+        convert_documents(str(source), target, read_as, write_as, label_column, split_as)
+        return
     from dualstruct.crfsuite.conversion import (
         END,
         START,
@@ -192,6 +243,13 @@ def convert(
     )
     if kind == "CRFsuite" and {START, END} & set(found.attributes):
         tell(f"the first item of a sequence needs the attribute {START}, the last one {END}")
+
+
+def _is_model(path: Path) -> bool:
+    from dualstruct.crfsuite.files import is_crfsuite
+    from dualstruct.data.opening import read_pieces
+
+    return is_crfsuite(path) or b'"dualstruct"' in next(read_pieces(path, 200), b"")
 
 
 #: How the names of the files that convert writes end, by whose they are.

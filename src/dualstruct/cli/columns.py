@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dualstruct.cli.files import column_numbers
+from dualstruct.cli.files import (
+    column_number,
+    column_numbers,
+    places,
+    read_corpus,
+    text_format,
+)
 
 if TYPE_CHECKING:
+    from dualstruct.cli.files import LabelledFile
     from dualstruct.cli.judging import Judged
-    from dualstruct.cli.options import Splitting
+    from dualstruct.cli.options import Reading, Splitting
     from dualstruct.data.columns import ColumnFile
     from dualstruct.data.layout import ColumnLayout
     from dualstruct.estimators import SequenceTagger
@@ -20,31 +27,35 @@ _BLOCK_BYTES = 1 << 20
 
 
 def read_labelled(
-    path: str, tagger: SequenceTagger, label_column: int | None, columns: str | None
-) -> ColumnFile:
-    """A file with labels, its columns chosen as asked for, or else as in training."""
+    path: str, tagger: SequenceTagger, reading: Reading
+) -> tuple[LabelledFile, Sequence[Sequence[str]]]:
+    """A file with labels, read as asked for, or else as in training; its labels as the model's."""
     from dualstruct.data.columns import read_like
+    from dualstruct.labels.schemes import detect_scheme
 
-    return read_like(path, _layout(tagger), column_numbers(columns), label_column)
+    label, columns = reading.label_column, reading.columns
+    if (found := text_format(path, reading.texts.format, label)) is not None:
+        corpus = read_corpus([path], found, label, reading.texts, tagger.tokenizer_)
+        return corpus, corpus.in_scheme(detect_scheme([], list(tagger.classes_), (False, False)))
+    if label is not None:
+        place, columns = places(label, columns)
+        file = read_like(path, _layout(tagger), column_numbers(columns), place)
+    else:
+        file = read_like(path, _layout(tagger), column_numbers(columns), None)
+    return file, file.labels
 
 
 def judge_labels(
-    gold: str, predicted: str, label_column: int | None, columns: str | None
+    gold: str, predicted: str, label_column: str | None, columns: str | None
 ) -> Judged:
     """The labels in one file against those in another one."""
+    from dualstruct.cli.files import read
     from dualstruct.cli.judging import Judged
-    from dualstruct.data.columns import read_columns
     from dualstruct.metrics import evaluate
     from dualstruct.metrics.words import check_same_words
     from dualstruct.mistakes import label_mistakes
 
-    place = -1 if label_column is None else label_column
-    chosen = column_numbers(columns)
-
-    def read(path: str) -> ColumnFile:
-        return read_columns(path, label_column=place, columns=chosen)
-
-    truth, found = read(gold), read(predicted)
+    truth, found = (read(path, label_column, columns) for path in (gold, predicted))
     check_same_words(truth, found)
     scores = evaluate(truth.labels, found.labels)
     return Judged(
@@ -57,11 +68,11 @@ def judge_labels(
             where=truth.where,
             documents=truth.documents(),
         ),
-        lambda path: words_of(read(path)),
+        lambda path: words_of(read(path, label_column, columns)),
     )
 
 
-def words_of(file: ColumnFile) -> set[str]:
+def words_of(file: LabelledFile) -> set[str]:
     """The words of a file."""
     return set(file.forms.encoded()[1])
 
@@ -88,7 +99,7 @@ def scores_as_json(scores: Scores) -> dict[str, Any]:
 
 
 def read_tokens(
-    path: str, tagger: SequenceTagger, columns: str | None = None, label_column: int | None = None
+    path: str, tagger: SequenceTagger, columns: str | None = None, label_column: str | None = None
 ) -> Sentences:
     """The sentences of a file that may have labels."""
     from dualstruct.data.columns import read_columns
@@ -99,7 +110,7 @@ def read_tokens(
 
 
 def token_blocks(
-    path: str, tagger: SequenceTagger, columns: str | None, label_column: int | None
+    path: str, tagger: SequenceTagger, columns: str | None, label_column: str | None
 ) -> Iterator[Sentences]:
     """The same by blocks of sentences: what was read is labelled before the rest is read."""
     from dualstruct.data.blocks import read_blocks
@@ -196,7 +207,7 @@ class Sentences(Sequence[Any]):
 
 
 def _sentences(
-    file: ColumnFile, layout: ColumnLayout, asked: list[int] | None, label_column: int | None
+    file: ColumnFile, layout: ColumnLayout, asked: list[int] | None, label_column: str | None
 ) -> Sentences:
     found = layout.unlabelled(file.n_columns) if asked is None else (tuple(asked), None)
     if found is None:
@@ -205,7 +216,7 @@ def _sentences(
     if asked is not None and file.n_columns == layout.width:
         label = layout.label
     if label_column is not None:
-        chosen = file.choose(None, label_column).tokens.layout
+        chosen = file.choose(None, column_number(label_column)).tokens.layout
         label = None if chosen is None else chosen.label
     return Sentences(file.choose(columns, None).tokens, file, label)
 

@@ -11,7 +11,17 @@ import typer
 from typer.core import TyperCommand
 
 from dualstruct.cli.files import check_outputs, check_page, write_page
-from dualstruct.cli.options import Json, Reading, SameColumns, SameLabelColumn, Threads
+from dualstruct.cli.options import (
+    FileFormat,
+    Json,
+    Misaligned,
+    Overlapping,
+    Reading,
+    SameColumns,
+    SameLabelColumn,
+    TextOptions,
+    Threads,
+)
 from dualstruct.cli.output import console, print_json, say
 from dualstruct.errors import InputError
 
@@ -96,6 +106,9 @@ def evaluate(
     ] = None,
     label_column: SameLabelColumn = None,
     columns: SameColumns = None,
+    format: FileFormat = None,
+    misaligned: Misaligned = None,
+    overlapping: Overlapping = None,
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
@@ -118,7 +131,7 @@ def evaluate(
         check_outputs([reliability], [model, test])
     check_page(html, [model, test, train])
     asked = confidence or reliability is not None
-    reading = Reading(label_column, columns, threads)
+    reading = Reading(label_column, columns, threads, TextOptions(format, misaligned, overlapping))
     if is_text(model) or cli_trees.is_treebank(model):
         if asked:
             raise InputError(

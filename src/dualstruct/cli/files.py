@@ -3,22 +3,114 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from dualstruct.cli.options import TextOptions
 from dualstruct.cli.output import tell, warnings_printed
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
     from dualstruct.data.columns import ColumnFile
+    from dualstruct.data.tokenizing import Tokenizer
+    from dualstruct.texts import TextCorpus
+    from dualstruct.texts.corpora import TextBlocks
+
+    LabelledFile = ColumnFile | TextCorpus
 
 
-def read(path: str, label_column: int, columns: str | None) -> ColumnFile:
-    """A column file to train on."""
+#: The columns of CoNLL-U that hold tags, and the one of the words.
+_CONLLU = {"upos": 3, "xpos": 4, "feats": 5}
+_FORMS = "1"
+
+
+def read(
+    path: str, label_column: str | None, columns: str | None, texts: TextOptions | None = None
+) -> LabelledFile:
+    """A file to train on: columns, or texts with marked spans."""
     from dualstruct.data.columns import read_columns
 
-    return read_columns(path, label_column=label_column, columns=column_numbers(columns))
+    texts = texts or TextOptions()
+    if (found := text_format(path, texts.format, label_column)) is not None:
+        return read_corpus([path], found, label_column, texts)
+    place, columns = places(label_column, columns)
+    return read_columns(path, label_column=place, columns=column_numbers(columns))
+
+
+def read_corpus(
+    files: Sequence[str],
+    format: str,
+    label_column: str | None,
+    texts: TextOptions,
+    own: Tokenizer | None = None,
+) -> TextCorpus:
+    """Texts with marked spans; what was done with spans that do not fit is told."""
+    from dualstruct.texts import read_texts
+
+    corpus = read_texts(
+        list(files),
+        format,
+        label=label_column,
+        tokenizer=texts.tokenizer or own,
+        misaligned=cast(Any, texts.misaligned or "move"),
+        overlapping=cast(Any, texts.overlapping or "refuse"),
+    )
+    for note in corpus.notes:
+        tell(note)
+    if not corpus.annotated:
+        raise InputError(f"{corpus.name}: nothing is marked in its texts (spans are wanted)")
+    return corpus
+
+
+def text_blocks_of(
+    files: Sequence[str], format: str, label_column: str | None, texts: TextOptions
+) -> TextBlocks:
+    """The same, for files larger than memory."""
+    from dualstruct.texts.alignment import Alignment
+    from dualstruct.texts.corpora import TextBlocks
+
+    return TextBlocks(
+        files,
+        format,
+        label=label_column,
+        tokenizer=texts.tokenizer,
+        alignment=Alignment(
+            cast(Any, texts.misaligned or "move"), cast(Any, texts.overlapping or "refuse")
+        ),
+    )
+
+
+def text_format(path: str, format: str | None, label_column: str | None) -> str | None:
+    """The name of the format if a file is one of texts; None if it has columns of tokens."""
+    from dualstruct.texts.formats import find_format, format_named
+
+    name = (find_format(path) if format is None else format_named(format)).name
+    if name == "conllu":
+        return name if (label_column or "").startswith("misc:") else None
+    return None if name == "conll" else name
+
+
+def places(label_column: str | None, columns: str | None) -> tuple[int, str | None]:
+    """The number of the column of labels, and the columns of tokens, which a name implies."""
+    if label_column is None:
+        return -1, columns
+    if label_column in _CONLLU:
+        return _CONLLU[label_column], columns or _FORMS
+    return column_number(label_column), columns
+
+
+def column_number(label_column: str) -> int:
+    """What --label-column says of a file of columns."""
+    if label_column in _CONLLU:
+        return _CONLLU[label_column]
+    try:
+        return int(label_column)
+    except ValueError:
+        raise InputError(
+            f"--label-column is {label_column!r}; a number, or of CoNLL-U {', '.join(_CONLLU)} or "
+            "misc:KEY, is wanted"
+        ) from None
 
 
 def column_numbers(columns: str | None) -> list[int] | None:
@@ -32,7 +124,7 @@ def column_numbers(columns: str | None) -> list[int] | None:
 
 
 @contextlib.contextmanager
-def located(data: ColumnFile) -> Iterator[None]:
+def located(data: LabelledFile) -> Iterator[None]:
     """Says where in the file an unseen label stands."""
     from dualstruct.labels.names import UnseenLabelError, UnseenLabelWarning
 
@@ -53,6 +145,12 @@ def located(data: ColumnFile) -> Iterator[None]:
         found = error.found
         where = data.where(found.sentence, found.token)
         raise InputError(f"{where}: the label {found.label!r} was never seen in training") from None
+
+
+def check_not_read(written: Path, read: list[Any]) -> None:
+    """Refuse to write a file that is read meanwhile."""
+    if written.resolve() in {Path(source).resolve() for source in read}:
+        raise InputError(f"{written} is read by this command and cannot be written by it as well")
 
 
 def check_outputs(written: list[Path | None], read: list[Any]) -> None:

@@ -1,6 +1,6 @@
 """Arguments and options that several commands have."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -18,9 +18,11 @@ Columns = Annotated[
     ),
 ]
 LabelColumn = Annotated[
-    int | None,
+    str | None,
     typer.Option(
-        help="Where the label is, counted from 0, or from the end if negative. Default: -1."
+        metavar="COLUMN",
+        help="Where the label is, counted from 0, or from the end if negative (default: -1); "
+        "upos, xpos, feats or misc:KEY of CoNLL-U; a name in the header of CSV, or in JSON.",
     ),
 ]
 #: The same for a model, which knows how its training file was read.
@@ -29,8 +31,36 @@ SameColumns = Annotated[
     typer.Option("--columns", help="Which columns make up the tokens; as in training by default."),
 ]
 SameLabelColumn = Annotated[
-    int | None,
-    typer.Option("--label-column", help="Where the label is; as in training by default."),
+    str | None,
+    typer.Option(
+        "--label-column",
+        metavar="COLUMN",
+        help="Where the label is; as in training by default.",
+    ),
+]
+FileFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="The format of the files: conll, conllu, jsonl, brat, labelstudio or csv; found by "
+        "their content by default.",
+        show_default=False,
+    ),
+]
+Misaligned = Annotated[
+    str | None,
+    typer.Option(
+        help="Spans that do not begin and end with a token: move (to the tokens that they touch), "
+        "drop or refuse. Default: move.",
+        show_default=False,
+    ),
+]
+Overlapping = Annotated[
+    str | None,
+    typer.Option(
+        help="Spans that overlap: refuse, or longest (keep the longer one). Default: refuse.",
+        show_default=False,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Threads = Annotated[int, typer.Option(min=1, help="Threads for inference.")]
@@ -53,6 +83,16 @@ TokenizerOption = Annotated[
         "training by default.",
     ),
 ]
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """How files of texts are read."""
+
+    format: str | None = None
+    misaligned: str | None = None
+    overlapping: str | None = None
+    tokenizer: Tokenizer | None = None
 
 
 @dataclass(frozen=True)
@@ -93,9 +133,10 @@ def asked_tokenizer(settings: str) -> Tokenizer:
 class Reading:
     """How a model's files are read; what is None is as in training."""
 
-    label_column: int | None
+    label_column: str | None
     columns: str | None
     threads: int
+    texts: TextOptions = field(default_factory=lambda: TextOptions())
 
 
 @dataclass(frozen=True)

@@ -21,17 +21,25 @@ from dualstruct.cli.columns import (
     words_of,
 )
 from dualstruct.cli.confidence import confident_lines, reliability_of
-from dualstruct.cli.files import column_numbers, located, read
+from dualstruct.cli.files import (
+    column_numbers,
+    located,
+    places,
+    read,
+    read_corpus,
+    text_blocks_of,
+    text_format,
+)
 from dualstruct.cli.judging import Judged
-from dualstruct.cli.options import Reading, Splitting, Wanted
+from dualstruct.cli.options import Reading, Splitting, TextOptions, Wanted, asked_tokenizer
 from dualstruct.cli.output import console, print_json, write
+from dualstruct.cli.texts import Output, document_sentences, predict_texts
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
 from dualstruct.printable import printable
 from dualstruct.training.results import FitResult
 
 if TYPE_CHECKING:
-    from dualstruct.data.columns import ColumnFile
     from dualstruct.suspecting import Suspect
 
 
@@ -43,9 +51,13 @@ def train(
     settings: dict[str, Any],
     *,
     out_of_core: Path | None,
-    label_column: int | None,
+    label_column: str | None,
     columns: str | None,
     folds: None,
+    format: str | None,
+    misaligned: str | None,
+    overlapping: str | None,
+    tokenizer: str | None,
 ) -> tuple[dict[str, Any] | None, FitResult]:
     """Train a tagger and write the model; without a report, another process of the job does."""
     tagger = SequenceTagger() if start is None else SequenceTagger.load(start)
@@ -53,9 +65,13 @@ def train(
     together = tagger.engine is not None
     if out_of_core is not None and (together or len(files) > 1 or start is not None):
         raise InputError("--out-of-core takes one file, without --start and --engine")
-    place = -1 if label_column is None else label_column
-    given = Given(files, dev, start is not None, place, columns)
-    if together or len(files) > 1:
+    split_as = None if tokenizer is None else asked_tokenizer(tokenizer)
+    texts = TextOptions(format, misaligned, overlapping, split_as)
+    given = Given(files, dev, start is not None, label_column, columns, texts)
+    found = text_format(files[0], format, label_column)
+    if found is not None and (together or len(files) > 1):
+        split, (sentences, tokens) = _learn_texts(tagger, given, found)
+    elif together or len(files) > 1:
         split, (sentences, tokens) = _learn_together(tagger, given)
     else:
         split, (sentences, tokens) = _learn(tagger, given, out_of_core)
@@ -83,8 +99,9 @@ class Given:
     files: list[str]
     dev: Path | None
     goes_on: bool  #: from the model that it is
-    label_column: int
+    label_column: str | None
     columns: str | None
+    texts: TextOptions
 
 
 #: Seconds of what was done, and how many sentences and tokens were read.
@@ -93,28 +110,40 @@ Learned = tuple[dict[str, float], tuple[int, int]]
 
 def _learn_together(tagger: SequenceTagger, given: Given) -> Learned:
     """From several files, or on several workers."""
-    place = given.label_column, column_numbers(given.columns)
+    place, columns = places(given.label_column, given.columns)
     *counts, reading = cli_workers.learn_columns(
-        tagger, given.goes_on, given.files, given.dev, *place
+        tagger, given.goes_on, given.files, given.dev, place, column_numbers(columns)
     )
     return {"read": reading}, (int(counts[0]), int(counts[1]))
+
+
+def _learn_texts(tagger: SequenceTagger, given: Given, format: str) -> Learned:
+    """From several files of texts, or on several workers: everybody reads all of them."""
+    started = time.perf_counter()
+    data = read_corpus(given.files, format, given.label_column, given.texts)
+    dev = None if given.dev is None else read(str(given.dev), given.label_column, given.columns)
+    split = {"read": time.perf_counter() - started}
+    with located(dev or data):
+        learn = tagger.partial_fit if given.goes_on else tagger.fit
+        learn(data.tokens, data.labels, dev=None if dev is None else (dev.tokens, dev.labels))
+    return split, (len(data), int(data.tokens.lengths.sum()))
 
 
 def _learn(tagger: SequenceTagger, given: Given, out_of_core: Path | None) -> Learned:
     """From one file, on one worker."""
     started = time.perf_counter()
-    place = given.label_column, given.columns
+    place = given.label_column, given.columns, given.texts
     dev_data = None if given.dev is None else read(str(given.dev), *place)
     judged = None if dev_data is None else (dev_data.tokens, dev_data.labels)
     if out_of_core is not None:
-        chosen = column_numbers(given.columns)
+        source, label, columns = _large_source(given)
         with contextlib.nullcontext() if dev_data is None else located(dev_data):
             tagger.fit_large(
-                given.files[0],
+                source,
                 out_of_core,
                 judged,
-                label_column=given.label_column,
-                columns=chosen,
+                label_column=label,
+                columns=columns,
             )
         return {}, tagger.read_
     data = read(given.files[0], *place)
@@ -125,6 +154,15 @@ def _learn(tagger: SequenceTagger, given: Given, out_of_core: Path | None) -> Le
     return split, (len(data), int(data.tokens.lengths.sum()))
 
 
+def _large_source(given: Given) -> tuple[Any, int, list[int] | None]:
+    """A file that is read in blocks, and its columns."""
+    found = text_format(given.files[0], given.texts.format, given.label_column)
+    if found is not None:
+        return text_blocks_of(given.files, found, given.label_column, given.texts), -1, None
+    label, columns = places(given.label_column, given.columns)
+    return given.files[0], label, column_numbers(columns)
+
+
 class TaggerCommands:
     """A tagger, as the commands ask models."""
 
@@ -132,10 +170,18 @@ class TaggerCommands:
         self.model = model
 
     def predict(
-        self, file: str, text: Splitting | None, wanted: Wanted, reading: Reading, as_json: bool
+        self,
+        file: str,
+        text: Splitting | None,
+        wanted: Wanted,
+        reading: Reading,
+        as_json: bool,
+        output: Output,
     ) -> None:
-        """Label a file, a few sentences at a time, and print columns or JSON."""
+        """Label a file, a few sentences at a time, and print columns, JSON or documents."""
         tagger = self.model.set_params(threads=reading.threads)
+        if not as_json and predict_texts(tagger, file, text, wanted, reading, output):
+            return
         if not as_json:
             if text is not None:
                 blocks = text_blocks(file, tagger, text)
@@ -175,18 +221,14 @@ class TaggerCommands:
     ) -> Judged:
         """Score the model on a file with labels."""
         tagger = self.model.set_params(threads=reading.threads, unseen_labels=unseen_labels)
-
-        def read(path: str) -> ColumnFile:
-            return read_labelled(path, tagger, reading.label_column, reading.columns)
-
-        data = read(test)
+        data, labels = read_labelled(test, tagger, reading)
         with located(data):
             started = time.perf_counter()
-            scores = tagger.evaluate(data.tokens, data.labels)
+            scores = tagger.evaluate(data.tokens, labels)
             seconds = time.perf_counter() - started
         diagrams = {}
         if confidence:
-            diagrams = reliability_of(tagger, data.tokens, data.labels, picture)
+            diagrams = reliability_of(tagger, data.tokens, labels, picture)
         report = scores_as_json(scores)
         report |= {"tokens_per_second": scores.tokens / seconds, "seconds": seconds}
         if confidence:
@@ -196,8 +238,8 @@ class TaggerCommands:
         return Judged(
             report,
             "\n".join(text),
-            lambda: tagger.mistakes(data.tokens, data.labels).located(data.where, data.documents()),
-            lambda path: words_of(read(path)),
+            lambda: tagger.mistakes(data.tokens, labels).located(data.where, data.documents()),
+            lambda path: words_of(read_labelled(path, tagger, reading)[0]),
         )
 
     def sentences(
@@ -207,6 +249,8 @@ class TaggerCommands:
         found: Iterable[Any]
         if text is not None:
             found = chain.from_iterable(text_blocks(file, self.model, text))
+        elif (format := text_format(file, None, None)) is not None:
+            found = document_sentences(self.model, file, format)
         else:
             found = read_tokens(file, self.model, columns)
         for tokens in found:
@@ -216,8 +260,8 @@ class TaggerCommands:
         self, file: str, columns: str | None
     ) -> Iterator[tuple[None, Any, list[str]]]:
         """The sentences of a file with labels, and these."""
-        data = read_labelled(file, self.model, None, columns)
-        for tokens, labels in zip(data.tokens, data.labels, strict=True):
+        data, true = read_labelled(file, self.model, Reading(None, columns, 1))
+        for tokens, labels in zip(data.tokens, true, strict=True):
             yield None, list(tokens), [str(label) for label in labels]
 
     def truth(self, labels: str | None) -> list[str] | None:
@@ -230,8 +274,8 @@ class TaggerCommands:
 
     def calibrate(self, dev: str, reading: Reading) -> float | None:
         """Fit the temperature, and print it."""
-        data = read_labelled(dev, self.model, reading.label_column, reading.columns)
-        self.model.set_params(threads=reading.threads).calibrate(data.tokens, data.labels)
+        data, labels = read_labelled(dev, self.model, reading)
+        self.model.set_params(threads=reading.threads).calibrate(data.tokens, labels)
         return self.model.temperature_
 
     def suspects(
@@ -243,9 +287,9 @@ class TaggerCommands:
         reading: Reading,
     ) -> tuple[list[Suspect], list[str]]:
         """Training sentences with which the model disagrees, and where they are."""
-        data = read_labelled(train, self.model, reading.label_column, reading.columns)
+        data, labels = read_labelled(train, self.model, reading)
         self.model.set_params(threads=reading.threads)
-        found = self.model.suspects(data.tokens, data.labels, top, folds, duals)
+        found = self.model.suspects(data.tokens, labels, top, folds, duals)
         return found, [data.where(each.sentence - 1, 0) for each in found]
 
     def inspect(self, label: str | None, top: int, as_json: bool) -> None:

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dualstruct.cli.files import check_outputs
-from dualstruct.cli.options import Columns, Json, LabelColumn
+from dualstruct.cli.options import (
+    Columns,
+    FileFormat,
+    Json,
+    LabelColumn,
+    Misaligned,
+    Overlapping,
+    TokenizerOption,
+)
 from dualstruct.cli.output import print_json, say, tell
 from dualstruct.errors import InputError
 from dualstruct.tasks.parsing.settings import PARSERS, ParserSettings
@@ -35,6 +43,10 @@ ONLY_FOR = {
     "label_column": "tag",
     "columns": "tag",
     "folds": "tag+parse",
+    "format": "tag",
+    "misaligned": "tag",
+    "overlapping": "tag",
+    "tokenizer": "tag",
 }
 
 
@@ -106,7 +118,8 @@ TrainFiles = Annotated[
     list[str],
     typer.Argument(
         metavar="TRAIN…",
-        help="Column files, or CoNLL-U for trees (.gz, .xz too); - is standard input.",
+        help="Texts with spans, column files, or CoNLL-U for trees (.gz, .xz too); - is standard "
+        "input.",
     ),
 ]
 ModelToWrite = Annotated[Path, typer.Option("--model", help="Where to write the model.")]
@@ -154,15 +167,21 @@ def train(
     label_column: LabelColumn = None,
     columns: Columns = None,
     folds: Folds = None,
+    format: FileFormat = None,
+    misaligned: Misaligned = None,
+    overlapping: Overlapping = None,
+    tokenizer: TokenizerOption = None,
     tune: Tune = None,
     as_json: Json = False,
     **settings: Any,
 ) -> None:
-    """Train a tagger on a column file, or a parser on trees.
+    """Train a tagger on texts with marked spans or on a column file, or a parser on trees.
 
-    Column files have one token per line, columns separated by tabs or blanks, the label last, a
-    blank line between sentences; trees come as CoNLL-U or CoNLL-X. Ctrl-C stops training and keeps
-    the best model so far.
+    Texts come as lines of JSON ({"text": …, "spans": [{"start", "end", "label"}]}, Prodigy,
+    doccano, LightTag, GLiNER), a folder of BRAT, or an export of Label Studio. Column files have
+    one token per line, columns separated by tabs or blanks, the label last, a blank line between
+    sentences; trees come as CoNLL-U or CoNLL-X. Ctrl-C stops training and keeps the best model so
+    far.
     """
     from dualstruct.cli.models import learner_of
 
@@ -172,6 +191,10 @@ def train(
         "label_column": label_column,
         "columns": columns,
         "folds": folds,
+        "format": format,
+        "misaligned": misaligned,
+        "overlapping": overlapping,
+        "tokenizer": tokenizer,
     }
     _check_task(task, special)
     _check_files(train, model, dev, start, task, settings)

@@ -12,6 +12,7 @@ from dualstruct.cli.confidence import reliability_of
 from dualstruct.cli.judging import Judged
 from dualstruct.cli.options import Reading, Splitting, Wanted
 from dualstruct.cli.output import print_json, say, write_bytes
+from dualstruct.cli.texts import Output
 from dualstruct.data.blocks import blocks_of
 from dualstruct.data.columns import ColumnFile
 from dualstruct.data.conllu import (
@@ -140,12 +141,20 @@ class TreeCommands:
         self.model = model
 
     def predict(
-        self, file: str, text: Splitting | None, wanted: Wanted, reading: Reading, as_json: bool
+        self,
+        file: str,
+        text: Splitting | None,
+        wanted: Wanted,
+        reading: Reading,
+        as_json: bool,
+        output: Output,
     ) -> None:
         """Parse a file, a few sentences at a time, and print CoNLL-U or JSON."""
         if wanted.k_best is not None and (wanted.marginals or wanted.confidence):
             option = "--marginals" if wanted.marginals else "--confidence"
             raise InputError(f"--k-best and {option} cannot be printed together")
+        if output.format not in (None, "conllu") or output.path is not None:
+            raise InputError("trees are printed as CoNLL-U; --format and --output are for taggers")
         model, parser = self.model, self.model.parser_
         parser.set_params(threads=reading.threads)
         for tagger in model.taggers_.values():

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualstruct.cli.files import check_outputs, column_numbers, read
-from dualstruct.cli.options import Columns, Json, LabelColumn
+from dualstruct.cli.files import (
+    check_outputs,
+    column_numbers,
+    places,
+    read,
+    read_corpus,
+    text_format,
+)
+from dualstruct.cli.options import Columns, Json, LabelColumn, TextOptions
 from dualstruct.cli.output import print_json, say
 from dualstruct.cli.train import TrainFiles, flag_of, given_settings, with_settings
 from dualstruct.errors import InputError
@@ -165,17 +172,20 @@ def train_tuned(
 
 
 def _labels(
-    files: list[str], dev: Path | None, label_column: int | None, columns: str | None
+    files: list[str], dev: Path | None, label_column: str | None, columns: str | None
 ) -> tuple[Estimator[Any], tuple[Any, ...], Any]:
     from dualstruct.data.sources import ColumnFiles, check_paths
     from dualstruct.estimators import SequenceTagger
 
-    place = -1 if label_column is None else label_column
-    held_out = None if dev is None else read(str(dev), place, columns)
+    held_out = None if dev is None else read(str(dev), label_column, columns)
     judged = None if held_out is None else (held_out.tokens, held_out.labels)
     if len(files) == 1:
-        data = read(files[0], place, columns)
+        data = read(files[0], label_column, columns)
         return SequenceTagger(), (data.tokens, data.labels), judged
+    if (found := text_format(files[0], None, label_column)) is not None:
+        corpus = read_corpus(files, found, label_column, TextOptions())
+        return SequenceTagger(), (corpus.tokens, corpus.labels), judged
+    place, columns = places(label_column, columns)
     chosen = column_numbers(columns)
     several = ColumnFiles(tuple(map(Path, files)), place, None if chosen is None else tuple(chosen))
     check_paths(several.paths)
@@ -184,7 +194,7 @@ def _labels(
 
 
 def _trees(
-    files: list[str], dev: Path | None, label_column: int | None, columns: str | None
+    files: list[str], dev: Path | None, label_column: str | None, columns: str | None
 ) -> tuple[Estimator[Any], tuple[Any, ...], Any]:
     from dualstruct.cli.trees import read_all
     from dualstruct.data.conllu import read_conllu

@@ -176,6 +176,7 @@ def refuse_json(name: str, beginning: bytes) -> None:
         line = text[: text.index(first)].count(b"\n") + 1
         raise InputError(
             f"{name}, line {line}: this is JSON; what is wanted is one token per line with its "
-            "label behind a tab, and a blank line after each sentence, as "
-            "dualstruct.write_columns(path, tokens, labels) writes it"
+            "label behind a tab, and a blank line after each sentence, or plain text. Texts with "
+            "marked spans are read by train, evaluate and predict without --text "
+            "(dualstruct.read_texts)"
         )

@@ -45,6 +45,9 @@ def blocks_of(source: Any, label_column: int, columns: Sequence[int] | None) -> 
         for part in read_blocks(source, label_column=label_column, columns=columns):
             yield part.tokens, part.labels
         return
+    if hasattr(source, "blocks"):  # files of texts
+        yield from source.blocks()
+        return
     waiting = iter(source)
     while block := list(islice(waiting, BLOCK_SENTENCES)):
         yield [tokens for tokens, _ in block], [labels for _, labels in block]

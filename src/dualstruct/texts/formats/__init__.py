@@ -1,0 +1,74 @@
+"""The formats that texts come in: one file each, and one row here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from dualstruct.data.opening import PathOrFile, name_of, read_pieces
+from dualstruct.errors import InputError
+from dualstruct.texts.formats.base import Format
+from dualstruct.texts.formats.brat import BRAT
+from dualstruct.texts.formats.columns import COLUMNS
+from dualstruct.texts.formats.conllu import CONLLU
+from dualstruct.texts.formats.csv_rows import CSV
+from dualstruct.texts.formats.jsonl import JSONL
+from dualstruct.texts.formats.labelstudio import LABEL_STUDIO
+from dualstruct.texts.formats.plain import PLAIN
+
+__all__ = ["FORMATS", "Format", "find_format", "format_named", "format_of_name"]
+
+#: By name. The first whose content fits is taken; then the first whose name fits.
+FORMATS: dict[str, Format] = {
+    each.name: each for each in (LABEL_STUDIO, JSONL, BRAT, CONLLU, CSV, COLUMNS, PLAIN)
+}
+#: As much of a file is looked at.
+_BEGINNING = 1 << 16
+
+
+def format_named(name: str) -> Format:
+    """The format of this name."""
+    if name not in FORMATS:
+        raise InputError(f"there is no format {name!r}; there are {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def find_format(source: PathOrFile) -> Format:
+    """Which format a file is in, by its content, or else by its name."""
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(f"{name_of(source)}: say which format it is in: {', '.join(FORMATS)}")
+    if Path(source).is_dir():
+        return BRAT
+    return format_of(beginning_of(source), name_of(source))
+
+
+def beginning_of(source: str | os.PathLike[str]) -> bytes:
+    """The first bytes of a file."""
+    if source == "-":  # what is looked at is still to be read
+        peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
+        return bytes(peek(1)) if peek is not None else b""
+    return next(read_pieces(source, _BEGINNING), b"")
+
+
+def format_of_name(name: str | os.PathLike[str]) -> Format:
+    """The format that a file to be written promises by its name."""
+    for each in FORMATS.values():
+        if str(name).endswith(each.endings):
+            return each
+    raise InputError(f"{name_of(name)}: its name tells no format; name one: {', '.join(FORMATS)}")
+
+
+def format_of(beginning: bytes, name: str) -> Format:
+    """The format of a file that begins like this, and has this name."""
+    beginning = beginning.removeprefix(b"\xef\xbb\xbf")
+    for each in FORMATS.values():
+        if each.fits(beginning):
+            return each
+    suffixes = "".join(
+        suffix for suffix in Path(name).suffixes if suffix not in (".gz", ".xz", ".bz2")
+    )
+    for each in FORMATS.values():
+        if suffixes.endswith(each.endings):
+            return each
+    return COLUMNS

@@ -1,0 +1,165 @@
+"""CoNLL-U as a source of tags and entities: documents of its words, with their text.
+
+Labels are those of MISC ``Entity=`` where there are some, else UPOS, unless others are asked for.
+``SpaceAfter=No`` and ``SpacesAfter=`` (with ``\\s``, ``\\n``, ``\\r``, ``\\t``) give the text back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+from dualstruct.data.conllu import ConlluSentence, Treebank, iter_conllu, looks_like_conllu
+from dualstruct.data.opening import PathOrFile, name_of
+from dualstruct.errors import InputError
+from dualstruct.texts.documents import Document
+from dualstruct.texts.formats.base import Format
+from dualstruct.texts.formats.columns import labels_of, with_spans
+
+__all__ = ["CONLLU", "sentence_labels"]
+
+_ESCAPES = {"\\s": " ", "\\n": "\n", "\\r": "\r", "\\t": "\t", "\\p": "|", "\\\\": "\\"}
+_ESCAPED = re.compile(r"\\[snrtp\\]")
+_COLUMNS = ("upos", "xpos", "feats")
+
+
+def sentence_labels(sentence: ConlluSentence, label: str) -> list[str]:
+    """The labels of a sentence's words: a column, or a key of MISC (O where it is missing)."""
+    if label in _COLUMNS:
+        column: list[str] = getattr(sentence, label)
+        return column
+    key = label.removeprefix("misc:")
+    if key == label or not key:
+        raise InputError(
+            f"the label column is {label!r}; of CoNLL-U it is upos, xpos, feats or misc:KEY"
+        )
+    return [sentence.misc_of(word).get(key, "O") for word in range(len(sentence))]
+
+
+def read(source: PathOrFile, label: str | None = None) -> Iterator[Document]:
+    """A document for each ``# newdoc``, or for each sentence where there is none."""
+    held: list[ConlluSentence] = []
+    number, marked = 0, False
+    for treebank in iter_conllu(source):
+        label = label or _usual_label(treebank)
+        for sentence in treebank:
+            number += 1
+            if any(re.match(r"#\s*newdoc\b", comment) for comment in sentence.comments):
+                if held:
+                    yield _document(held, label, source, number - len(held))
+                held, marked = [], True
+            held.append(sentence)
+            if not marked:
+                yield _document(held, label, source, number)
+                held = []
+    if held and label is not None:
+        yield _document(held, label, source, number - len(held) + 1)
+
+
+def _usual_label(treebank: Treebank) -> str:
+    """Entities if some are marked, else parts of speech if some are known."""
+    marked = any("Entity=" in cell for row in treebank.misc for cell in row)
+    tagged = any(tag != "_" for row in treebank.upos for tag in row)
+    return "upos" if tagged and not marked else "misc:Entity"
+
+
+def _document(
+    sentences: list[ConlluSentence], label: str, source: PathOrFile, first: int
+) -> Document:
+    pieces: list[str] = []
+    place = 0
+    tokens, firsts, labels = [], [0], []
+
+    def add(text: str) -> None:
+        nonlocal place
+        pieces.append(text)
+        place += len(text)
+
+    for sentence in sentences:
+        for word, form in enumerate(sentence.forms):
+            known = sentence.misc_of(word)
+            if "SpacesBefore" in known:
+                add(_unescaped(known["SpacesBefore"]))
+            tokens.append((place, place + len(form)))
+            add(form)
+            if "SpacesAfter" in known:
+                add(_unescaped(known["SpacesAfter"]))
+            elif known.get("SpaceAfter") == "No":
+                pass
+            elif word + 1 < len(sentence):
+                add(" ")
+            elif sentence is not sentences[-1]:
+                add("\n")
+        labels += sentence_labels(sentence, label)
+        firsts.append(len(tokens))
+    where = f"{name_of(source)}, sentence {first}"
+    metadata = {}
+    for key in ("newdoc id", "sent_id"):
+        if value := sentences[0].comment(key):
+            metadata["id"] = value
+            break
+    document = Document("".join(pieces), None, tokens, firsts, labels, metadata, where)
+    return with_spans(document)
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(lambda found: _ESCAPES[found[0]], text)
+
+
+def _escaped(text: str) -> str:
+    known = {value: key for key, value in _ESCAPES.items()}
+    return "".join(known.get(c, c) for c in text)
+
+
+def write(documents: Iterable[Document], out: IO[bytes]) -> None:
+    for document in documents:
+        labels = labels_of(document)
+        key = "upos" if document.labels is not None else "Entity"
+        known = document.metadata.get("id")
+        comments = [f"# newdoc id = {known}" if known is not None else "# newdoc"]
+        words = document.words()
+        places = document.places
+        count = 0
+        assert document.sentences is not None
+        for row in words:
+            begin = places[count][0]
+            lines = []
+            for number, word in enumerate(row, 1):
+                end = places[count][1]
+                last = count + 1 == len(places)
+                after = document.text[end : None if last else places[count + 1][0]]
+                misc = []
+                if count == 0 and document.text[: places[0][0]]:
+                    misc.append(f"SpacesBefore={_escaped(document.text[: places[0][0]])}")
+                usual = "" if last else "\n" if number == len(row) else " "
+                if not after and usual:
+                    misc.append("SpaceAfter=No")
+                elif after != usual:
+                    misc.append(f"SpacesAfter={_escaped(after)}")
+                cells = [str(number), word, *"_" * 8]
+                if labels is not None and key == "upos":
+                    cells[3] = labels[count]
+                elif labels is not None and labels[count] != "O":
+                    misc.append(f"Entity={labels[count]}")
+                    if "|" in labels[count]:
+                        raise InputError(f"{document.where}: MISC takes no label with | in it")
+                cells[9] = "|".join(misc) or "_"
+                if any(c in "\t\r\n" for cell in cells for c in cell):
+                    raise InputError(f"{document.where}: {word!r} cannot be a row of CoNLL-U")
+                lines.append("\t".join(cells))
+                count += 1
+            text = re.sub(r"\s+", " ", document.text[begin : places[count - 1][1]])
+            rows = "\n".join([*comments, f"# text = {text}", *lines])
+            out.write(f"{rows}\n\n".encode())
+            comments = []
+
+
+CONLLU = Format(
+    "conllu",
+    "CoNLL-U",
+    (".conllu", ".conllx"),
+    read,
+    looks_like_conllu,
+    write,
+)
