@@ -15,6 +15,7 @@ import uvicorn
 from dualstruct import DependencyParser, ParsingPipeline, SequenceTagger
 from dualstruct.datasets import load_english
 from dualstruct.serving.answers import Served, serve_model
+from dualstruct.serving.app import create_app
 from dualstruct.serving.connections import Limits, bounded_config
 from patience import HANGS
 
@@ -71,6 +72,11 @@ def forget() -> None:
 
 def served(model: Any) -> Served:
     return serve_model(model, "model.dstruct")
+
+
+def app(shown: Served, *arguments: Any, **options: Any) -> Any:
+    """The application, which waits for as long as it takes unless a test says otherwise."""
+    return create_app(shown, *arguments, **{"limits": PATIENT, **options})
 
 
 @contextmanager

@@ -22,7 +22,6 @@ import serving_cases as cases
 from dualstruct import SequenceTagger
 from dualstruct.serving import log
 from dualstruct.serving.answers import serve_model
-from dualstruct.serving.app import create_app
 from dualstruct.serving.connections import Limits, most_connections
 from dualstruct.serving.log import BoundedLog, logged
 from patience import HANGS
@@ -57,7 +56,7 @@ def answers(address: str) -> bool:
 def page(**limits):
     """One limit at a time is short: on a busy machine nobody knows which of two is over first."""
     chosen = replace(cases.PATIENT, **limits)
-    return cases.running(create_app(cases.served(cases.tagger()), limits=chosen), chosen)
+    return cases.running(cases.app(cases.served(cases.tagger()), limits=chosen), chosen)
 
 
 @pytest.fixture(scope="module")
@@ -250,7 +249,7 @@ def test_labels_that_are_no_unicode_text_are_answered():
     tagger = SequenceTagger(loss="crf", passes=3).fit(
         [["Ada", "sings"], ["Bo", "runs"]] * 3, [[f"N{half}", "V"], [f"N{half}", "V"]] * 3
     )
-    with cases.running(create_app(serve_model(tagger, "m"))) as address:
+    with cases.running(cases.app(serve_model(tagger, "m"))) as address:
         place = urlsplit(address)
         for path, body in (
             ("/api/model", None),

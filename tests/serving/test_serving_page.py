@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 import serving_cases as cases
-from dualstruct.serving.app import create_app
 from dualstruct.serving.suspicion import Suspicion
 from patience import HANGS
 
@@ -43,7 +42,7 @@ def addresses():
     }
     with contextlib.ExitStack() as stack:
         yield {
-            name: stack.enter_context(cases.running(create_app(cases.served(model))))
+            name: stack.enter_context(cases.running(cases.app(cases.served(model))))
             for name, model in models.items()
         }
 
@@ -237,12 +236,12 @@ def test_suspects_are_listed_and_can_be_looked_at(page):
     begin = threading.Event()
 
     def search():
-        begin.wait(30)
+        begin.wait(HANGS)
         return [suspect]
 
     suspicion = Suspicion(search)
     suspicion.start()
-    with cases.running(create_app(cases.served(cases.tagger()), suspicion)) as address:
+    with cases.running(cases.app(cases.served(cases.tagger()), suspicion)) as address:
         open_page(page, address)
         page.get_by_role("tab", name="Training").click()
         expect(page.locator("#suspects")).to_have_text("Looking through the training file …")

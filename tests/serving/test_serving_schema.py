@@ -22,7 +22,6 @@ from schemathesis.specs.openapi.checks import (
 )
 
 import serving_cases as cases
-from dualstruct.serving.app import create_app
 from dualstruct.serving.openapi import operations
 from dualstruct.serving.requests import MOST_BYTES
 
@@ -54,7 +53,7 @@ PATHS = {
 
 @cache
 def schema_of(model: str):
-    app = create_app(cases.served(MODELS[model]()))
+    app = cases.app(cases.served(MODELS[model]()))
     return schemathesis.openapi.from_asgi("/openapi.json", app)
 
 
