@@ -66,8 +66,12 @@ def cluster(word, length, paths):
 
 def marks(words, phrases):
     """B and I on the longest phrases, from left to right; None elsewhere."""
-    phrases = {tuple(lower(w) for w in phrase.split()) for phrase in phrases} - {()}
-    words = [lower(w) for w in words]
+    return exact_marks([lower(w) for w in words], [lower(phrase) for phrase in phrases])
+
+
+def exact_marks(words, phrases):
+    """The same where case matters."""
+    phrases = {tuple(phrase.split()) for phrase in phrases} - {()}
     longest = max(map(len, phrases), default=0)
     result = [None] * len(words)
     at = 0
@@ -82,13 +86,44 @@ def marks(words, phrases):
     return result
 
 
+def labels_of(value, tokens):
+    """The labels of a value among (value, label) pairs, the most frequent first."""
+    counts = Counter(label for other, label in tokens if other == value and label is not None)
+    total = sum(counts.values())
+    enough = [(-n, label) for label, n in counts.items() if n >= 0.05 * total]
+    return "|".join(label for _, label in sorted(enough)[:3]) or "<none>"
+
+
+def labels_in_training(values, labels, blocks=10):
+    """For each token of each sentence the labels that its value had outside its own block."""
+    block = [i * blocks // len(values) for i in range(len(values))]
+    rows = []
+    for i, sentence in enumerate(values):
+        others = [
+            pair
+            for j in range(len(values))
+            if block[j] != block[i]
+            for pair in zip(values[j], labels[j], strict=True)
+        ]
+        rows.append([labels_of(value, others) for value in sentence])
+    return rows
+
+
+def known(value, all_values, least):
+    """The value if it is there often enough."""
+    return value if all_values.count(value) >= least else "<rare>"
+
+
 def term_value(term, sentence, at, paths, gazetteers):
     """The value of a term at a token, None if it has none; tokens are tuples."""
     position = at + term.offset
     if term.gazetteer is not None:
         column = [token[term.column] for token in sentence]
         inside = 0 <= position < len(sentence)
-        return marks(column, gazetteers[term.gazetteer])[position] if inside else None
+        phrases = gazetteers[term.gazetteer]
+        if term.part:
+            phrases = [word for phrase in phrases for word in phrase.split()]
+        return marks(column, phrases)[position] if inside else None
     if position < 0:
         return f"<s{-position}>"
     if position >= len(sentence):

@@ -327,13 +327,13 @@ void bind_lists(nb::module_& m) {
             "word"_a, "The word's path, \"\" if it has none.");
 
     nb::class_<Gazetteer>(m, "Gazetteer", "A list of phrases to find in sentences.")
-        .def(nb::init<>())
+        .def(nb::init<bool>(), "fold_case"_a = true)
         .def_static(
             "from_arrays",
-            [](const Input<std::uint64_t>& prefixes, const Input<std::uint8_t>& is_phrase) {
-                return Gazetteer(view(prefixes), view(is_phrase));
+            [](const Input<std::uint64_t>& prefixes, const Input<std::uint8_t>& is_phrase, bool fold_case) {
+                return Gazetteer(view(prefixes), view(is_phrase), fold_case);
             },
-            "prefixes"_a, "is_phrase"_a)
+            "prefixes"_a, "is_phrase"_a, "fold_case"_a = true)
         .def("arrays",
              [](const Gazetteer& g) {
                  return std::pair(to_numpy(std::vector(g.prefixes())), to_numpy(std::vector(g.is_phrase())));

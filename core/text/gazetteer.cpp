@@ -7,18 +7,15 @@
 
 namespace dualstruct {
 
-namespace {
-
-std::uint64_t lower_hash(std::string_view word) {
+std::uint64_t Gazetteer::hash_of(std::string_view word) const {
+    if (!fold_case_) return hash_bytes(word);
     std::string lowered;
     append_lower(lowered, word);
     return hash_bytes(lowered);
 }
 
-}  // namespace
-
-Gazetteer::Gazetteer(std::span<const std::uint64_t> prefixes, std::span<const std::uint8_t> is_phrase)
-    : is_phrase_(is_phrase.begin(), is_phrase.end()) {
+Gazetteer::Gazetteer(std::span<const std::uint64_t> prefixes, std::span<const std::uint8_t> is_phrase, bool fold_case)
+    : fold_case_(fold_case), is_phrase_(is_phrase.begin(), is_phrase.end()) {
     if (prefixes.size() != is_phrase.size()) throw InputError("gazetteer: as many flags as prefixes are wanted");
     for (const std::uint64_t prefix : prefixes) prefixes_.insert(prefix);
     if (prefixes_.size() != prefixes.size()) throw InputError("gazetteer: a prefix is there twice");
@@ -29,7 +26,7 @@ void Gazetteer::add(std::span<const std::string_view> words) {
     std::uint64_t prefix = 0;
     std::size_t id = 0;
     for (const std::string_view word : words) {
-        prefix = combine(prefix, lower_hash(word));
+        prefix = combine(prefix, hash_of(word));
         id = at(prefixes_.insert(prefix));
         if (id == is_phrase_.size()) is_phrase_.push_back(0);
     }
@@ -38,8 +35,8 @@ void Gazetteer::add(std::span<const std::string_view> words) {
 
 std::vector<std::int32_t> Gazetteer::marks(const TokenTable::Column& column,
                                            std::span<const std::int64_t> sentences) const {
-    std::vector<std::uint64_t> hashes(column.types.size());  // [type] of the lower-cased word
-    for (std::size_t type = 0; type < hashes.size(); ++type) hashes[type] = lower_hash(column.types[type]);
+    std::vector<std::uint64_t> hashes(column.types.size());  // [type]
+    for (std::size_t type = 0; type < hashes.size(); ++type) hashes[type] = hash_of(column.types[type]);
 
     std::vector<std::int32_t> marks(column.ids.size(), outside);
     for (std::size_t s = 0; s + 1 < sentences.size(); ++s) {

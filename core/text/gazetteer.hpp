@@ -1,4 +1,4 @@
-// Lists of phrases, found in sentences word by word, whatever their case.
+// Lists of phrases, found in sentences word by word, whatever their case or not.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ class Gazetteer {
 public:
     enum Mark : std::int32_t { outside = 0, first = 1, inside = 2 };
 
-    Gazetteer() = default;
+    explicit Gazetteer(bool fold_case) : fold_case_(fold_case) {}
     // From the arrays of a model file.
-    Gazetteer(std::span<const std::uint64_t> prefixes, std::span<const std::uint8_t> is_phrase);
+    Gazetteer(std::span<const std::uint64_t> prefixes, std::span<const std::uint8_t> is_phrase, bool fold_case);
 
     void add(std::span<const std::string_view> words);
 
@@ -30,7 +30,10 @@ public:
     const std::vector<std::uint8_t>& is_phrase() const { return is_phrase_; }          // [prefix]
 
 private:
-    // Every beginning of a phrase, by the hash of its lower-cased words.
+    std::uint64_t hash_of(std::string_view word) const;
+
+    bool fold_case_;
+    // Every beginning of a phrase, by the hash of its words, lower-cased if case is folded.
     HashIndex prefixes_;
     std::vector<std::uint8_t> is_phrase_;
 };

@@ -223,6 +223,22 @@ ColumnTable parse_columns(std::string_view data, const ColumnFormat& format) {
     return ColumnParser(data, format).parse();
 }
 
+std::shared_ptr<TokenTable> with_columns(const TokenTable& table, std::size_t keep,
+                                         std::vector<TokenTable::Column> columns) {
+    if (keep > table.columns.size()) throw InputError("there are not so many columns");
+    auto made = std::make_shared<TokenTable>();
+    made->sentences = table.sentences;
+    made->columns.assign(table.columns.begin(), table.columns.begin() + static_cast<std::ptrdiff_t>(keep));
+    for (TokenTable::Column& column : columns) {
+        if (column.ids.size() != at(table.tokens())) throw InputError("a new column wants a cell for each token");
+        for (const std::int32_t id : column.ids) {
+            if (id < 0 || at(id) >= column.types.size()) throw InputError("a new column has no such string");
+        }
+        made->columns.push_back(std::move(column));
+    }
+    return made;
+}
+
 std::shared_ptr<TokenTable> select_sentences(const TokenTable& table, std::span<const std::int64_t> sentences,
                                              std::span<const std::size_t> columns) {
     auto chosen = std::make_shared<TokenTable>();

@@ -30,6 +30,10 @@ struct TokenTable {
     }
 };
 
+// A table with the first columns of another one, and new ones behind them.
+std::shared_ptr<TokenTable> with_columns(const TokenTable& table, std::size_t keep,
+                                         std::vector<TokenTable::Column> columns);
+
 // How a column file is to be read: what separates its cells, how many a token has, and which of its
 // lines are no tokens (metadata):
 //   - before the first token of a sentence, lines whose first cell is -DOCSTART-;

@@ -100,9 +100,11 @@ class Clusters:
 class Gazetteer:
     """A list of phrases to find in sentences."""
 
-    def __init__(self) -> None: ...
+    def __init__(self, fold_case: bool = True) -> None: ...
     @staticmethod
-    def from_arrays(prefixes: NDArray[np.uint64], is_phrase: NDArray[np.uint8]) -> Gazetteer: ...
+    def from_arrays(
+        prefixes: NDArray[np.uint64], is_phrase: NDArray[np.uint8], fold_case: bool = True
+    ) -> Gazetteer: ...
     def arrays(self) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]: ...
     def add(self, words: Sequence[str]) -> None: ...
 
@@ -260,6 +262,13 @@ class Brown:
 def clusters_after(words: int, merges: NDArray[np.int32]) -> NDArray[np.int32]:
     """
     The cluster of each word, by its most frequent word, after these merges.
+    """
+
+def with_columns(
+    table: TokenTable, keep: int, columns: Sequence[tuple[NDArray[np.int32], Sequence[str]]]
+) -> TokenTable:
+    """
+    A table with the first columns and new ones: the tokens' ids, the strings.
     """
 
 class InfeasibleError(ValueError):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dualstruct.errors import InputError
 from dualstruct.features.extractor import from_state, make_extractor
+from dualstruct.features.learned import LEARNED
 from dualstruct.features.templates import (
     FUNCTIONS,
     PRESETS,
@@ -28,9 +29,12 @@ def terms(draw):
     column = draw(st.integers(0, 3))
     offset = draw(st.integers(-9, 9))
     if draw(st.booleans()):
-        return Term(column, NAMES[column], offset, (), draw(st.sampled_from(["cities", "a-b_2"])))
+        name = draw(st.sampled_from(["cities", "a-b_2"]))
+        return Term(column, NAMES[column], offset, (), name, part=draw(st.booleans()))
     functions = []
-    for name in draw(st.lists(st.sampled_from(list(FUNCTIONS)), max_size=3)):
+    plain = [name for name in FUNCTIONS if name not in LEARNED]
+    names = draw(st.lists(st.sampled_from(plain), max_size=3))
+    for name in [*names, *draw(st.lists(st.sampled_from(list(LEARNED)), max_size=1))]:
         least = {"none": None, "length": 1, "optional length": 0}[FUNCTIONS[name]]
         functions.append((name, 0 if least is None else draw(st.integers(least, 9))))
     return Term(column, NAMES[column], offset, tuple(functions))
@@ -41,7 +45,9 @@ def terms(draw):
 )
 def test_canonical_text_round_trips(made):
     templates = Templates(
-        tuple(made), clusters="paths of all.txt", gazetteers={"cities": "c.txt", "a-b_2": "x y"}
+        tuple(made),
+        clusters="paths of all.txt",
+        gazetteers={"cities": "c.txt", "a-b_2": "x y case=exact"},
     )
     assert parse_templates(str(templates)) == templates
 
@@ -91,6 +97,11 @@ def test_templates_expand_to_canonical_ones(text, expected):
         ("word[0] & bias", 'line 1, column 11: "bias" stands alone'),
         ("word[0] ? pos[0]", 'line 1, column 9: "?" has no meaning here'),
         ("lower(in(g,word[0]))", 'line 1, column 7: "in" cannot stand inside a function'),
+        ("lower(part(g,word[0]))", 'line 1, column 7: "part" cannot stand inside a function'),
+        ("lower(labels(word[0]))", 'line 1, column 7: "labels" and "known" cannot stand'),
+        ("known(word[0])", 'line 1, column 14: "," is wanted, not ")"'),
+        ("gazetteer g a case=no\nbias", "line 1: case=no is neither case=folded nor case=exact"),
+        ("gazetteer g a case=exact case=exact\nbias", "line 1: case= is there twice"),
         ("in(g,lower(word[0]))", 'line 1, column 6: "in" wants a plain column'),
         ("cluster(word[0],4)", 'line 1, column 1: "cluster" needs a line "clusters FILE"'),
         ("bias\nin(g,word[0])", 'line 2, column 4: "in" needs a line "gazetteer g FILE"'),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,10 @@ from dualstruct.errors import InputError
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["FeatureExtractor", "FeatureRows", "State"]
+__all__ = ["FeatureExtractor", "FeatureRows", "State", "TruthOf"]
 
+#: From where sentences begin to the number of each token's label.
+TruthOf = Callable[[NDArray[np.int64]], NDArray[np.int32]]
 State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 #: Larger than any count, and what the core can take.
@@ -81,6 +83,22 @@ class FeatureExtractor(ABC):
 
     :func:`make_extractor` makes them. They can be pickled, and kept in files by ``state``.
     """
+
+    @property
+    def learns_from_labels(self) -> bool:
+        """Whether :meth:`learn` has to be called before the first :meth:`fit`."""
+        return False
+
+    def learn(self, X: Any, truth: TruthOf, names: Sequence[str]) -> None:  # noqa: B027
+        """Learn what labels say of words, before X is fitted: most extractors do not.
+
+        ``truth`` gives the number of each token's label (−1 if it is unknown), when told where
+        sentences begin; ``names`` are the labels.
+        """
+
+    def transform_training(self, X: Any, truth: TruthOf) -> FeatureRows:
+        """The rows of X as if X had been trained on: tokens do not see their own labels."""
+        return self.transform(X)
 
     @abstractmethod
     def fit(self, X: Any) -> FeatureRows:

@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct.data.schema import Range, fit_type, inner_arrays, stored_array
 from dualstruct.errors import InputError
-from dualstruct.features.base import FeatureExtractor, FeatureRows, State, as_ids, keep_flags
+from dualstruct.features.base import (
+    FeatureExtractor,
+    FeatureRows,
+    State,
+    TruthOf,
+    as_ids,
+    keep_flags,
+)
 from dualstruct.features.functions import Function
 
 __all__ = ["JoinedExtractor"]
@@ -52,6 +59,17 @@ class JoinedExtractor(FeatureExtractor):
     @property
     def pairs(self) -> FeatureExtractor | None:
         return next((part.pairs for part in self.parts if part.pairs is not None), None)
+
+    @property
+    def learns_from_labels(self) -> bool:
+        return any(part.learns_from_labels for part in self.parts)
+
+    def learn(self, X: Any, truth: TruthOf, names: Sequence[str]) -> None:
+        for part in self.parts:
+            part.learn(X, truth, names)
+
+    def transform_training(self, X: Any, truth: TruthOf) -> FeatureRows:
+        return self._joined([part.transform_training(X, truth) for part in self.parts])
 
     def fit(self, X: Any) -> FeatureRows:
         rows = [part.fit(X) for part in self.parts]

@@ -32,6 +32,8 @@ def fit_features(
     hashed = bool(getattr(extractor, "hash_bits", None))
     if workers.size == 1 or hashed:
         return extractor, extractor.fit(X)
+    if extractor.learns_from_labels:
+        raise InputError('templates with "labels" or "known" are for one machine: leave out engine')
     if extractor.functions():
         raise InputError("features of functions are for one machine: leave out engine")
     if extractor.pairs is not None:

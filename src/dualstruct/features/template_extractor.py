@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +12,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.data.columns import ColumnSentences
-from dualstruct.data.schema import fit_type, stored_array
+from dualstruct.data.schema import fit_type, inner_arrays, stored_array
 from dualstruct.errors import InputError
 from dualstruct.features.base import (
     FeatureExtractor,
     FeatureRows,
     State,
+    TruthOf,
     as_ids,
     check_settings,
     keep_flags,
     number_in,
 )
 from dualstruct.features.clusters import read_clusters
-from dualstruct.features.gazetteers import read_gazetteer
+from dualstruct.features.gazetteers import GazetteerFile, make_gazetteer, read_phrases
+from dualstruct.features.learned import LEARNED, Cells, LearnedColumn
 from dualstruct.features.patterns import Pattern, parse_patterns
-from dualstruct.features.templates import Template, Templates, parse_templates
+from dualstruct.features.templates import Template, Templates, Term, parse_templates
 
 __all__ = ["TemplateExtractor"]
 
@@ -44,6 +46,7 @@ class TemplateExtractor(FeatureExtractor):
         min_count: int = 1,
         pair_bits: int | None = None,
         of_pairs: bool = False,
+        learned: Sequence[LearnedColumn] | None = None,
     ) -> None:
         check_settings(hash_bits, min_count)
         self.templates = templates
@@ -52,9 +55,13 @@ class TemplateExtractor(FeatureExtractor):
         self.min_count = int(min_count)
         self._clusters = clusters
         self._gazetteers = dict(gazetteers or {})
-        numbers = {name: number for number, name in enumerate(self._gazetteers)}
+        numbers = {key: number for number, key in enumerate(self._gazetteers)}
+        plan = _Plan.of(templates, numbers)
+        self._kept_columns = plan.columns
+        self._learned = list(learned or plan.learned(clusters))
+        self._training: list[Cells] | None = None  # what the next fit sees
         self._core = _core.TemplateFeatures(
-            [_as_tuple(template, numbers) for template in templates.templates],
+            [plan.as_tuple(template) for template in templates.templates],
             clusters,
             list(self._gazetteers.values()),
             hash_bits or 0,
@@ -82,7 +89,15 @@ class TemplateExtractor(FeatureExtractor):
     ) -> TemplateExtractor:
         """Read the files that the templates name, and make the extractor."""
         clusters = read_clusters(folder / templates.clusters) if templates.clusters else None
-        gazetteers = {name: read_gazetteer(folder / f) for name, f in templates.gazetteers.items()}
+        lists = {
+            name: GazetteerFile.parse(text, "gazetteer").inside(folder)
+            for name, text in templates.gazetteers.items()
+        }
+        phrases = {name: read_phrases(each.file, each.column) for name, each in lists.items()}
+        gazetteers = {
+            key: make_gazetteer(phrases[name], exact=lists[name].exact, part=part)
+            for key, (name, part) in _lists_of(templates).items()
+        }
         return cls(
             templates,
             clusters,
@@ -100,8 +115,27 @@ class TemplateExtractor(FeatureExtractor):
     def pairs(self) -> TemplateExtractor | None:
         return self._pairs
 
+    @property
+    def learns_from_labels(self) -> bool:
+        return bool(self._learned)
+
+    def learn(self, X: Any, truth: TruthOf, names: Sequence[str]) -> None:
+        if self._learned:
+            table = self._plain_table(X)
+            numbers = truth(np.array(table.sentences))
+            self._training = [each.learn(table, numbers, names) for each in self._learned]
+
+    def transform_training(self, X: Any, truth: TruthOf) -> FeatureRows:
+        if not self._learned:
+            return self.transform(X)
+        table = self._plain_table(X)
+        numbers = truth(np.array(table.sentences))
+        cells = [each.held_out(table, numbers) for each in self._learned]
+        return self._transform(_core.with_columns(table, self._kept_columns, cells))
+
     def fit(self, X: Any) -> FeatureRows:
-        table = self._table(X)
+        training, self._training = self._training, None
+        table = self._table(X, training)
         if table.n_tokens == 0:
             raise InputError("there are no tokens to learn features from")
         return self._fit(table)
@@ -119,7 +153,16 @@ class TemplateExtractor(FeatureExtractor):
             return self._rows(table, np.zeros(1, np.int64), np.zeros(0, np.int32), pairs)
         return self._rows(table, *self._core.transform(table), pairs)
 
-    def _table(self, X: Any) -> _core.TokenTable:
+    def _table(self, X: Any, cells: list[Cells] | None = None) -> _core.TokenTable:
+        """The sentences, with what training says of them behind their columns."""
+        table = self._plain_table(X)
+        if not self._learned or table.n_tokens == 0:
+            return table
+        if cells is None:
+            cells = [each.look_up(table) for each in self._learned]
+        return _core.with_columns(table, self._kept_columns, cells)
+
+    def _plain_table(self, X: Any) -> _core.TokenTable:
         lazy = isinstance(X, ColumnSentences)
         table = X.table() if lazy else _core.TokenTable.from_sentences(X)
         if table.n_tokens > 0:
@@ -157,7 +200,11 @@ class TemplateExtractor(FeatureExtractor):
         if not self.hash_bits:
             return super().names_in(X)
         by_name = TemplateExtractor(
-            self.templates, self._clusters, self._gazetteers, of_pairs=self._of_pairs
+            self.templates,
+            self._clusters,
+            self._gazetteers,
+            of_pairs=self._of_pairs,
+            learned=self._learned,
         )
         return by_name.names(by_name.fit(X).ids) if self._table(X).n_tokens else []
 
@@ -195,6 +242,10 @@ class TemplateExtractor(FeatureExtractor):
             arrays |= zip(CLUSTER_ARRAYS, self._clusters.arrays(), strict=True)
         for number, gazetteer in enumerate(self._gazetteers.values()):
             arrays |= zip(_gazetteer_arrays(number), gazetteer.arrays(), strict=True)
+        for number, each in enumerate(self._learned):
+            told, own = each.state()
+            settings.setdefault("learned", []).append(told)
+            arrays |= {f"learned_{number}.{name}": array for name, array in own.items()}
         return settings, arrays
 
     @classmethod
@@ -202,20 +253,22 @@ class TemplateExtractor(FeatureExtractor):
         cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> TemplateExtractor:
         stored = fit_type(_Settings, dict(settings), "features")
-        name = "templates of the model"
+        where = "templates of the model"
         if stored.dialect == "dualstruct":
-            templates = parse_templates(stored.templates, name, folder=None)
+            templates = parse_templates(stored.templates, where, folder=None)
         else:
-            templates = parse_patterns(stored.templates, name, stored.dialect)
+            templates = parse_patterns(stored.templates, where, stored.dialect)
         clusters = None
         if templates.clusters is not None:
             clusters = clusters_from(arrays)
-        gazetteers = {
-            name: _core.Gazetteer.from_arrays(
-                *(stored_array(arrays, key, t) for key, t in _gazetteer_arrays(number).items())
+        gazetteers = {}
+        for number, (key, (name, _)) in enumerate(_lists_of(templates).items()):
+            prefixes, is_phrase = (
+                stored_array(arrays, each, dtype)
+                for each, dtype in _gazetteer_arrays(number).items()
             )
-            for number, name in enumerate(templates.gazetteers)
-        }
+            exact = GazetteerFile.parse(templates.gazetteers[name], "gazetteer").exact
+            gazetteers[key] = _core.Gazetteer.from_arrays(prefixes, is_phrase, not exact)
         made = cls(
             templates,
             clusters,
@@ -224,6 +277,10 @@ class TemplateExtractor(FeatureExtractor):
             min_count=stored.min_count,
             pair_bits=stored.pair_bits,
         )
+        if len(stored.learned) != len(made._learned):
+            raise InputError("features.learned: the templates ask for others")
+        for number, each in enumerate(made._learned):
+            each.restore(stored.learned[number], inner_arrays(arrays, f"learned_{number}"))
         made._restore(arrays, "")
         if made._pairs is not None:
             made._pairs._restore(arrays, "pair_")
@@ -247,6 +304,7 @@ class _Settings:
     min_count: int = 1
     pair_bits: int | None = None
     dialect: str = "dualstruct"
+    learned: list[dict[str, Any]] = field(default_factory=list)
 
 
 CLUSTER_ARRAYS = {
@@ -271,18 +329,48 @@ def _gazetteer_arrays(number: int) -> dict[str, Any]:
     }
 
 
-def _as_tuple(template: Template | Pattern, gazetteers: Mapping[str, int]) -> _core.TemplateTuple:
-    terms = [
-        (
-            term.column,
-            term.offset,
-            term.absolute,
-            -1 if term.gazetteer is None else gazetteers[term.gazetteer],
-            list(term.functions),
-        )
-        for term in template.terms
-    ]
-    return template.identity, list(template.literals), terms
+def _lists_of(templates: Templates) -> dict[str, tuple[str, bool]]:
+    """The lists that templates look into, in the order in which a model keeps them: their names,
+    and whether words of their phrases are looked for."""
+    lists = {name: (name, False) for name in templates.gazetteers}
+    for template in templates.templates:
+        for term in template.terms:
+            if term.gazetteer is not None and term.part:
+                lists[term.list_key] = term.gazetteer, True
+    return lists
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Which columns the core sees: those of the tokens, and behind them what is learned of them."""
+
+    columns: int  # of the tokens, that templates look at
+    terms: tuple[Term, ...]  # that are learned, once each, at offset 0
+    lists: Mapping[str, int]
+
+    @classmethod
+    def of(cls, templates: Templates, lists: Mapping[str, int]) -> _Plan:
+        terms = [term for template in templates.templates for term in template.terms]
+        learned = dict.fromkeys(replace(term, offset=0) for term in terms if term.learned)
+        columns = 1 + max((term.column for term in terms), default=-1)
+        return cls(columns, tuple(learned), lists)
+
+    def learned(self, clusters: _core.Clusters | None) -> Iterator[LearnedColumn]:
+        for term in self.terms:
+            assert term.learned is not None
+            name, argument = term.learned
+            inner = Template((replace(term, functions=term.functions[:-1]),))
+            yield LEARNED[name](self.as_tuple(inner), clusters, argument)
+
+    def as_tuple(self, template: Template | Pattern) -> _core.TemplateTuple:
+        terms = []
+        for term in template.terms:
+            column, functions = term.column, list(term.functions)
+            if term.learned:
+                column, functions = self.columns + self.terms.index(replace(term, offset=0)), []
+            place = -1 if term.gazetteer is None else self.lists[term.list_key]
+            terms.append((column, term.offset, term.absolute, place, functions))
+        return template.identity, list(template.literals), terms
 
 
 def _values_in(name: str, literals: tuple[str, ...]) -> Iterator[list[str]]:

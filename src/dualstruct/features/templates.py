@@ -31,7 +31,11 @@ The functions, which may be nested:
                     and ``,hyphen`` behind it if they are there
 ``cluster(t,n)``    the first n bits of the word's cluster, all of them without n
 ``in(name,t)``      B on the first word of a phrase of a list, I on its others; the
-                    longest phrase wins, and case does not matter
+                    longest phrase wins
+``part(name,t)``    B on every word that some phrase of a list has
+``labels(t)``       the labels that the word had in training, the most frequent first:
+                    ``NN|VB``; a training token does not see its own
+``known(t,n)``      the word if training has it n times or more, ``<rare>`` otherwise
 ==================  ====================================================================
 
 Positions outside the sentence have the values ``<s1>``, ``<s2>`` ... before it and ``</s1>``,
@@ -52,6 +56,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from dualstruct.data.opening import lines_of, read_text
 from dualstruct.errors import InputError
+from dualstruct.features.gazetteers import GazetteerFile
+from dualstruct.features.learned import LEARNED
 from dualstruct.features.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -69,6 +75,8 @@ FUNCTIONS = {
     "prefix": "length",
     "suffix": "length",
     "cluster": "optional length",
+    "labels": "none",
+    "known": "length",
 }
 DEFAULT_COLUMNS = ("word", "pos")
 FARTHEST = 100  # offset of a term, and length of an affix
@@ -93,11 +101,23 @@ class Term:
     functions: tuple[tuple[str, int | str], ...] = ()
     gazetteer: str | None = None
     absolute: bool = False  # offset 1 is the sentence's first token, -1 its last
+    part: bool = False  # of a gazetteer: words of its phrases, wherever they stand
+
+    @property
+    def learned(self) -> tuple[str, int] | None:
+        """The function that asks what training says, and its argument; the last one if any."""
+        name, argument = self.functions[-1] if self.functions else ("", 0)
+        return (name, int(argument)) if name in LEARNED else None
+
+    @property
+    def list_key(self) -> str:
+        """What tells the words of a list from the list itself."""
+        return f"part {self.gazetteer}" if self.part else str(self.gazetteer)
 
     def __str__(self) -> str:
         text = f"{self.column_name}[{self.offset}]"
         if self.gazetteer is not None:
-            return f"in({self.gazetteer},{text})"
+            return f"{'part' if self.part else 'in'}({self.gazetteer},{text})"
         for name, length in self.functions:
             text = f"{name}({text},{length})" if length else f"{name}({text})"
         return text
@@ -132,7 +152,7 @@ class Templates:
     templates: tuple[Template | Pattern, ...]
     columns: tuple[str, ...] = DEFAULT_COLUMNS
     clusters: str | None = None  # file
-    gazetteers: dict[str, str] = field(default_factory=dict)  # name -> file
+    gazetteers: dict[str, str] = field(default_factory=dict)  # name -> file and how to read it
     dialect: str = "dualstruct"  # or the program whose language it is
     pairs: tuple[Pattern, ...] = ()  # those whose features have weights for pairs of labels
 
@@ -256,10 +276,10 @@ class TemplateParser:
         self._clusters = file
 
     def _name_gazetteer(self, rest: str, inside: Path, where: str) -> None:
-        label, _, file = rest.partition(" ")
-        if not _NAME.fullmatch(label) or not file.strip():
+        label, _, source = rest.partition(" ")
+        if not _NAME.fullmatch(label) or not source.strip():
             raise InputError(f'{where}: "gazetteer" wants a name and a file')
-        file = str(inside / file.strip())
+        file = str(GazetteerFile.parse(source.strip(), where).inside(inside))
         if self._gazetteers.setdefault(label, file) != file:
             raise InputError(f'{where}: there are two gazetteers named "{label}"')
 
@@ -354,10 +374,11 @@ class _LineParser:
                 self.fail('"bias" stands alone on its line', at)
             self.fail(f'"[" or "(" is wanted behind "{name}", not {self.shown()}')
         self.take()
-        if name == "in":
-            return self.rest_of_membership()
+        if name in ("in", "part"):
+            return self.rest_of_membership(name)
         if name not in FUNCTIONS:
-            self.fail(f'there is no function "{name}"; there are {", ".join(FUNCTIONS)} and in', at)
+            known = ", ".join([*FUNCTIONS, "in"])
+            self.fail(f'there is no function "{name}"; there are {known} and part', at)
         return self.rest_of_function(name, at)
 
     def rest_of_function(self, name: str, at: int) -> list[Term]:
@@ -368,7 +389,10 @@ class _LineParser:
         arguments = self.term()
         self.nested -= 1
         if any(term.gazetteer is not None for term in arguments):
-            self.fail('"in" cannot stand inside a function', start)
+            inner = "part" if arguments[0].part else "in"
+            self.fail(f'"{inner}" cannot stand inside a function', start)
+        if any(term.learned for term in arguments):
+            self.fail('"labels" and "known" cannot stand inside a function', start)
         lengths = [0]
         if FUNCTIONS[name] == "length" or (FUNCTIONS[name] != "none" and self.peek() == ","):
             self.expect(",")
@@ -384,7 +408,7 @@ class _LineParser:
             for length in lengths
         ]
 
-    def rest_of_membership(self) -> list[Term]:
+    def rest_of_membership(self, name: str) -> list[Term]:
         at = self.next
         gazetteer = self.take_name("the name of a gazetteer")
         self.wanted.append((gazetteer, self.place(at)))
@@ -392,9 +416,12 @@ class _LineParser:
         start = self.next
         arguments = self.term()
         if any(term.functions or term.gazetteer for term in arguments):
-            self.fail('"in" wants a plain column such as "word[0]"', start)
+            self.fail(f'"{name}" wants a plain column such as "word[0]"', start)
         self.expect(")")
-        return [Term(t.column, t.column_name, t.offset, (), gazetteer) for t in arguments]
+        return [
+            Term(t.column, t.column_name, t.offset, (), gazetteer, part=name == "part")
+            for t in arguments
+        ]
 
     def column(self, name: str, at: int) -> int:
         if name in self.columns:

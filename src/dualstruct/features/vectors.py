@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct.data.schema import fit_type, inner_arrays, stored_array
 from dualstruct.errors import InputError
-from dualstruct.features.base import FeatureExtractor, FeatureRows, State, as_ids
+from dualstruct.features.base import FeatureExtractor, FeatureRows, State, TruthOf, as_ids
 
 __all__ = ["VectorExtractor", "WithVectors"]
 
@@ -115,6 +115,16 @@ class VectorExtractor(FeatureExtractor):
     @property
     def pairs(self) -> FeatureExtractor | None:
         return self.inner.pairs
+
+    @property
+    def learns_from_labels(self) -> bool:
+        return self.inner.learns_from_labels
+
+    def learn(self, X: Any, truth: TruthOf, names: Sequence[str]) -> None:
+        self.inner.learn(_checked(X).tokens, truth, names)
+
+    def transform_training(self, X: Any, truth: TruthOf) -> FeatureRows:
+        return self._joined(X, self.inner.transform_training(_checked(X).tokens, truth))
 
     def fit(self, X: Any) -> FeatureRows:
         return self._joined(X, self.inner.fit(_checked(X).tokens))

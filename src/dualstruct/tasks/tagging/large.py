@@ -91,6 +91,8 @@ def training_set_on_disk(
     def extractor(X: Any, labels: Labels) -> FeatureExtractor:
         features, made = new_extractor(settings, X, labels, bits)
         chosen.append(features)
+        if made.learns_from_labels:
+            raise InputError('templates with "labels" or "known" need all data in memory')
         return made
 
     found = blocks_on_disk(blocks, folder, extractor)

@@ -83,8 +83,7 @@ def learn(settings: TaggerSettings, job: Job, old: ChainModel | None) -> KnownTa
     found = Labels(union(job.workers, known_labels(inner_y, settings.unknown_label).names))
     codec = replace(old.codec, labels=old.labels.extend(found))
     extractor = old.extractor.copy()  # a failure must not spoil the model
-    extractor, rows, seconds = _extracted(extractor, job, X)
-    truth = _numbers(settings, codec.labels, inner_y, rows.sentences)
+    extractor, rows, truth, seconds = _extracted(extractor, job, X, inner_y, codec.labels, settings)
     learned = TrainingSet(
         extractor,
         codec,
@@ -112,8 +111,7 @@ def _first_set(settings: TaggerSettings, job: Job, X: Any, y: Any) -> TrainingSe
     chosen, extractor = new_extractor(settings, X, codec.labels, settings.hash_bits)
     if isinstance(X, WithVectors):
         extractor = VectorExtractor(extractor)
-    extractor, rows, seconds = _extracted(extractor, job, X)
-    truth = _numbers(settings, codec.labels, inner_y, rows.sentences)
+    extractor, rows, truth, seconds = _extracted(extractor, job, X, inner_y, codec.labels, settings)
     attributes = {"features_": chosen, "feature_seconds_": seconds}
     return TrainingSet(extractor, codec, count_columns(X), rows, truth, layout_of(X), attributes)
 
@@ -127,17 +125,25 @@ def _outer_scheme(workers: Communicator, y: Sequence[Sequence[str]]) -> Scheme |
 
 
 def _extracted(
-    extractor: FeatureExtractor, job: Job, X: Sequence[Any]
-) -> tuple[FeatureExtractor, FeatureRows, float]:
-    """The features of all workers' sentences, this worker's rows of them, and the seconds."""
+    extractor: FeatureExtractor,
+    job: Job,
+    X: Sequence[Any],
+    y: Sequence[Sequence[str]],
+    labels: Labels,
+    settings: TaggerSettings,
+) -> tuple[FeatureExtractor, FeatureRows, NDArray[np.int32], float]:
+    """The features of all workers' sentences, this worker's rows of them and labels, and the
+    seconds."""
     started = time.perf_counter()
     if job.divided:  # all must see the same templates, and tokens with as many columns
-        settings, arrays = extractor.state()
+        told, arrays = extractor.state()
         files = digest_of([arrays[name] for name in sorted(arrays)])
         columns = count_columns(X)
-        agree(job.workers, {"templates": [settings, files], "the number of columns": columns})
+        agree(job.workers, {"templates": [told, files], "the number of columns": columns})
+    extractor.learn(X, lambda s: _numbers(settings, labels, y, s), labels.names)
     extractor, rows = fit_features(job.workers, extractor, X)
-    return extractor, rows, time.perf_counter() - started
+    seconds = time.perf_counter() - started
+    return extractor, rows, _numbers(settings, labels, y, rows.sentences), seconds
 
 
 def new_extractor(

@@ -96,7 +96,7 @@ class ChainCase:
         """Sentences with their labels, which may be others than the model knows."""
         inner = model.codec.to_inner(y)
         labels = model.labels.extend(Labels.learn(inner))
-        rows = model.extractor.transform(X)
+        rows = model.extractor.transform_training(X, lambda s: labels.encode(inner, s))
         chain = Chain(rows, len(labels), labels.encode(inner, rows.sentences))
         known = len(labels) == len(model.labels)
         return cls(
