@@ -109,7 +109,8 @@ def predict(
     format: Annotated[
         str | None,
         typer.Option(
-            help="What to write: jsonl, conll, conllu, csv, brat (with --output) or labelstudio. "
+            help="What to write: jsonl, conll, conllu, csv, labelstudio, spacy, parquet, or brat "
+            "(with --output). "
             "Default: as the file is; columns for --text.",
             show_default=False,
         ),
@@ -184,9 +185,9 @@ def convert(
     target: Annotated[
         Path,
         typer.Argument(
-            help="The file to write. Of data: .jsonl, .conll, .conllu, .csv, .labelstudio.json, or "
-            "a folder .brat. Of models the other kind: .dstruct is ours, .crfsuite (.crfmodel, "
-            ".crf, .model) CRFsuite's."
+            help="The file to write. Of data: .jsonl, .conll, .conllu, .csv, .labelstudio.json, "
+            ".spacy, .parquet, or a folder .brat. Of models the other kind: .dstruct is ours, "
+            ".crfsuite (.crfmodel, .crf, .model) CRFsuite's."
         ),
     ],
     read_as: Annotated[
@@ -200,11 +201,13 @@ def convert(
 ) -> None:
     """Turn data into another format, or a model into one of CRFsuite's or back.
 
-    Data: lines of JSON, BRAT, Label Studio, CoNLL-U, CSV and columns, each into each.
+    Data: lines of JSON, BRAT, Label Studio, CoNLL-U, CSV, columns, spaCy's DocBin and Parquet, each
+    into each.
     """
     from dualstruct.data.opening import is_text
 
-    if source.is_dir() or (is_text(source) and not _is_model(source)):
+    data = source.is_dir() or (is_text(source) and not _is_model(source))
+    if data or _needs_library(source, read_as):
         from dualstruct.cli.texts import convert_documents
 
         check_not_read(target, [source])
@@ -243,6 +246,16 @@ def convert(
     )
     if kind == "CRFsuite" and {START, END} & set(found.attributes):
         tell(f"the first item of a sequence needs the attribute {START}, the last one {END}")
+
+
+def _needs_library(path: Path, format: str | None) -> bool:
+    """Whether these are data in a format that is no text: DocBin, Parquet."""
+    from dualstruct.texts.formats import find_format, format_named
+
+    if not path.is_file():
+        return False
+    chosen = find_format(path) if format is None else format_named(format)
+    return chosen.needs_library is not None
 
 
 def _is_model(path: Path) -> bool:

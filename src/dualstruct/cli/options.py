@@ -42,8 +42,8 @@ FileFormat = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="The format of the files: conll, conllu, jsonl, brat, labelstudio or csv; found by "
-        "their content by default.",
+        help="The format of the files: conll, conllu, jsonl, brat, labelstudio, csv, spacy or "
+        "parquet; found by their content by default.",
         show_default=False,
     ),
 ]
