@@ -31,7 +31,7 @@ std::vector<std::int32_t> clusters_after(std::int64_t words, std::span<const Mer
 
 class Brown {
 public:
-    // Goes on after the merges of an earlier run, if there are any.
+    // Continues after the merges of an earlier run, if there are any.
     Brown(std::shared_ptr<const Neighbours> neighbours, std::int64_t clusters, std::vector<Merge> merges, int threads);
 
     // So many more merges, or as many as are left.

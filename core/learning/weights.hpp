@@ -60,12 +60,6 @@ public:
         ++steps_;
         scales_ += linear_ ? scale * static_cast<double>(steps_) : scale;
     }
-    // Goes on by steps of scale 1 that others take.
-    void skip(std::int64_t steps) {
-        const auto before = static_cast<double>(steps_), more = static_cast<double>(steps);
-        steps_ += steps;
-        scales_ += linear_ ? more * before + more * (more + 1) / 2 : more;
-    }
     // v is about to be multiplied by `factor` and the scale divided by it. The sum of S_r−1 d_r
     // stays as it is: its first factor falls as its second one rises.
     void rescale(double factor) { scales_ /= factor; }

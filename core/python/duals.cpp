@@ -20,7 +20,7 @@ using namespace nb::literals;
 
 namespace {
 
-// A rule's class for Python and the passes that take it: one row a rule.
+// A rule's class for Python and the passes that take it: one row per rule.
 template <class Rule>
 nb::class_<Rule> bind_rule(nb::module_& m, nb::class_<DualState>& state, const char* name) {
     state.def(

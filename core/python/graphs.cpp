@@ -317,8 +317,6 @@ void bind_graphs(nb::module_& m) {
         .def(nb::init<>())
         .def_prop_ro("variables", &Graph::variables)
         .def_prop_ro("factors", &Graph::factors)
-        .def_prop_ro("total_states", &Graph::total_states)
-        .def_prop_ro("total_scores", &Graph::total_scores)
         .def_prop_ro("is_forest", &Graph::is_forest)
         .def(
             "add_variables",

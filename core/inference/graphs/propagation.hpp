@@ -54,7 +54,6 @@ private:
     void send_table(int f, int only_link, double damping);
     template <class Semiring>
     double count_paths(int f, std::span<Switch> out);
-    double table_maximum(int f, std::span<std::int32_t> states) const;
     void listen_all(int f);
     bool choose(int f, std::span<std::int32_t> assignment);
     double other_maximum(int f, std::span<std::uint8_t> on);

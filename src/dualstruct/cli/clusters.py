@@ -39,7 +39,7 @@ def clusters(
         Path | None, typer.Option(help="Keep what was done here every half minute.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")
+        bool, typer.Option("--resume", help="Continue from the checkpoint, if it is there.")
     ] = False,
     as_json: Json = False,
 ) -> None:

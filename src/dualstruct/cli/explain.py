@@ -139,9 +139,9 @@ def _explanations(
     most: int,
 ) -> Iterator[tuple[int, Explanation]]:
     """The sentences that are wanted, with their numbers; those with nothing to say are left out."""
-    found, told = False, 0
+    found, printed = False, 0
     for number, (name, one, truth) in enumerate(sentences, 1):
-        if sentence is None and told == most:
+        if sentence is None and printed == most:
             shown = "one sentence is" if most == 1 else f"{most} sentences are"
             tell(f"only {shown} explained; see --most")
             return
@@ -149,7 +149,7 @@ def _explanations(
             found = True
             explained = opened.model.explain(one, token, truth)
             if len(explained) or sentence is not None or not truth:
-                told += 1
+                printed += 1
                 yield number, explained
             if sentence is not None:
                 return

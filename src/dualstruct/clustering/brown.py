@@ -70,9 +70,9 @@ def brown_clusters(
     checkpoint : path, optional
         Keep what was done there every half minute, and when an exception ends it.
     resume : bool
-        Go on from the checkpoint, if it is there.
+        Continue from the checkpoint, if it is there.
     watch : function, optional
-        Told now and then where it stands.
+        Called now and then with where it stands.
 
     Examples
     --------

@@ -56,14 +56,14 @@ def _lines(data: bytes, name: str, number: int) -> list[str]:
 
 
 def split_texts(texts: list[str], tokenizer: Tokenizer, name: str, lines: list[int]) -> TokenPlaces:
-    """Texts as tokens; what cannot be split is told with its line."""
+    """Texts as tokens; what cannot be split is reported with its line."""
     try:
         return tokenizer.split(texts)
     except InputError as problem:
-        told = re.sub(
+        message = re.sub(
             r"^text (\d+)", lambda k: f"{name}, line {lines[int(k[1]) - 1]}", str(problem)
         )
-        raise InputError(told) from None
+        raise InputError(message) from None
 
 
 def sentence_blocks(source: PathOrFile, tokenizer: Tokenizer) -> Iterator[ColumnSentences]:

@@ -1,9 +1,9 @@
 """Public corpora that experiments and benchmarks use: how to get them, and whether they are there.
 
-None of them comes with dualstruct: licences differ. A folder holds one folder a corpus, with a file
-a part (``conll2000/train.txt``, ``ud_english_ewt/dev.conllu``), plain, ``.gz`` or ``.xz``. What a
-file says is checked by its sentences, tokens and a hash of its columns, which does not depend on
-compression, on tabs or spaces, or on comments and columns 9 and 10 of treebanks.
+None of them comes with dualstruct: licences differ. A folder holds one folder per corpus, with one
+file per part (``conll2000/train.txt``, ``ud_english_ewt/dev.conllu``), plain, ``.gz`` or ``.xz``.
+What a file says is checked by its sentences, tokens and a hash of its columns, which does not
+depend on compression, on tabs or spaces, or on comments and columns 9 and 10 of treebanks.
 """
 
 from __future__ import annotations

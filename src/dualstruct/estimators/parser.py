@@ -137,7 +137,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
         *,
         sample_weight: Sequence[float] | None = None,
     ) -> Self:
-        """Go on learning from new trees; they may bring new words and relations.
+        """Continue learning from new trees; they may bring new words and relations.
 
         The weights are drawn towards the model as it is instead of towards 0, so that what was
         learned stays unless the new data speak against it. Untrained, this is ``fit``.

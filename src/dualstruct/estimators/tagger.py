@@ -178,7 +178,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         sample_weight: Sequence[float] | None = None,
         token_weight: Sequence[Sequence[float]] | None = None,
     ) -> Self:
-        """Go on learning from new data; it may bring new features and labels.
+        """Continue learning from new data; it may bring new features and labels.
 
         The weights are drawn towards the model as it is instead of towards 0, so that what was
         learned stays unless the new data speak against it. Untrained, this is ``fit``.

@@ -114,9 +114,11 @@ def explain_tree(
             right = writer.arc_text(*gold[word])
             best = with_arc(word, *gold[word])
             kind = arc_kind(head, gold[word][0])
-            told = () if best is None else (writer.compare(kind, chosen, best, word),)
+            shown = () if best is None else (writer.compare(kind, chosen, best, word),)
             text = writer.arc_text(head, relation)
-            found.append(TokenExplanation(word + 1, forms[word], relation, head, text, told, right))
+            found.append(
+                TokenExplanation(word + 1, forms[word], relation, head, text, shown, right)
+            )
             continue
         if gold is not None and only_wrong:
             continue
