@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dualstruct.data.conllu import iter_conllu as iter_conllu
     from dualstruct.data.conllu import read_conllu as read_conllu
     from dualstruct.data.conllu import write_conllu as write_conllu
+    from dualstruct.data.in_documents import InDocuments as InDocuments
     from dualstruct.data.tokenizing import Tokenizer as Tokenizer
     from dualstruct.drawing import draw_tree as draw_tree
     from dualstruct.drawing import tree_svg as tree_svg
@@ -85,6 +86,7 @@ _HOMES = {
     "clustering": "WordClusters brown_clusters",
     "data.columns": "read_columns write_columns",
     "data.conllu": "Treebank iter_conllu read_conllu write_conllu",
+    "data.in_documents": "InDocuments",
     "data.tokenizing": "Tokenizer",
     "drawing": "draw_tree tree_svg",
     "errors": "DualstructError InputError NotFittedError",
@@ -135,6 +137,7 @@ __all__ = [
     "FrankWolfe",
     "GraphCRF",
     "Grid",
+    "InDocuments",
     "InputError",
     "KGramChain",
     "MultiLabel",

@@ -64,6 +64,8 @@ KEPT = {
     "unknown_label": "?",
     "hash_bits": 13,
     "min_count": 2,
+    "document_features": True,
+    "stages": 2,
     "unseen_labels": "count",
     "projective": False,
     "single_root": False,

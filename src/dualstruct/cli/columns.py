@@ -115,6 +115,9 @@ def token_blocks(
     """The same by blocks of sentences: what was read is labelled before the rest is read."""
     from dualstruct.data.blocks import read_blocks
 
+    if tagger.model_.extractor.uses_documents:  # which a block might divide
+        yield read_tokens(path, tagger, columns, label_column)
+        return
     layout, asked = _layout(tagger), column_numbers(columns)
     blocks = read_blocks(
         path, label_column=None, comments=layout.comments or None, block_bytes=_BLOCK_BYTES

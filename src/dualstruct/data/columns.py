@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
-from dualstruct.data.documents import document_names
+from dualstruct.data.documents import document_names, numbered
 from dualstruct.data.layout import ColumnLayout
 from dualstruct.data.opening import (
     PathOrFile,
@@ -55,12 +55,19 @@ class ColumnSentences(Sequence[Any]):
         columns: Sequence[int],
         sentences: range | None = None,
         layout: ColumnLayout | None = None,
+        documents: NDArray[np.int64] | None = None,
     ) -> None:
         self._table = table
         self._columns = tuple(columns)
         self._sentences = range(len(table)) if sentences is None else sentences
         #: How the file was read that these are the tokens of, if they are all that was chosen.
         self.layout = layout
+        self._documents = documents  # [sentences of the table]
+
+    @property
+    def documents(self) -> NDArray[np.int64] | None:
+        """The document of each sentence, if the file says where documents begin."""
+        return None if self._documents is None else self._documents[self._indices()]
 
     @property
     def n_columns(self) -> int:
@@ -82,13 +89,17 @@ class ColumnSentences(Sequence[Any]):
 
     def columns(self, chosen: Sequence[int]) -> ColumnSentences:
         """The same sentences with some of the columns, counted from 0."""
-        return ColumnSentences(self._table, [self._columns[k] for k in chosen], self._sentences)
+        columns = [self._columns[k] for k in chosen]
+        return ColumnSentences(self._table, columns, self._sentences, documents=self._documents)
 
     def select(self, chosen: ArrayLike) -> ColumnSentences:
         """Some of the sentences, by their numbers (from 0)."""
         numbers = self._indices()[np.asarray(chosen, dtype=np.int64)]
         table = self._table.select(numbers, list(self._columns))
-        return ColumnSentences(table, range(self.n_columns), layout=self.layout)
+        documents = None if self._documents is None else self._documents[numbers]
+        return ColumnSentences(
+            table, range(self.n_columns), layout=self.layout, documents=documents
+        )
 
     def encoded(self) -> tuple[NDArray[np.int32], list[str]]:
         """The tokens of the only column as numbers, and the strings that the numbers stand for.
@@ -120,7 +131,7 @@ class ColumnSentences(Sequence[Any]):
     def __getitem__(self, index: int | slice) -> Sentence | ColumnSentences:
         if isinstance(index, slice):
             chosen = self._sentences[index]
-            return ColumnSentences(self._table, self._columns, chosen, self.layout)
+            return ColumnSentences(self._table, self._columns, chosen, self.layout, self._documents)
         sentence = self._sentences[index]
         begin, end = (int(at) for at in self._table.sentences[sentence : sentence + 2])
         columns = [self._table.cells(column, begin, end) for column in self._columns]
@@ -136,17 +147,20 @@ class ColumnSentences(Sequence[Any]):
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _from_lists, (list(self), self.n_columns, self.layout)
+        return _from_lists, (list(self), self.n_columns, self.layout, self.documents)
 
     def __repr__(self) -> str:
         return f"<{len(self)} sentences, {int(self.lengths.sum())} tokens>"
 
 
 def _from_lists(
-    sentences: list[Sentence], n_columns: int, layout: ColumnLayout | None = None
+    sentences: list[Sentence],
+    n_columns: int,
+    layout: ColumnLayout | None = None,
+    documents: NDArray[np.int64] | None = None,
 ) -> ColumnSentences:
     table = _core.TokenTable.from_sentences(sentences)
-    return ColumnSentences(table, range(n_columns), layout=layout)
+    return ColumnSentences(table, range(n_columns), layout=layout, documents=documents)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +257,8 @@ class ColumnFile:
                 " tokens: a label in a column of its own is missing"
             )
         layout = ColumnLayout(chosen, label, count, self._format.comments)
-        tokens = ColumnSentences(self._table, chosen, layout=layout)
+        documents = numbered(self.documents()) if self.other_lines else None
+        tokens = ColumnSentences(self._table, chosen, layout=layout, documents=documents)
         labels = None if label is None else ColumnSentences(self._table, [label])
         return replace(self, tokens=tokens, _labels=labels)
 

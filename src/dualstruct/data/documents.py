@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
-__all__ = ["document_names"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["document_names", "numbered"]
 
 _NEW, _NAMED = "newdoc", "id"
 
@@ -35,3 +38,13 @@ def document_names(before: Iterable[Sequence[str]]) -> list[str]:
             name = found or f"document {count}"
         names.append(name)
     return names if count else []
+
+
+def numbered(names: Sequence[Hashable]) -> NDArray[np.int64] | None:
+    """The number of each sentence's document, in the order in which they come; None without any.
+
+    >>> numbered(["b", "b", "a"]).tolist()
+    [0, 0, 1]
+    """
+    numbers = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], dtype=np.int64) if numbers else None

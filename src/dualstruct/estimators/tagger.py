@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,12 +12,14 @@ from numpy.typing import NDArray
 
 from dualstruct.confidence import SentenceConfidence
 from dualstruct.data.examples import as_list
+from dualstruct.data.in_documents import in_blocks, in_documents
 from dualstruct.data.layout import ColumnLayout
 from dualstruct.data.sources import InMemory, Share, Source
 from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
 from dualstruct.estimators.calibrated import CalibratedEstimator
+from dualstruct.estimators.staging import first_stage
 from dualstruct.explaining import Explanation
 from dualstruct.features import Function, WithVectors, functions_among, give_again
 from dualstruct.labels.costs import pack_costs
@@ -93,6 +94,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         *,
         sample_weight: Sequence[float] | None = None,
         token_weight: Sequence[Sequence[float]] | None = None,
+        documents: Sequence[Any] | None = None,
     ) -> Self:
         """Learn from sentences X and their labels y.
 
@@ -114,7 +116,10 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
             Multiplies C: a sentence of weight 2 counts as if it were there twice.
         token_weight : a list of numbers per sentence, optional
             Multiplies the cost of a mistake at each token.
+        documents : one name or number per sentence, optional
+            Which sentences are of one document (:class:`~dualstruct.InDocuments`).
         """
+        X = in_documents(X, documents)
         return self._fit(
             X, y, dev, callbacks, sample_weight=sample_weight, token_weight=token_weight
         )
@@ -204,7 +209,8 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
     def _learn(self, job: Job, start: ChainModel | TrainingSet | None) -> KnownTagging:
         if isinstance(start, TrainingSet):  # of fit_large
             return KnownTagging(self, job, start)
-        return learn(self, job, start)
+        first = first_stage(self, job) if self.stages > 1 else None
+        return learn(self, job, start, first)
 
     def _source(self, X: Any, y: Any) -> Source:
         return source_of(X, y)
@@ -227,6 +233,8 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
     def _check_division(self, train: Source) -> None:
         if isinstance(self.unknown_label, str):
             raise InputError("unknown_label is for one machine: leave out unknown_label or engine")
+        if self.document_features or self.stages > 1:
+            raise InputError("document_features and stages are for one machine: leave out engine")
         if isinstance(train, InMemory) and isinstance(train.X, WithVectors):
             raise InputError("vectors are for one machine: leave out WithVectors or engine")
 
@@ -279,6 +287,8 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         self,
         X: Sequence[Any],
         allowed: Sequence[Sequence[Sequence[str] | None] | None] | None = None,
+        *,
+        documents: Sequence[Any] | None = None,
     ) -> list[list[str]]:
         """The best labels of each sentence: a list, of which numpy makes an array of lists.
 
@@ -287,11 +297,11 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         X : sentences
         allowed : optional
             For each sentence None, or for each token None or the labels it may have.
+        documents : one name or number per sentence, optional
+            As for :meth:`fit`.
         """
-        model = self.model_
-        chain = model.chain(as_sentences(X), allowed)
-        best = chain.decode_all(model.w, threads=self._threads)
-        return Outputs(model.codec.to_outer(model.labels.decode(best, chain.sentences)))
+        X = in_documents(as_sentences(X), documents)
+        return Outputs(self.model_.best(X, allowed, self._threads))
 
     def predict_iter(self, X: Iterable[Any], block: int = 1000) -> Iterator[list[str]]:
         """The best labels of each sentence of an iterator, as it goes: memory stays bounded.
@@ -300,7 +310,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         ----------
         X : iterable of sentences
         block : int
-            How many sentences are taken at a time.
+            How many sentences are taken at a time; documents are not divided.
 
         Examples
         --------
@@ -311,8 +321,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         """
         if block < 1:
             raise InputError(f"block is {block}; it must be at least 1")
-        waiting = iter(X)
-        while sentences := list(islice(waiting, block)):
+        for sentences in in_blocks(X, block):
             yield from self.predict(sentences)
 
     def predict_marginals(
@@ -324,27 +333,18 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         development data, or that of a probabilistic loss. Without either they are no
         probabilities, and an :class:`~dualstruct.confidence.UncalibratedWarning` says so.
         """
-        model = self.model_
-        sharpness = self._beta(beta, strict=False)
-        chain = model.chain(as_sentences(X))
-        marginals = chain.marginals_all(model.w, sharpness, threads=self._threads)
+        sharpness, chain = self._beta(beta, strict=False), self.model_.chain(as_sentences(X))
+        marginals = chain.marginals_all(self.model_.w, sharpness, threads=self._threads)
         return Outputs(np.split(marginals, chain.sentences[1:-1])[: len(chain)])
 
     def class_indices(self, labels: Sequence[str]) -> list[int]:
         """Where in ``classes_``, and so in the marginals, a sentence's labels are."""
-        model = self.model_
-        return [model.labels.number(name) for name in model.codec.to_inner([labels])[0]]
+        inner = self.model_.codec.to_inner([labels])[0]
+        return [self.model_.labels.number(name) for name in inner]
 
     def predict_k_best(self, X: Sequence[Any], k: int = 5) -> list[list[tuple[float, list[str]]]]:
         """The k best labellings of each sentence with their scores, best first."""
-        model = self.model_
-        chain = model.chain(as_sentences(X))
-        names = model.labels.names
-        found = [chain.k_best(model.w, i, k) for i in range(len(chain))]
-        return Outputs(
-            [(score, model.codec.to_outer([[names[j] for j in y]])[0]) for score, y in outputs]
-            for outputs in found
-        )
+        return Outputs(self.model_.k_best(as_sentences(X), k))
 
     def predict_confidence(
         self, X: Sequence[Any], k: int = 1, beta: float | None = None
@@ -370,8 +370,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         >>> found.probability <= found.entities[1].probability <= 1
         True
         """
-        sharpness = self._beta(beta, strict=True)
-        return sentence_confidence(self.model_, as_sentences(X), k, sharpness)
+        return sentence_confidence(self.model_, as_sentences(X), k, self._beta(beta, strict=True))
 
     def reliability(
         self,
@@ -444,6 +443,8 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
         """Sentences and their labels as the search for suspects sees them."""
         model = self.model_
         X, y = as_sentences(X), as_list(y)
+        if self.stages > 1:
+            raise InputError("suspects are found by a model of one stage: train one with stages=1")
         if has_unknown(y, self.unknown_label):
             raise InputError(
                 "suspects are found among sentences whose labels are all known: leave out those "

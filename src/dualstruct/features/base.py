@@ -146,6 +146,11 @@ class FeatureExtractor(ABC):
         """The features of a token and a pair of labels, if there are any."""
         return None
 
+    @property
+    def uses_documents(self) -> bool:
+        """Whether features depend on other sentences of the document."""
+        return False
+
     @abstractmethod
     def state(self) -> State:
         """Settings for a JSON file and arrays: all that is needed to tag new text."""

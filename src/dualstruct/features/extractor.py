@@ -13,6 +13,7 @@ from dualstruct.data.opening import read_text
 from dualstruct.errors import InputError
 from dualstruct.features.attributes import AttributeExtractor
 from dualstruct.features.base import FeatureExtractor, FeatureRows, check_settings
+from dualstruct.features.context import DocumentExtractor
 from dualstruct.features.functions import FunctionExtractor, functions_by_name
 from dualstruct.features.joining import JoinedExtractor
 from dualstruct.features.patterns import DIALECTS, are_patterns, parse_patterns
@@ -143,4 +144,5 @@ KINDS: dict[str, type[FeatureExtractor]] = {
     "function": FunctionExtractor,
     "joined": JoinedExtractor,
     "vectors": VectorExtractor,
+    "document": DocumentExtractor,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,9 @@ from dualstruct.features.base import (
 )
 from dualstruct.features.functions import Function
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 __all__ = ["JoinedExtractor"]
 
 #: Parts that a model file may have.
@@ -33,6 +36,10 @@ class JoinedExtractor(FeatureExtractor):
     Ids are given in the order in which features come: those of an earlier ``fit`` stay when a later
     one finds more. With ``hash_bits`` all parts hash into the same numbers.
     """
+
+    #: What model files call it, and what its parts cannot be.
+    kind: ClassVar[str] = "joined"
+    no_parts: ClassVar[tuple[str, ...]] = ("joined", "vectors", "document")
 
     def __init__(
         self, parts: Sequence[FeatureExtractor], ids: Sequence[NDArray[np.int32]] | None = None
@@ -65,14 +72,20 @@ class JoinedExtractor(FeatureExtractor):
         return any(part.learns_from_labels for part in self.parts)
 
     def learn(self, X: Any, truth: TruthOf, names: Sequence[str]) -> None:
-        for part in self.parts:
-            part.learn(X, truth, names)
+        if self.learns_from_labels:
+            for part, view in zip(self.parts, self.views(X), strict=True):
+                part.learn(view, truth, names)
 
     def transform_training(self, X: Any, truth: TruthOf) -> FeatureRows:
-        return self._joined([part.transform_training(X, truth) for part in self.parts])
+        parts = zip(self.parts, self.views(X), strict=True)
+        return self._joined([part.transform_training(view, truth) for part, view in parts])
+
+    def views(self, X: Any) -> Sequence[Any]:
+        """The sentences as each part takes them."""
+        return [X] * len(self.parts)
 
     def fit(self, X: Any) -> FeatureRows:
-        rows = [part.fit(X) for part in self.parts]
+        rows = [part.fit(view) for part, view in zip(self.parts, self.views(X), strict=True)]
         for k, part in enumerate(self.parts if not self.hash_bits else ()):
             new = part.dimension - len(self._ids[k])
             first = self.dimension
@@ -81,7 +94,8 @@ class JoinedExtractor(FeatureExtractor):
         return self._joined(rows)
 
     def transform(self, X: Any) -> FeatureRows:
-        return self._joined([part.transform(X) for part in self.parts])
+        views = self.views(X)
+        return self._joined([part.transform(v) for part, v in zip(self.parts, views, strict=True)])
 
     def _joined(self, rows: list[FeatureRows]) -> FeatureRows:
         first = rows[0]
@@ -126,11 +140,13 @@ class JoinedExtractor(FeatureExtractor):
         return list(found)
 
     def names_in(self, X: Any) -> list[str]:
-        rows = [part.transform(X) for part in self.parts]
+        views = self.views(X)
+        rows = [part.transform(view) for part, view in zip(self.parts, views, strict=True)]
         offsets = np.sum([each.offsets for each in rows], axis=0)
         found = np.empty(offsets[-1], dtype=object)
-        for part, places in zip(self.parts, _places(rows, offsets), strict=True):
-            found[places] = part.names_in(X)
+        all_places = _places(rows, offsets)
+        for part, view, places in zip(self.parts, views, all_places, strict=True):
+            found[places] = part.names_in(view)
         return list(found)
 
     def find(self, name: str) -> int | None:
@@ -164,16 +180,14 @@ class JoinedExtractor(FeatureExtractor):
             arrays |= {f"part_{k}.{name}": array for name, array in own.items()}
             if not self.hash_bits:
                 arrays[f"part_ids_{k}"] = self._ids[k]
-        return {"kind": "joined", "parts": [settings for settings, _ in states]}, arrays
+        return {"kind": self.kind, "parts": [settings for settings, _ in states]}, arrays
 
     @classmethod
-    def from_state(
-        cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
-    ) -> JoinedExtractor:
+    def from_state(cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
         from dualstruct.features.extractor import from_state
 
         stored = fit_type(_Settings, dict(settings), "features")
-        if any(part.get("kind") in ("joined", "vectors") for part in stored.parts):
+        if any(part.get("kind") in cls.no_parts for part in stored.parts):
             raise InputError("features.parts: parts have no parts of their own")
         parts = [
             from_state(part, inner_arrays(arrays, f"part_{k}"))

@@ -117,6 +117,10 @@ class VectorExtractor(FeatureExtractor):
         return self.inner.pairs
 
     @property
+    def uses_documents(self) -> bool:
+        return self.inner.uses_documents
+
+    @property
     def learns_from_labels(self) -> bool:
         return self.inner.learns_from_labels
 

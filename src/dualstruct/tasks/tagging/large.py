@@ -84,6 +84,8 @@ def training_set_on_disk(
         raise InputError("fit_large takes neither engine nor min_count")
     if settings.scheme is not None or isinstance(settings.unknown_label, str):
         raise InputError("scheme and unknown_label need all data in memory")
+    if settings.document_features or settings.stages > 1:
+        raise InputError("document_features and stages need all data in memory")
     started = time.perf_counter()
     bits = HASH_BITS if settings.hash_bits is None else settings.hash_bits
     chosen: list[Any] = []

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.data.examples import as_list
+from dualstruct.data.in_documents import seen
 from dualstruct.data.layout import ColumnLayout
-from dualstruct.data.sources import Share
+from dualstruct.data.sources import Share, choose
 from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
 from dualstruct.features import (
@@ -23,6 +24,7 @@ from dualstruct.features import (
     WithVectors,
     make_extractor,
 )
+from dualstruct.features.context import DocumentExtractor
 from dualstruct.features.merging import fit_features
 from dualstruct.labels.costs import check_costs_count, flat_token_weights, label_costs
 from dualstruct.labels.names import Labels, ManyLabelsWarning, UnseenLabel, UnseenLabelWarning
@@ -52,6 +54,7 @@ from dualstruct.tasks.tagging.model import (
 )
 from dualstruct.tasks.tagging.partial import first_weights, has_unknown, known_labels
 from dualstruct.tasks.tagging.settings import TaggerSettings
+from dualstruct.tasks.tagging.stages import FirstStage, StageExtractor
 from dualstruct.threads import usable_threads
 from dualstruct.training.results import SummedScore, check_metric
 from dualstruct.workers.communicator import Communicator
@@ -74,11 +77,16 @@ class TrainingSet:
     attributes: dict[str, Any] = field(default_factory=dict)  #: what the estimator shows
 
 
-def learn(settings: TaggerSettings, job: Job, old: ChainModel | None) -> KnownTagging:
-    """What is learned from all workers' sentences; with an old model, what is new in them."""
+def learn(
+    settings: TaggerSettings, job: Job, old: ChainModel | None, first: FirstStage | None = None
+) -> KnownTagging:
+    """What is learned from all workers' sentences; with an old model, what is new in them; after a
+    first stage, what is learned from its labels as well."""
     X, y = job.share.X, job.share.y
     if old is None:
-        return KnownTagging(settings, job, _first_set(settings, job, X, y))
+        return KnownTagging(settings, job, _first_set(settings, job, X, y, first))
+    if first is not None:
+        raise InputError("a model of two stages cannot go on learning: fit it anew on all data")
     inner_y = old.codec.to_inner(y)
     found = Labels(union(job.workers, known_labels(inner_y, settings.unknown_label).names))
     codec = replace(old.codec, labels=old.labels.extend(found))
@@ -96,7 +104,9 @@ def learn(settings: TaggerSettings, job: Job, old: ChainModel | None) -> KnownTa
     return KnownTagging(settings, job, learned, old.grown_weights(rows, codec.labels))
 
 
-def _first_set(settings: TaggerSettings, job: Job, X: Any, y: Any) -> TrainingSet:
+def _first_set(
+    settings: TaggerSettings, job: Job, X: Any, y: Any, first: FirstStage | None
+) -> TrainingSet:
     if settings.scheme is not None and has_unknown(y, settings.unknown_label):
         raise InputError("scheme cannot be combined with unknown labels: spans would have gaps")
     outer = None if settings.scheme is None else _outer_scheme(job.workers, y)
@@ -109,8 +119,14 @@ def _first_set(settings: TaggerSettings, job: Job, X: Any, y: Any) -> TrainingSe
     found = known_labels(inner_y, settings.unknown_label)
     codec = Codec(Labels(union(job.workers, found.names)), inner, outer)
     chosen, extractor = new_extractor(settings, X, codec.labels, settings.hash_bits)
-    if isinstance(X, WithVectors):
+    if settings.document_features:
+        extractor = DocumentExtractor.beside(extractor, settings.min_count)
+    if first is not None:
+        X = first.labelled(job.share)
+    if isinstance(job.share.X, WithVectors):
         extractor = VectorExtractor(extractor)
+    if first is not None:
+        extractor = StageExtractor.beside(extractor, settings.min_count)
     extractor, rows, truth, seconds = _extracted(extractor, job, X, inner_y, codec.labels, settings)
     attributes = {"features_": chosen, "feature_seconds_": seconds}
     return TrainingSet(extractor, codec, count_columns(X), rows, truth, layout_of(X), attributes)
@@ -140,6 +156,7 @@ def _extracted(
         files = digest_of([arrays[name] for name in sorted(arrays)])
         columns = count_columns(X)
         agree(job.workers, {"templates": [told, files], "the number of columns": columns})
+    X = seen(X, extractor.uses_documents)
     extractor.learn(X, lambda s: _numbers(settings, labels, y, s), labels.names)
     extractor, rows = fit_features(job.workers, extractor, X)
     seconds = time.perf_counter() - started
@@ -364,8 +381,7 @@ def calibrated(
     truth, _ = model.labels.encode_any(model.codec.to_inner(y), whole.sentences)
     lengths = np.diff(whole.sentences)
     chosen = sentences_to_calibrate(lengths, len(model.labels))
-    some = X.select(chosen) if isinstance(X, WithVectors) else [X[i] for i in chosen]
-    chain = whole if len(chosen) == len(lengths) else model.chain(some)
+    chain = whole if len(chosen) == len(lengths) else model.chain(choose(X, chosen))
     picked = np.repeat(np.isin(np.arange(len(lengths)), chosen), lengths)
     temperature = chain_temperature(chain, model.w, truth[picked], threads, workers)
     return replace(model, temperature=temperature)

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.confidence.temperature import checked_temperature
 from dualstruct.data.columns import ColumnSentences
+from dualstruct.data.in_documents import seen
 from dualstruct.data.layout import ColumnLayout
 from dualstruct.data.schema import Range, fit_type, inner_arrays, stored_array
 from dualstruct.errors import InputError
-from dualstruct.features import FeatureExtractor, FeatureRows, WithVectors, from_state
+from dualstruct.features import FeatureExtractor, FeatureRows, from_state
 from dualstruct.features.templates import MOST_COLUMNS
 from dualstruct.labels.names import Labels
 from dualstruct.labels.schemes import Scheme, convert_scheme
@@ -86,6 +87,23 @@ class ChainModel:
     def chain(self, X: Sequence[Any], allowed: Any = None) -> Chain:
         """The sentences as a structure without truth."""
         return unlabelled_chain(self.extractor, self.labels, self.transitions, X, allowed)
+
+    def best(self, X: Sequence[Any], allowed: Any = None, threads: int = 1) -> list[list[str]]:
+        """The best labels of each sentence, as they were given in training."""
+        chain = self.chain(X, allowed)
+        found = chain.decode_all(self.w, threads=threads)
+        return list(self.codec.to_outer(self.labels.decode(found, chain.sentences)))
+
+    def k_best(self, X: Sequence[Any], k: int) -> list[list[tuple[float, list[str]]]]:
+        """The k best labellings of each sentence with their scores, best first."""
+        chain, names = self.chain(X), self.labels.names
+        return [
+            [
+                (score, self.codec.to_outer([[names[j] for j in y]])[0])
+                for score, y in chain.k_best(self.w, i, k)
+            ]
+            for i in range(len(chain))
+        ]
 
     def empty_chain(self) -> Chain:
         """A chain of no sentences: it knows the layout of the weights."""
@@ -176,7 +194,7 @@ class ChainModel:
     ) -> ChainModel:
         """The counterpart of :meth:`state`."""
         stored = fit_type(_Metadata, dict(metadata))
-        extractor = from_state(stored.features, inner_arrays(arrays, "features"))
+        extractor = _extractor_from(stored.features, inner_arrays(arrays, "features"))
         labels = Labels(stored.labels)
         transitions = None
         if "allowed_transitions" in arrays:
@@ -210,6 +228,16 @@ class ChainModel:
         return emission, transition, pairs
 
 
+def _extractor_from(
+    settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> FeatureExtractor:
+    """An extractor from a file; a second stage has a model of its own in it."""
+    from dualstruct.tasks.tagging.stages import StageExtractor
+
+    made_by = StageExtractor.from_state if settings.get("kind") == "stage" else from_state
+    return made_by(settings, arrays)
+
+
 def _finite(weight: float) -> float:
     if not np.isfinite(weight):
         raise InputError(f"a weight is a finite number, not {weight}")
@@ -225,7 +253,8 @@ def unlabelled_chain(
 ) -> Chain:
     """Sentences as a structure without truth."""
     choices = None if allowed is None else labels.encode_allowed(allowed)
-    return Chain(extractor.transform(X), len(labels), transitions=transitions, allowed=choices)
+    rows = extractor.transform(seen(X, extractor.uses_documents))
+    return Chain(rows, len(labels), transitions=transitions, allowed=choices)
 
 
 def empty_chain(
@@ -249,17 +278,21 @@ def no_rows(extractor: FeatureExtractor) -> FeatureRows:
 
 def count_columns(X: Sequence[Any]) -> int | None:
     """How many columns the tokens have; None for attributes and matrices."""
-    if isinstance(X, WithVectors):
-        X = X.tokens
+    X = _innermost(X)
     if isinstance(X, ColumnSentences):
         return X.n_columns
     token = first_token(X)
     return len(token) if isinstance(token, tuple) else 1 if isinstance(token, str) else None
 
 
+def _innermost(X: Any) -> Any:
+    """Sentences without the vectors, documents or labels that stand beside them."""
+    return _innermost(X.tokens) if isinstance(X, Sequence) and hasattr(X, "tokens") else X
+
+
 def layout_of(X: Sequence[Any]) -> ColumnLayout | None:
     """How the file was read that the sentences are from, if they are from one."""
-    tokens = X.tokens if isinstance(X, WithVectors) else X
+    tokens = _innermost(X)
     return tokens.layout if isinstance(tokens, ColumnSentences) else None
 
 

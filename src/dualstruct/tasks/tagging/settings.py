@@ -58,6 +58,12 @@ class TaggerSettings(Training):
         as mistakes, with or without a warning, or refuse.
     dialect : {"auto", "dualstruct", "crf++", "wapiti"}
         The language of the templates; ``auto`` looks at them.
+    document_features : bool
+        Features of the same word elsewhere in the document (:class:`~dualstruct.InDocuments`).
+    stages : {1, 2}
+        2: a second model sees the labels that a first one predicts, of the token, its neighbours
+        and the same word elsewhere in the document. It learns from predictions of models that have
+        not seen the sentence, which takes six more trainings.
     """
 
     features: Any = setting(  # the model keeps the templates themselves
@@ -128,8 +134,21 @@ class TaggerSettings(Training):
         Option("The template file's language: auto, dualstruct, crf++ or wapiti.", panel=TAGGERS),
     )
 
+    document_features: bool = setting(
+        False,
+        Option("Features of the same word elsewhere in the document.", bool, panel=TAGGERS),
+        kept=True,
+    )
+    stages: int = setting(
+        1,
+        Option("2: a second model sees what a first one predicts.", int, panel=TAGGERS),
+        kept=True,
+    )
+
     def check_settings(self) -> None:
         """Bad settings fail here, before any work is done."""
+        if type(self.stages) is not int or self.stages not in (1, 2):
+            raise InputError(f"stages is {self.stages!r}; it is 1 or 2")
         if self.unseen_labels not in ("warn", "count", "error"):
             raise InputError(f"unseen_labels is {self.unseen_labels!r}, not warn, count or error")
         loss = find_loss(self.loss, self.beta, self.gamma)
