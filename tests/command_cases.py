@@ -24,7 +24,7 @@ COMMANDS = {
     "tune": ["{}/names.txt", "--trials", "2", "--passes", "1"],
     "predict": ["{}/tagger.dstruct", "{}/names.txt"],
     "evaluate": ["{}/tagger.dstruct", "{}/names.txt"],
-    "compare": ["{}/tagger.dstruct", "{}/calibrated.dstruct", "{}/names.txt"],
+    "compare": ["{}/tagger.dstruct", "{}/names.txt", "{}/names.txt"],
     "explain": ["{}/tagger.dstruct", "{}/names.txt", "--sentence", "1"],
     "calibrate": ["{}/calibrated.dstruct", "{}/names.txt"],
     "suspects": ["{}/tagger.dstruct", "{}/names.txt", "--folds", "0"],

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, get_args, get_type_hints
 
 from dualstruct.cli import app as cli
+from dualstruct.cli.boundary import run
 
 
 class Stream(io.TextIOWrapper):
@@ -45,7 +46,7 @@ def run_command(arguments: Sequence[str], terminal: bool = False) -> tuple[Any, 
     streams = {"stdin": Stream(), "stdout": output, "stderr": messages}
     with _put(argv=["dualstruct", *arguments], **streams):
         try:
-            cli.run(cli.app)
+            run(cli.app)
         except SystemExit as done:
             return done.code, output.text(), messages.text()
     raise AssertionError("the command line ended without an exit code")

@@ -12,6 +12,12 @@ def main() -> None:
 
         print(f"dualstruct {__version__}")
         return
-    from dualstruct.cli.app import main as run
+    if sys.argv[1:] == ["--help"]:
+        from dualstruct.cli.boundary import run
+        from dualstruct.cli.commands import overview
+        from dualstruct.cli.output import say
 
-    run()
+        run(lambda: say(overview()))
+    from dualstruct.cli.building import run_alone
+
+    run_alone(sys.argv[1:2])

@@ -7,19 +7,14 @@ the commands, so that ``--help`` answers at once.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualstruct.cli import experiments as cli_experiments
-from dualstruct.cli.boundary import Commands, run
-from dualstruct.cli.clusters import clusters
-from dualstruct.cli.compare import compare
-from dualstruct.cli.confidence import calibrate
-from dualstruct.cli.draw import draw
-from dualstruct.cli.evaluate import OptionalNumber, evaluate
-from dualstruct.cli.explain import explain
+from dualstruct.cli.building import app_of, run_alone
+from dualstruct.cli.commands import COMMANDS
 from dualstruct.cli.files import check_not_read, check_outputs
 from dualstruct.cli.options import (
     Json,
@@ -38,45 +33,9 @@ from dualstruct.cli.options import (
     splitting,
 )
 from dualstruct.cli.output import console, say, tell
-from dualstruct.cli.serve import serve
-from dualstruct.cli.suspects import suspects
-from dualstruct.cli.train import train
-from dualstruct.cli.tune import tune
-from dualstruct.data.leftovers import tidy_on_sigterm
-from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.errors import InputError
 
-app = typer.Typer(
-    cls=Commands,
-    help="Linear structured prediction by dual methods.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
 
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        from dualstruct import __version__
-
-        say(f"dualstruct {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Its version.")
-    ] = False,
-) -> None:
-    """Linear structured prediction by dual methods."""
-
-
-app.command()(train)
-app.command()(tune)
-
-
-@app.command()
 def predict(
     model: Model,
     file: Annotated[
@@ -149,18 +108,6 @@ def predict(
     open_model(model).predict(file, split, wanted, reading, as_json, place)
 
 
-app.command(cls=OptionalNumber)(evaluate)
-app.command()(compare)
-app.command()(explain)
-app.command()(calibrate)
-app.command()(suspects)
-app.command()(clusters)
-
-
-app.command()(draw)
-
-
-@app.command()
 def inspect(
     model: Model,
     label: Annotated[str | None, typer.Option(help="Only the weights of this label.")] = None,
@@ -173,7 +120,6 @@ def inspect(
     open_model(model).inspect(label, top, as_json)
 
 
-@app.command()
 def convert(
     source: Annotated[
         Path,
@@ -211,6 +157,8 @@ def convert(
         from dualstruct.cli.texts import convert_documents
 
         check_not_read(target, [source])
+        from dualstruct.data.tokenizing import Tokenizer
+
         split_as = Tokenizer() if tokenizer is None else asked_tokenizer(tokenizer)
         convert_documents(str(source), target, read_as, write_as, label_column, split_as)
         return
@@ -279,10 +227,6 @@ def _check_ending(target: Path, kind: str) -> None:
         )
 
 
-app.command()(serve)
-
-
-@app.command()
 def demo() -> None:
     """Train on the corpus that comes with dualstruct, and tag and parse new sentences."""
     from dualstruct.demo import run_demo
@@ -290,14 +234,21 @@ def demo() -> None:
     run_demo(console())
 
 
-app.command()(cli_experiments.experiment)
-app.command()(cli_experiments.datasets)
+if TYPE_CHECKING:
+    app: typer.Typer
+
+
+def __getattr__(name: str) -> Any:
+    """``app`` is the whole command line, made when somebody asks for it."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["app"] = whole = app_of(COMMANDS)
+    return whole
 
 
 def main() -> None:
     """Run the command line; whatever goes wrong is one sentence, never a traceback."""
-    tidy_on_sigterm()
-    run(app)
+    run_alone(sys.argv[1:2])
 
 
 if __name__ == "__main__":

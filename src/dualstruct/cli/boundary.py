@@ -13,50 +13,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, NoReturn
-
-from typer.core import TyperGroup
 
 from dualstruct.cli.output import tell, use_streams, warnings_printed
 from dualstruct.errors import DualstructError
-from dualstruct.printable import printable
 
-__all__ = ["Commands", "run"]
+__all__ = ["CarriedError", "run"]
 
 FAILED, MISTAKE_OF_OURS, INTERRUPTED = 1, 70, 130
 
 
-class _CarriedError(Exception):
+class CarriedError(Exception):
     """Brings an exception past typer, which has an exit code of its own for some."""
 
     def __init__(self, problem: BaseException) -> None:
         self.problem = problem
-
-
-class Commands(TyperGroup):
-    """The group of all commands."""
-
-    def make_context(self, *arguments: Any, **options: Any) -> Any:
-        with _past_typer():
-            return super().make_context(*arguments, **options)
-
-    def invoke(self, context: Any) -> Any:
-        with _past_typer():
-            return super().invoke(context)
-
-
-@contextmanager
-def _past_typer() -> Iterator[None]:
-    try:
-        yield
-    except (OSError, EOFError, KeyboardInterrupt) as problem:
-        raise _CarriedError(problem) from None
-    except Exception as problem:
-        if isinstance(getattr(problem, "message", None), str):  # of usage: typer shows it
-            problem.message = printable(problem.message, keep="\n")  # type: ignore[attr-defined]
-        raise
 
 
 def run(app: Callable[[], Any]) -> NoReturn:
@@ -67,7 +39,7 @@ def run(app: Callable[[], Any]) -> NoReturn:
                 code = _exit_code(app)
             sys.stdout.flush()
         except BaseException as problem:
-            code = _tell(problem.problem if isinstance(problem, _CarriedError) else problem)
+            code = _tell(problem.problem if isinstance(problem, CarriedError) else problem)
     sys.exit(code)
 
 

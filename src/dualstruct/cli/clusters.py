@@ -27,7 +27,9 @@ def clusters(
     ],
     out: Annotated[Path, typer.Option("--out", help="Where to write the clusters.")],
     clusters: Annotated[int, typer.Option(min=2, help="How many.")] = 1000,
-    min_count: Annotated[int, typer.Option(min=1, help="Leave out words seen fewer times.")] = 1,
+    min_count: Annotated[
+        int, typer.Option(min=1, max=2**31 - 1, help="Leave out words seen fewer times.")
+    ] = 1,
     restrict: Annotated[
         Path | None, typer.Option(help="Cluster only the words that are in this text.")
     ] = None,

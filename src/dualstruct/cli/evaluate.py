@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from dualstruct.cli.files import check_outputs, check_page, write_page
 from dualstruct.cli.options import (
@@ -31,20 +29,9 @@ if TYPE_CHECKING:
     from dualstruct.cli.judging import Judged
     from dualstruct.mistakes import Mistakes, Slice
 
-#: How many examples of each kind are shown, and how many a page has.
-EXAMPLES, ON_A_PAGE = 5, 50
+#: How many examples of each kind a page has.
+ON_A_PAGE = 50
 BY = ("length", "document", "seen")
-
-
-class OptionalNumber(TyperCommand):
-    """A command whose option --errors may come without its number."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        given = [*args, ""]
-        for place in reversed(range(len(args))):
-            if args[place] == "--errors" and not re.fullmatch(r"-?\d+", given[place + 1]):
-                args.insert(place + 1, str(EXAMPLES))
-        return super().parse_args(ctx, args)
 
 
 def evaluate(

@@ -1,13 +1,17 @@
 """Arguments and options that several commands have."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.errors import InputError
+
+if TYPE_CHECKING:
+    from dualstruct.data.tokenizing import Tokenizer
 
 Model = Annotated[Path, typer.Argument(help="A model file that train wrote.")]
 Columns = Annotated[
@@ -103,6 +107,8 @@ class Splitting:
 
     def tokenizer(self, own: Tokenizer | None = None) -> Tokenizer:
         """What was asked for, or else the model's own, or else the rules."""
+        from dualstruct.data.tokenizing import Tokenizer
+
         return self.asked or own or Tokenizer()
 
 
@@ -117,12 +123,16 @@ def splitting(text: bool, presplit: bool, tokenizer: str | None) -> Splitting | 
     if not text:
         return None
     if presplit:
+        from dualstruct.data.tokenizing import Tokenizer
+
         return Splitting(Tokenizer("blanks", "lines"))
     return Splitting(None if tokenizer is None else asked_tokenizer(tokenizer))
 
 
 def asked_tokenizer(settings: str) -> Tokenizer:
     """What --tokenizer says."""
+    from dualstruct.data.tokenizing import Tokenizer
+
     try:
         return Tokenizer.parse(settings)
     except InputError as problem:

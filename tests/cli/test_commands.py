@@ -1,0 +1,85 @@
+"""The list of commands is true, and what is shown of them can be run."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shlex
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from command_line import run_command
+from dualstruct.cli.building import app_of
+from dualstruct.cli.commands import COMMANDS
+from patience import HANGS
+
+
+def function_of(name):
+    module, _, function = COMMANDS[name].place.partition(":")
+    return getattr(import_module(f"dualstruct.cli.{module}"), function)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_says_in_the_list_what_it_says_itself(name):
+    assert inspect.getdoc(function_of(name)).split("\n")[0] == COMMANDS[name].does
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_examples_that_the_command_takes_and_flags_without_a_type(name):
+    code, shown, _ = run_command([name, "--help"])
+    assert code == 0
+    assert "Options:\n" in shown
+    assert "<bool>" not in shown
+    for example in COMMANDS[name].examples:
+        assert f"\n  dualstruct {example}\n" in shown
+        words = shlex.split(example.partition(" < ")[0])
+        assert words[0] == name
+        group = import_module("typer.main").get_command(app_of([name]))
+        command = group.commands[name]
+        command.make_context(name, words[1:])  # refuses what it does not know
+
+
+def test_all_commands_are_in_the_overview():
+    code, shown, _ = run_command(["--help"])
+    assert code == 0
+    for name, known in COMMANDS.items():
+        assert f"  {name:11}{known.does}\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [(["--version"], "typer"), (["--help"], "typer"), (["draw", "--help"], "numpy")],
+)
+def test_little_is_imported_for_little(arguments, unwanted):
+    program = (
+        "import sys, atexit\n"
+        f"atexit.register(lambda: print({unwanted!r} in sys.modules, file=sys.stderr))\n"
+        f"sys.argv = ['dualstruct', *{arguments!r}]\n"
+        "from dualstruct.cli import main\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=HANGS)
+    assert done.stderr.decode().strip() == "False"
+    assert b"dualstruct" in done.stdout
+
+
+def test_the_shell_completes_commands_and_options():
+    program = "import sys; sys.argv = ['dualstruct']; from dualstruct.cli import main; main()"
+    for typed, wanted in (
+        ("dualstruct ev", "evaluate"),
+        ("dualstruct evaluate --conf", "--confusion"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={
+                **os.environ,
+                "_DUALSTRUCT_COMPLETE": "complete_bash",
+                "COMP_WORDS": typed,
+                "COMP_CWORD": str(len(typed.split()) - 1),
+            },
+            capture_output=True,
+            timeout=HANGS,
+        )
+        assert wanted in done.stdout.decode().split()
