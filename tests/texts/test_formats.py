@@ -273,6 +273,10 @@ def test_csv_names_its_columns(tmp_path):
         ('{"text": "a",\n"spans": [}', r"line 2, character 11: this is not JSON"),
         ('{"text": "a"', r"line 1, character 13: this is not JSON"),
         ('[{"text": "a"}\n', r"line 2: the list is not closed"),
+        (
+            '{"tokens": ["a", "b"], "ner_tags": [1, 0]}',
+            r"line 1: ner_tags are numbers; write their",
+        ),
         ('{"text": "a"} x', r"line 1: an object of JSON is wanted here, not 'x'"),
         ('{"words": 3}', r"line 1: there is no text"),
         ('{"text": "abc", "spans": [[0, 9, "X"]]}', r"line 1: the span 0-9 X is not in the text"),

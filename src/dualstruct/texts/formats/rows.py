@@ -125,6 +125,11 @@ def _of_words(value: dict[str, Any], where: str, label: str | None) -> Document:
     document = joined([words] if words else [], metadata=kept, where=where)
     if key is None:
         pass
+    elif value[key] and all(type(one) is int for one in value[key]):
+        raise InputError(
+            f"{where}: {key} are numbers; write their names, which a dataset of Hugging Face has "
+            f'in dataset.features["{key}"].feature.names'
+        )
     elif key == "ner" or not all(isinstance(one, str) for one in value[key]):
         document.spans = _token_spans(value[key], document, f"{where}: {key}")
     elif len(value[key]) != len(words):
