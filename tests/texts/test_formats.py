@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import given
@@ -16,9 +17,21 @@ from dualstruct.texts.documents import split_documents
 from dualstruct.texts.formats import FORMATS, find_format
 from random_cases import cases
 
-WRITTEN = [name for name, each in FORMATS.items() if each.write or each.write_folder]
+
+def where_installed(name: str):
+    """A format as a case; it is left out where its library is missing."""
+    needed = FORMATS[name].needs_library
+    missing = needed is not None and find_spec(needed) is None
+    return pytest.param(
+        name, marks=pytest.mark.skipif(missing, reason=f"missing: pip install dualstruct[{name}]")
+    )
+
+
+WRITTEN = [
+    where_installed(name) for name, each in FORMATS.items() if each.write or each.write_folder
+]
 #: Formats that keep the text as it is; the others keep words.
-OF_TEXT = ["jsonl", "labelstudio", "brat", "conllu"]
+OF_TEXT = ["jsonl", "labelstudio", "brat", "conllu", "parquet", "spacy"]
 READ = {"labelstudio": "a.labelstudio.json", "brat": "a.brat"}
 
 
