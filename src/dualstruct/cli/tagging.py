@@ -86,6 +86,7 @@ def train(
         "labels": len(tagger.classes_),
         "features": tagger.n_features_,
         "templates": str(getattr(tagger, "features_", tagger.features)),
+        "coverage": getattr(tagger, "coverage_", {}),
         "seconds_split": split,
         **tagger.run_metadata(),
     }

@@ -287,6 +287,8 @@ def _print_training(report: dict[str, Any], result: FitResult) -> None:
         f"{report['labels']:,} labels, "
         + (report.get("trees") or f"{report['features']:,} features ({report['templates']})")
     )
+    for name, share in report.get("coverage", {}).items():
+        say(f"{name}: {100 * share:.1f} % of the tokens")
     if "workers" in report:
         say(f"{report['workers']} workers ({report['engine']}), {report['solver']}")
     say(result)

@@ -222,7 +222,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
     def load(cls, path: str | Path, functions: Iterable[Function] = ()) -> Self:
         """Read a model; of functions among ``features`` it has the names: give them again."""
         tagger = super().load(path)
-        give_again(tagger.model_.extractor, functions)
+        give_again(tagger.model_.extractor, functions, Path(path).parent)
         return tagger
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from dualstruct.features.matrices import CSRSequences
 from dualstruct.features.patterns import parse_patterns
 from dualstruct.features.templates import PRESETS, Templates, parse_templates
 from dualstruct.features.vectors import VectorExtractor, WithVectors
+from dualstruct.features.word_vectors import WordVectorExtractor
 
 __all__ = [
     "PRESETS",
@@ -17,6 +18,7 @@ __all__ = [
     "Templates",
     "VectorExtractor",
     "WithVectors",
+    "WordVectorExtractor",
     "from_state",
     "functions_among",
     "give_again",

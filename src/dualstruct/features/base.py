@@ -6,6 +6,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,6 +136,14 @@ class FeatureExtractor(ABC):
     @abstractmethod
     def select(self, keep: ArrayLike) -> None:
         """Keep the features whose flag is true, and number them again in the same order."""
+
+    def coverage(self, X: Any) -> dict[str, float]:
+        """The share of the tokens that each file of clusters, names or vectors knows; X are words
+        or tuples."""
+        return {}
+
+    def look_in(self, folder: Path) -> None:  # noqa: B027  # most need no files
+        """Say where the model file is, beside which others may be."""
 
     @property
     def column_names(self) -> tuple[str, ...]:

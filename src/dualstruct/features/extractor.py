@@ -20,6 +20,7 @@ from dualstruct.features.patterns import DIALECTS, are_patterns, parse_patterns
 from dualstruct.features.template_extractor import TemplateExtractor
 from dualstruct.features.templates import PRESETS, TemplateParser, Templates
 from dualstruct.features.vectors import VectorExtractor
+from dualstruct.features.word_vectors import WordVectorExtractor
 
 __all__ = ["FeatureExtractor", "FeatureRows", "from_state", "make_extractor"]
 
@@ -145,4 +146,5 @@ KINDS: dict[str, type[FeatureExtractor]] = {
     "joined": JoinedExtractor,
     "vectors": VectorExtractor,
     "document": DocumentExtractor,
+    "word vectors": WordVectorExtractor,
 }

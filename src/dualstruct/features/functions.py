@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
@@ -154,8 +155,13 @@ def functions_among(features: Any) -> list[Function]:
     return [member for member in members if callable(member)]
 
 
-def give_again(extractor: FeatureExtractor, functions: Iterable[Function]) -> None:
-    """Give functions to what comes from a file; those that it does not know are refused."""
+def give_again(
+    extractor: FeatureExtractor, functions: Iterable[Function], folder: str | Path | None = None
+) -> None:
+    """Give what comes from a file the functions that it does not hold, and the folder that it is
+    in; functions that it does not know are refused."""
+    if folder is not None:
+        extractor.look_in(Path(folder))
     given = functions_by_name(functions)
     wanted = extractor.functions()
     for name in given:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -47,7 +48,7 @@ class JoinedExtractor(FeatureExtractor):
         self.parts = list(parts)
         bits = {getattr(part, "hash_bits", None) for part in parts}
         if len(bits) != 1:
-            raise InputError("either all features are hashed, or none")
+            raise InputError("vectors of words cannot be combined with hash_bits")
         [self.hash_bits] = bits
         #: For each part the ids that its features have here.
         self._ids = list(ids) if ids is not None else [np.zeros(0, np.int32) for _ in parts]
@@ -58,6 +59,13 @@ class JoinedExtractor(FeatureExtractor):
             numbers = np.sort(np.concatenate(self._ids))
             if not np.array_equal(numbers, np.arange(len(numbers))):
                 raise InputError("features: the ids of the parts do not number all features once")
+
+    def coverage(self, X: Any) -> dict[str, float]:
+        return {name: share for part in self.parts for name, share in part.coverage(X).items()}
+
+    def look_in(self, folder: Path) -> None:
+        for part in self.parts:
+            part.look_in(folder)
 
     @property
     def column_names(self) -> tuple[str, ...]:

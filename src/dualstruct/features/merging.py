@@ -17,6 +17,7 @@ from dualstruct.errors import InputError
 from dualstruct.features.attributes import AttributeExtractor
 from dualstruct.features.base import FeatureExtractor, FeatureRows
 from dualstruct.features.extractor import from_state
+from dualstruct.features.joining import JoinedExtractor
 from dualstruct.features.matrices import is_matrices
 from dualstruct.workers.communicator import Communicator
 
@@ -34,8 +35,8 @@ def fit_features(
         return extractor, extractor.fit(X)
     if extractor.learns_from_labels:
         raise InputError('templates with "labels" or "known" are for one machine: leave out engine')
-    if extractor.functions():
-        raise InputError("features of functions are for one machine: leave out engine")
+    if isinstance(extractor, JoinedExtractor) or extractor.functions():
+        raise InputError("functions and vectors are for one machine: leave out engine")
     if extractor.pairs is not None:
         raise InputError("features of pairs of labels (B templates) need hash_bits on workers")
     least = int(getattr(extractor, "min_count", 1))

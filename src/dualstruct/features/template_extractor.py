@@ -107,6 +107,29 @@ class TemplateExtractor(FeatureExtractor):
             pair_bits=pair_bits,
         )
 
+    def coverage(self, X: Any) -> dict[str, float]:
+        table = self._plain_table(X)
+        plan = _Plan.of(self.templates, {key: n for n, key in enumerate(self._gazetteers)})
+        terms: dict[str, Term] = {}
+        for term in (term for template in self.templates.templates for term in template.terms):
+            names = [name for name, _ in term.functions]
+            if term.gazetteer is not None:
+                terms.setdefault(f"gazetteer {term.list_key}", term)
+            elif "cluster" in names:
+                of_words = term.functions[: names.index("cluster") + 1]
+                terms.setdefault(
+                    f"clusters {Path(self.templates.clusters or '').name}",
+                    replace(term, functions=of_words),
+                )
+        shares = {}
+        for name, term in terms.items():
+            template = plan.as_tuple(Template((replace(term, offset=0),)))
+            lists = list(self._gazetteers.values())
+            features = _core.TemplateFeatures([template], self._clusters, lists, 16)
+            offsets, _ = features.transform(table)
+            shares[name] = float((np.diff(offsets) > 0).mean()) if table.n_tokens else 0.0
+        return shares
+
     @property
     def column_names(self) -> tuple[str, ...]:
         return self.templates.columns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,12 @@ class VectorExtractor(FeatureExtractor):
     @property
     def hash_bits(self) -> int | None:
         return getattr(self.inner, "hash_bits", None)
+
+    def coverage(self, X: Any) -> dict[str, float]:
+        return self.inner.coverage(X)
+
+    def look_in(self, folder: Path) -> None:
+        self.inner.look_in(folder)
 
     @property
     def column_names(self) -> tuple[str, ...]:

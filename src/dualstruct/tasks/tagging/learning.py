@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.data.examples import as_list
-from dualstruct.data.in_documents import seen
+from dualstruct.data.in_documents import InDocuments, seen
 from dualstruct.data.layout import ColumnLayout
 from dualstruct.data.sources import Share, choose
 from dualstruct.distributed.training import Job
@@ -22,9 +22,11 @@ from dualstruct.features import (
     FeatureRows,
     VectorExtractor,
     WithVectors,
+    WordVectorExtractor,
     make_extractor,
 )
 from dualstruct.features.context import DocumentExtractor
+from dualstruct.features.joining import JoinedExtractor
 from dualstruct.features.merging import fit_features
 from dualstruct.labels.costs import check_costs_count, flat_token_weights, label_costs
 from dualstruct.labels.names import Labels, ManyLabelsWarning, UnseenLabel, UnseenLabelWarning
@@ -60,8 +62,14 @@ from dualstruct.training.results import SummedScore, check_metric
 from dualstruct.workers.communicator import Communicator
 from dualstruct.workers.merging import agree, gather, total, union
 
+#: Clusters and vectors that know so few tokens are probably for other text.
+LEAST_COVERAGE = 0.3
 #: From how many labels on, and from which share of the tokens, there are surprisingly many.
 MANY_LABELS, MANY_LABELS_SHARE = 30, 0.2
+
+
+class LowCoverageWarning(UserWarning):
+    """A file of clusters, names or vectors says next to nothing of the training data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +107,7 @@ def learn(
         rows,
         truth,
         layout_of(X) or old.layout,
-        {"feature_seconds_": seconds},
+        {"feature_seconds_": seconds, "coverage_": covered(extractor, job)},
     )
     return KnownTagging(settings, job, learned, old.grown_weights(rows, codec.labels))
 
@@ -128,7 +136,11 @@ def _first_set(
     if first is not None:
         extractor = StageExtractor.beside(extractor, settings.min_count)
     extractor, rows, truth, seconds = _extracted(extractor, job, X, inner_y, codec.labels, settings)
-    attributes = {"features_": chosen, "feature_seconds_": seconds}
+    attributes = {
+        "features_": chosen,
+        "feature_seconds_": seconds,
+        "coverage_": covered(extractor, job),
+    }
     return TrainingSet(extractor, codec, count_columns(X), rows, truth, layout_of(X), attributes)
 
 
@@ -163,12 +175,30 @@ def _extracted(
     return extractor, rows, _numbers(settings, labels, y, rows.sentences), seconds
 
 
+def covered(extractor: FeatureExtractor, job: Job) -> dict[str, float]:
+    """The share of the tokens that files say something of; a warning where it is very low."""
+    X = job.share.X
+    while isinstance(X, WithVectors | InDocuments):
+        X = X.tokens
+    shares = extractor.coverage(X)
+    for name, share in shares.items():
+        least = 0.0 if name.startswith("gazetteer") else LEAST_COVERAGE
+        if share <= least:
+            job.warn(
+                LowCoverageWarning(
+                    f"{name} covers {100 * share:.1f} % of the tokens: is it for another language, "
+                    "case or tokenisation?"
+                )
+            )
+    return shares
+
+
 def new_extractor(
     settings: TaggerSettings, X: Sequence[Any], labels: Labels, hash_bits: int | None
 ) -> tuple[Any, FeatureExtractor]:
     """What turns tokens like these into features, and what ``features`` came to."""
     chosen = choose_features(settings, X, labels)
-    return chosen, make_extractor(
+    made = make_extractor(
         chosen,
         hash_bits=hash_bits,
         min_count=settings.min_count,
@@ -176,6 +206,12 @@ def new_extractor(
         pair_bits=hash_bits and max(1, hash_bits - (len(labels) - 1).bit_length()),
         dialect=settings.dialect,
     )
+    if settings.vectors is not None:
+        if not isinstance(first_token(X), str | tuple):
+            raise InputError("vectors are of words: they want sentences of words")
+        vectors = WordVectorExtractor(settings.vectors, settings.keep_vectors)
+        made = JoinedExtractor([made, vectors])
+    return chosen, made
 
 
 def choose_features(settings: TaggerSettings, X: Sequence[Any], labels: Labels) -> Any:

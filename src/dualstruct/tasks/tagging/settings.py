@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,11 @@ class TaggerSettings(Training):
         list of these (``["ner", my_function]``: the features of all), or ``"attributes"``. A model
         file holds the name of a function alone: give it again,
         ``SequenceTagger.load(path, functions=[my_function])``.
+    vectors : path, optional
+        A file of word vectors (GloVe, word2vec as text or binary, ``.npy`` with the words in a
+        ``.txt`` beside it): a token has the vectors of its word and of its neighbours as well.
+    keep_vectors : {"inside", "beside"}
+        Whether the model file holds the vectors, or looks for their file beside itself.
     constraints : str or None
         ``"auto"`` makes BIO and BILOU labels valid by construction when the training labels are;
         ``"iob1"``, ``"iob2"``, ``"bilou"``, ``"bioes"`` insist on it; None leaves all
@@ -73,6 +79,18 @@ class TaggerSettings(Training):
             "CRF++ or Wapiti.",
             panel=TAGGERS,
         ),
+    )
+    vectors: str | os.PathLike[str] | None = setting(
+        None,
+        Option(
+            "Word vectors: GloVe, word2vec (text or binary), or .npy with its words in a .txt.",
+            metavar="FILE",
+            panel=TAGGERS,
+        ),
+    )
+    keep_vectors: str = setting(
+        "inside",
+        Option("inside or beside: where the model has its vectors.", panel=TAGGERS),
     )
     constraints: str | None = setting(
         "auto",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,11 @@ class StageExtractor(ContextExtractor):
         super().give_functions(functions)
         if self.first is not None:
             self.first.extractor.give_functions(functions)
+
+    def look_in(self, folder: Path) -> None:
+        super().look_in(folder)
+        if self.first is not None:
+            self.first.extractor.look_in(folder)
 
     def state(self) -> State:
         settings, arrays = super().state()
