@@ -45,7 +45,7 @@ def read_corpus(
     texts: TextOptions,
     own: Tokenizer | None = None,
 ) -> TextCorpus:
-    """Texts with marked spans; what was done with spans that do not fit is told."""
+    """Texts with marked spans; what was done with spans that do not fit is reported."""
     from dualstruct.texts import read_texts
 
     corpus = read_texts(

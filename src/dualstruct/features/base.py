@@ -93,7 +93,7 @@ class FeatureExtractor(ABC):
     def learn(self, X: Any, truth: TruthOf, names: Sequence[str]) -> None:  # noqa: B027
         """Learn what labels say of words, before X is fitted: most extractors do not.
 
-        ``truth`` gives the number of each token's label (−1 if it is unknown), when told where
+        ``truth`` gives the number of each token's label (−1 if it is unknown), called with where
         sentences begin; ``names`` are the labels.
         """
 

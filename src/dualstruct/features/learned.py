@@ -25,7 +25,7 @@ __all__ = ["BLOCKS", "LEARNED", "LearnedColumn"]
 
 #: Into how many blocks the training sentences are divided.
 BLOCKS = 10
-#: Of the labels of a word as many are told, the most frequent first, if they have this share.
+#: Of the labels of a word as many are listed, the most frequent first, if they have this share.
 MOST_LABELS, LEAST_SHARE = 3, 0.05
 #: The value of a word without a label in training, and of a word that is not frequent.
 NO_LABEL, RARE = "<none>", "<rare>"
@@ -94,8 +94,8 @@ class LearnedColumn(ABC):
         found, group = np.unique(pair, return_inverse=True)  # a word in a block
         own = Counts.of(group.astype(np.int64), counted)
         values = np.where(found < 0, -1, found % max(self._core.dimension, 1)).astype(np.int32)
-        told = self._counts.by(values).minus(own)
-        ids, strings = self._column(told, len(found), values)
+        others = self._counts.by(values).minus(own)
+        ids, strings = self._column(others, len(found), values)
         return ids[group].astype(np.int32), strings
 
     def look_up(self, table: _core.TokenTable) -> Cells:
@@ -147,14 +147,14 @@ class LabelsColumn(LearnedColumn):
     def _column(self, counts: Counts, groups: int, keys: NDArray[np.int32]) -> Cells:
         codes = counts.most_frequent(groups, len(self._names))
         found, ids = np.unique(codes, return_inverse=True)
-        return ids.astype(np.int32), [self._told(int(code)) for code in found]
+        return ids.astype(np.int32), [self._listed(int(code)) for code in found]
 
-    def _told(self, code: int) -> str:
-        told = []
+    def _listed(self, code: int) -> str:
+        names = []
         while code:
             code, label = divmod(code, len(self._names) + 1)
-            told.append(self._names[label - 1])
-        return "|".join(reversed(told)) or NO_LABEL
+            names.append(self._names[label - 1])
+        return "|".join(reversed(names)) or NO_LABEL
 
 
 class KnownColumn(LearnedColumn):
@@ -166,7 +166,7 @@ class KnownColumn(LearnedColumn):
     def _without_own_block(
         self, table: _core.TokenTable, keys: NDArray[np.int32], counted: NDArray[np.int32]
     ) -> Cells:
-        return self.look_up(table)  # no label is told, and a rare word is rare for itself, too
+        return self.look_up(table)  # no label is given, and a rare word is rare for itself, too
 
     def _column(self, counts: Counts, groups: int, keys: NDArray[np.int32]) -> Cells:
         frequent = counts.totals(groups) >= self._argument

@@ -266,8 +266,8 @@ class TemplateExtractor(FeatureExtractor):
         for number, gazetteer in enumerate(self._gazetteers.values()):
             arrays |= zip(_gazetteer_arrays(number), gazetteer.arrays(), strict=True)
         for number, each in enumerate(self._learned):
-            told, own = each.state()
-            settings.setdefault("learned", []).append(told)
+            state, own = each.state()
+            settings.setdefault("learned", []).append(state)
             arrays |= {f"learned_{number}.{name}": array for name, array in own.items()}
         return settings, arrays
 

@@ -88,20 +88,20 @@ class Alignment:
 
     def _moves(self, document: Document, span: TextSpan, first: int, last: int) -> bool:
         """Whether a span that is no row of tokens is moved; otherwise it is left out."""
-        told = f"{document.where}, {named(span, document.text)}"
+        message = f"{document.where}, {named(span, document.text)}"
         touched = first < last
         if touched:
             start, end = document.places[first][0], document.places[last - 1][1]
-            told += f" to {start}-{end} {shortened(document.text[start:end])}"
+            message += f" to {start}-{end} {shortened(document.text[start:end])}"
         if self.misaligned == "refuse":
             raise InputError(
                 f"{document.where}: the span {named(span, document.text)} does not begin and end "
                 "with a token; --misaligned move (or drop) takes the tokens that it touches"
             )
         if touched and self.misaligned == "move":
-            self.moved.append(told)
+            self.moved.append(message)
             return True
-        self.dropped.append(told if not touched else told.partition(" to ")[0])
+        self.dropped.append(message if not touched else message.partition(" to ")[0])
         return False
 
     def notes(self) -> list[str]:

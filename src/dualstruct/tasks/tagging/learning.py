@@ -164,10 +164,10 @@ def _extracted(
     seconds."""
     started = time.perf_counter()
     if job.divided:  # all must see the same templates, and tokens with as many columns
-        told, arrays = extractor.state()
+        settled, arrays = extractor.state()
         files = digest_of([arrays[name] for name in sorted(arrays)])
         columns = count_columns(X)
-        agree(job.workers, {"templates": [told, files], "the number of columns": columns})
+        agree(job.workers, {"templates": [settled, files], "the number of columns": columns})
     X = seen(X, extractor.uses_documents)
     extractor.learn(X, lambda s: _numbers(settings, labels, y, s), labels.names)
     extractor, rows = fit_features(job.workers, extractor, X)
