@@ -19,8 +19,7 @@ constexpr std::uint32_t byte_order = 0x62445371;
 std::array<std::uint32_t, 3> block(std::string_view name, std::size_t from) {
     char bytes[12] = {};
     if (from < name.size()) std::memcpy(bytes, name.data() + from, std::min<std::size_t>(12, name.size() - from));
-    using hash_detail::load;
-    return {load<std::uint32_t>(bytes), load<std::uint32_t>(bytes + 4), load<std::uint32_t>(bytes + 8)};
+    return {load_word<std::uint32_t>(bytes), load_word<std::uint32_t>(bytes + 4), load_word<std::uint32_t>(bytes + 8)};
 }
 
 void put(std::string& bytes, std::uint32_t word) {

@@ -29,9 +29,9 @@ public:
         return begin <= bytes_.size() && count <= bytes_.size() - begin;
     }
     // These believe that it was asked whether the bytes are there.
-    std::uint32_t word(std::uint64_t begin) const { return hash_detail::load<std::uint32_t>(bytes_.data() + begin); }
+    std::uint32_t word(std::uint64_t begin) const { return load_word<std::uint32_t>(bytes_.data() + begin); }
     double number(std::uint64_t begin) const {
-        return std::bit_cast<double>(hash_detail::load<std::uint64_t>(bytes_.data() + begin));
+        return std::bit_cast<double>(load_word<std::uint64_t>(bytes_.data() + begin));
     }
     std::string_view text(std::uint64_t begin, std::uint64_t count) const { return bytes_.substr(begin, count); }
 

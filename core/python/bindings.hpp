@@ -104,6 +104,7 @@ void bind_text(nb::module_& m);
 void bind_tokenizer(nb::module_& m);
 void bind_clusters(nb::module_& m);
 void bind_derived_columns(nb::module_& m);
+void bind_files(nb::module_& m);
 void bind_structures(nb::module_& m);
 void bind_chains(nb::module_& m);
 void bind_precise_chains(nb::module_& m);

@@ -34,6 +34,7 @@ NB_MODULE(_core, m) {
     dualstruct::bind_tokenizer(m);
     dualstruct::bind_clusters(m);
     dualstruct::bind_derived_columns(m);
+    dualstruct::bind_files(m);
     dualstruct::bind_structures(m);
     dualstruct::bind_chains(m);
     dualstruct::bind_precise_chains(m);

@@ -20,6 +20,7 @@
 #include "python/attribute_rows.hpp"
 #include "python/bindings.hpp"
 #include "python/objects.hpp"
+#include "python/strings.hpp"
 #include "text/attribute_features.hpp"
 #include "text/conllu.hpp"
 #include "text/templates.hpp"
@@ -42,28 +43,6 @@ Input<T> array_over(const std::vector<T>& values, nb::handle owner) {
 nb::str to_str(std::string_view s) { return nb::str(s.data(), s.size()); }
 
 std::string_view bytes_of(const nb::bytes& data) { return {data.c_str(), data.size()}; }
-
-Strings strings_from(const Input<std::uint8_t>& bytes, const Input<std::int64_t>& offsets) {
-    Strings strings;
-    const auto size = static_cast<std::int64_t>(bytes.size());
-    if (offsets.size() == 0 || offsets.data()[0] != 0 || offsets.data()[offsets.size() - 1] != size) {
-        throw InputError("the offsets of stored strings do not fit their bytes");
-    }
-    strings.bytes.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    strings.offsets.assign(offsets.data(), offsets.data() + offsets.size());
-    for (std::size_t i = 0; i < strings.size(); ++i) {
-        if (strings.offsets[i] > strings.offsets[i + 1] || strings.offsets[i + 1] > size) {
-            throw InputError("the offsets of stored strings do not increase");
-        }
-        if (!is_valid_utf8(strings[i])) throw InputError("a stored string is not UTF-8 text");
-    }
-    return strings;
-}
-
-std::pair<Array<std::uint8_t>, Array<std::int64_t>> strings_to_numpy(const Strings& strings) {
-    return {to_numpy(std::vector<std::uint8_t>(strings.bytes.begin(), strings.bytes.end())),
-            to_numpy(std::vector<std::int64_t>(strings.offsets))};
-}
 
 std::pair<Array<std::int64_t>, Array<std::int32_t>> rows_to_numpy(Rows&& rows) {
     const auto size = at(rows.offsets.back());

@@ -2,11 +2,11 @@
 // processes and machines: nothing here may depend on addresses, order or byte order.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
+
+#include "base/words.hpp"
 
 namespace dualstruct {
 
@@ -14,18 +14,6 @@ namespace hash_detail {
 
 constexpr std::uint64_t odd_a = 0x9E3779B97F4A7C15ull;  // 2^64 / golden ratio
 constexpr std::uint64_t odd_b = 0xD6E8FEB86659FD93ull;
-
-template <class Word>
-inline Word load(const char* bytes) {
-    Word word;
-    std::memcpy(&word, bytes, sizeof word);
-    if constexpr (std::endian::native == std::endian::big) {
-        Word swapped = 0;
-        for (std::size_t i = 0; i < sizeof word; ++i) swapped = swapped << 8 | (word >> 8 * i & 0xFF);
-        return swapped;
-    }
-    return word;
-}
 
 inline std::uint64_t step(std::uint64_t h, std::uint64_t word) {
     h = (h ^ word) * odd_a;
@@ -41,10 +29,10 @@ inline std::uint64_t hash_bytes(std::string_view s) {
     const std::size_t n = s.size();
     std::uint64_t h = odd_b ^ n * odd_a;
     if (n >= 8) {
-        for (std::size_t i = 0; i + 8 < n; i += 8) h = step(h, load<std::uint64_t>(p + i));
-        h = step(h, load<std::uint64_t>(p + n - 8));
+        for (std::size_t i = 0; i + 8 < n; i += 8) h = step(h, load_word<std::uint64_t>(p + i));
+        h = step(h, load_word<std::uint64_t>(p + n - 8));
     } else if (n >= 4) {
-        h = step(h, load<std::uint32_t>(p) | std::uint64_t{load<std::uint32_t>(p + n - 4)} << 32);
+        h = step(h, load_word<std::uint32_t>(p) | std::uint64_t{load_word<std::uint32_t>(p + n - 4)} << 32);
     } else if (n > 0) {
         const auto byte = [p](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(p[i])}; };
         h = step(h, byte(0) | byte(n / 2) << 8 | byte(n - 1) << 16);

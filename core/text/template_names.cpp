@@ -124,4 +124,38 @@ Strings TemplateFeatures::all_names() const {
     return names;
 }
 
+std::uint64_t TemplateFeatures::hash_of_name(std::size_t template_number, std::string_view name) const {
+    if (template_number >= templates_.size()) throw InputError("features: there is no such template");
+    const std::vector<std::string>& literals = templates_[template_number].literals;
+    std::uint64_t hash = compiled_[template_number].identity;
+    if (!name.starts_with(literals.front())) return 0;
+    name.remove_prefix(literals.front().size());
+    for (std::size_t i = 1; i < literals.size(); ++i) {
+        const std::string_view behind = literals[i];
+        const bool last = i + 1 == literals.size();
+        if (last && !name.ends_with(behind)) return 0;
+        const std::size_t length = last ? name.size() - behind.size() : name.find(behind);
+        if (length == std::string_view::npos) return 0;
+        hash = combine(hash, hash_bytes(name.substr(0, length)));
+        name.remove_prefix(length + behind.size());
+    }
+    return name.empty() ? hash : 0;
+}
+
+std::vector<std::uint16_t> TemplateFeatures::templates_of(const Strings& names,
+                                                          std::span<const std::uint64_t> hashes) const {
+    std::vector<std::uint16_t> found(names.size(), no_template);
+    std::size_t likely = 0;  // names of a template often follow each other
+    for (std::size_t id = 0; id < names.size(); ++id) {
+        for (std::size_t tried = 0; tried < templates_.size(); ++tried) {
+            const std::size_t number = (likely + tried) % templates_.size();
+            if (hash_of_name(number, names[id]) != hashes[id]) continue;
+            likely = number;
+            found[id] = static_cast<std::uint16_t>(number);
+            break;
+        }
+    }
+    return found;
+}
+
 }  // namespace dualstruct

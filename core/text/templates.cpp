@@ -107,9 +107,14 @@ std::int64_t TemplateFeatures::dimension() const {
 
 std::int32_t TemplateFeatures::find(std::size_t template_number, std::span<const std::string> values) const {
     const auto reading = lock_.read();
+    const std::uint64_t hash = hash_of(template_number, values);
+    return hash_bits_ > 0 ? HashedIds{64 - hash_bits_}(hash, 0, 0) : index_.find(hash);
+}
+
+std::uint64_t TemplateFeatures::hash_of(std::size_t template_number, std::span<const std::string> values) const {
     std::uint64_t hash = compiled_.at(template_number).identity;
     for (const std::string& value : values) hash = combine(hash, hash_bytes(value));
-    return hash_bits_ > 0 ? HashedIds{64 - hash_bits_}(hash, 0, 0) : index_.find(hash);
+    return hash;
 }
 
 std::vector<std::uint64_t> TemplateFeatures::hashes() const {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/attributes.hpp"
@@ -75,6 +76,15 @@ public:
     Strings all_names() const;                  // [id]
     // Takes hashes and names from a model file; the counterpart of the two above.
     void restore(std::span<const std::uint64_t> hashes, Strings names);
+    // The hash of a template's feature with these values.
+    std::uint64_t hash_of(std::size_t template_number, std::span<const std::string> values) const;
+    // The same by its name; 0 if it is no name of that template. A name that can be read in
+    // several ways is read in one of them.
+    std::uint64_t hash_of_name(std::size_t template_number, std::string_view name) const;
+    // The template of each name whose hash is that of its name; `no_template` where there is none.
+    std::vector<std::uint16_t> templates_of(const Strings& names, std::span<const std::uint64_t> hashes) const;
+    static constexpr std::uint16_t no_template = 0xFFFF;
+
     // Drops ids and renumbers the others without changing their order.
     void select(std::span<const std::uint8_t> keep);
 

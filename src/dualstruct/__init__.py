@@ -16,6 +16,7 @@ from dualstruct.renamed import keep_old_names, old_names
 if TYPE_CHECKING:
     from dualstruct.clustering import WordClusters as WordClusters
     from dualstruct.clustering import brown_clusters as brown_clusters
+    from dualstruct.compressing import compress as compress
     from dualstruct.data.columns import read_columns as read_columns
     from dualstruct.data.columns import write_columns as write_columns
     from dualstruct.data.conllu import Treebank as Treebank
@@ -84,6 +85,7 @@ __version__ = "0.1.0"
 #: needs one part does not wait for all of them.
 _HOMES = {
     "clustering": "WordClusters brown_clusters",
+    "compressing": "compress",
     "data.columns": "read_columns write_columns",
     "data.conllu": "Treebank iter_conllu read_conllu write_conllu",
     "data.in_documents": "InDocuments",
@@ -159,6 +161,7 @@ __all__ = [
     "WordClusters",
     "brown_clusters",
     "check_structure",
+    "compress",
     "draw_tree",
     "evaluate",
     "evaluate_trees",

@@ -271,6 +271,53 @@ def with_columns(
     A table with the first columns and new ones: the tokens' ids, the strings.
     """
 
+def checksum(bytes: NDArray[np.uint8]) -> int:
+    """Of the bytes; it notices damage, and is no signature."""
+
+@overload
+def expand_rows(
+    counts: NDArray[np.uint8],
+    columns: NDArray[np.uint8],
+    values: NDArray[np.float32],
+    out: NDArray[np.float32],
+) -> None: ...
+@overload
+def expand_rows(
+    counts: NDArray[np.uint16],
+    columns: NDArray[np.uint16],
+    values: NDArray[np.float32],
+    out: NDArray[np.float32],
+) -> None: ...
+@overload
+def expand_rows(
+    counts: NDArray[np.uint32],
+    columns: NDArray[np.uint32],
+    values: NDArray[np.float32],
+    out: NDArray[np.float32],
+) -> None: ...
+def feature_hash(features: TemplateFeatures, template_number: int, values: Sequence[str]) -> int:
+    """What a feature is known by."""
+
+def templates_of_names(
+    features: TemplateFeatures,
+    name_bytes: NDArray[np.uint8],
+    name_offsets: NDArray[np.int64],
+    hashes: NDArray[np.uint64],
+) -> NDArray[np.uint16]:
+    """
+    The number of the template that gives each name its hash, 65535 if none does.
+    """
+
+def hashes_of_names(
+    features: TemplateFeatures,
+    name_bytes: NDArray[np.uint8],
+    name_offsets: NDArray[np.int64],
+    templates: NDArray[np.uint16],
+) -> NDArray[np.uint64]:
+    """
+    The hash of each name as a feature of its template; 0 where it is none.
+    """
+
 class InfeasibleError(ValueError):
     pass
 

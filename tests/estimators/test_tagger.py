@@ -499,10 +499,10 @@ def test_model_files_with_impossible_contents_are_refused(tmp_path):
     for name in arrays:
         with pytest.raises(InputError, match=r"m\.dstruct"):
             SequenceTagger.load(changed(new_arrays={name: np.zeros(3, dtype=np.float64)}))
-    bad_weights = arrays["emission"].copy()
-    bad_weights[0, 0] = np.nan
+    bad_weights = arrays["emission.values"].copy()
+    bad_weights[0] = np.nan
     with pytest.raises(InputError, match="NaN"):
-        SequenceTagger.load(changed(new_arrays={"emission": bad_weights}))
+        SequenceTagger.load(changed(new_arrays={"emission.values": bad_weights}))
 
 
 def test_a_newer_or_foreign_model_file_is_refused_by_name(tmp_path, monkeypatch):
@@ -510,7 +510,7 @@ def test_a_newer_or_foreign_model_file_is_refused_by_name(tmp_path, monkeypatch)
     monkeypatch.setattr("dualstruct.data.arrays.FORMAT_VERSION", 9)
     model_file(path)
     monkeypatch.undo()
-    with pytest.raises(InputError, match="format version 9; this dualstruct reads up to 2: update"):
+    with pytest.raises(InputError, match="format version 9; this dualstruct reads up to 3: update"):
         SequenceTagger.load(path)
     write_arrays(path, "something else", {}, {"a": np.zeros(1)})
     with pytest.raises(InputError, match="is not a dualstruct tagger file"):

@@ -34,6 +34,10 @@ LABELS = [
 label_lists = st.lists(st.sampled_from(LABELS), max_size=12)
 
 
+#: The schemes whose labels are a prefix and a type; GROBID's have tests of their own.
+PREFIXED = [scheme for scheme in SCHEMES if scheme != "grobid"]
+
+
 @st.composite
 def sentences_of_spans(draw: st.DrawFn) -> tuple[list[Span], int]:
     """Spans that do not overlap but often touch, and the length of their sentence."""
@@ -128,7 +132,7 @@ def test_all_labels_decide_where_sequences_are_a_sample() -> None:
     assert detect_scheme(sample, labels={"NN"}) is None
 
 
-@given(st.lists(sentences_of_spans(), min_size=1), st.sampled_from(SCHEMES))
+@given(st.lists(sentences_of_spans(), min_size=1), st.sampled_from(PREFIXED))
 def test_detected_scheme_is_the_one_written(
     sentences: list[tuple[list[Span], int]], scheme: Scheme
 ) -> None:
@@ -155,8 +159,8 @@ def test_conversion_writes_each_scheme() -> None:
 
 @given(
     st.lists(sentences_of_spans(), max_size=4),
-    st.sampled_from(SCHEMES),
-    st.sampled_from(SCHEMES),
+    st.sampled_from(PREFIXED),
+    st.sampled_from(PREFIXED),
 )
 def test_conversion_is_lossless(
     sentences: list[tuple[list[Span], int]], source: Scheme, to: Scheme
@@ -211,7 +215,7 @@ def test_unknown_scheme_is_named() -> None:
         allowed_transitions(["O"], "bio")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", PREFIXED)
 def test_allowed_paths_are_exactly_the_valid_sequences(scheme: Scheme) -> None:
     # A sequence is valid if it is how the scheme writes the spans that it holds.
     prefixes = {"iob1": "BI", "iob2": "BI", "bilou": "BILU", "bioes": "BIES"}[scheme]
@@ -230,3 +234,45 @@ def test_allowed_paths_are_exactly_the_valid_sequences(scheme: Scheme) -> None:
 def test_label_of_another_scheme_allows_no_transitions() -> None:
     with pytest.raises(InputError, match="'E-X' does not belong to the scheme bilou"):
         allowed_transitions(["O", "B-X", "E-X"], "bilou")
+
+
+def as_grobid(iob2: list[str]) -> list[str]:
+    """Label by label."""
+    found: list[str] = []
+    for label in iob2:
+        field = "<other>" if label == "O" else f"<{label[2:]}>"
+        goes_on = label.startswith("I") or (label == "O" and found[-1:] and "<other>" in found[-1])
+        found.append(field if goes_on else f"I-{field}")
+    return found
+
+
+@given(st.lists(sentences_of_spans(), min_size=1, max_size=4), st.sampled_from(PREFIXED))
+def test_fields_of_grobid_are_spans(
+    sentences: list[tuple[list[Span], int]], scheme: Scheme
+) -> None:
+    named = [([span._replace(type=span.type or "Z") for span in s], n) for s, n in sentences]
+    fields = [as_grobid(naive.write(found, length, "iob2")) for found, length in named]
+    written = [naive.write(found, length, scheme) for found, length in named]
+    assert convert_scheme(written, "grobid", source=scheme) == fields
+    assert convert_scheme(fields, scheme, source="grobid") == written
+    for labels, (found, _) in zip(fields, named, strict=True):
+        assert spans(labels) == [span._replace(type=f"<{span.type}>") for span in found]
+    if any(found for found, _ in named):
+        assert detect_scheme(fields) == "grobid"
+
+
+def test_a_field_goes_on_only_where_it_is() -> None:
+    labels = ["I-<X>", "<X>", "I-<other>", "<other>"]
+    assert allowed_transitions(labels, "grobid").astype(int).tolist() == [
+        [1, 1, 1, 0, 1],
+        [1, 1, 1, 0, 1],
+        [1, 0, 1, 1, 1],
+        [1, 0, 1, 1, 1],
+        [1, 0, 1, 0, 1],
+    ]
+    with pytest.raises(InputError, match="'<X>' may not follow 'I-<Y>' in grobid"):
+        convert_scheme([["I-<Y>", "<X>"]], "iob2", source="grobid")
+    with pytest.raises(InputError, match="'B-X' does not belong to the scheme grobid"):
+        allowed_transitions(["B-X"], "grobid")
+    with pytest.raises(InputError, match="'<X>' does not belong to the scheme iob2"):
+        allowed_transitions(["<X>"], "iob2")

@@ -41,6 +41,7 @@ def blocks(text: str, language: str) -> list[str]:
         DOCS / "documents.md",
         DOCS / "explaining.md",
         DOCS / "features.md",
+        DOCS / "compress.md",
         DOCS / "confidence.md",
         DOCS / "mistakes.md",
         DOCS / "scikit_learn.md",

@@ -15,10 +15,9 @@ import typer
 
 from dualstruct.cli.building import app_of, run_alone
 from dualstruct.cli.commands import COMMANDS
-from dualstruct.cli.files import check_not_read, check_outputs
+from dualstruct.cli.files import check_not_read
 from dualstruct.cli.options import (
     Json,
-    LabelColumn,
     Model,
     Presplit,
     Reading,
@@ -29,11 +28,9 @@ from dualstruct.cli.options import (
     Threads,
     TokenizerOption,
     Wanted,
-    asked_tokenizer,
     splitting,
 )
-from dualstruct.cli.output import console, say, tell
-from dualstruct.errors import InputError
+from dualstruct.cli.output import console
 
 
 def predict(
@@ -118,113 +115,6 @@ def inspect(
     from dualstruct.cli.models import open_model
 
     open_model(model).inspect(label, top, as_json)
-
-
-def convert(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            help="A file of texts, tokens or labels in any format that train reads; or a tagger "
-            "that train wrote, or a CRFsuite model file."
-        ),
-    ],
-    target: Annotated[
-        Path,
-        typer.Argument(
-            help="The file to write. Of data: .jsonl, .conll, .conllu, .csv, .labelstudio.json, "
-            ".spacy, .parquet, or a folder .brat. Of models the other kind: .dstruct is ours, "
-            ".crfsuite (.crfmodel, .crf, .model) CRFsuite's."
-        ),
-    ],
-    read_as: Annotated[
-        str | None, typer.Option("--from", help="The format of the data, if it is not found.")
-    ] = None,
-    write_as: Annotated[
-        str | None, typer.Option("--to", help="The format to write, if the name does not tell.")
-    ] = None,
-    label_column: LabelColumn = None,
-    tokenizer: TokenizerOption = None,
-) -> None:
-    """Turn data into another format, or a model into one of CRFsuite's or back.
-
-    Data: lines of JSON, BRAT, Label Studio, CoNLL-U, CSV, columns, spaCy's DocBin and Parquet, each
-    into each.
-    """
-    from dualstruct.data.opening import is_text
-
-    data = source.is_dir() or (is_text(source) and not _is_model(source))
-    if data or _needs_library(source, read_as):
-        from dualstruct.cli.texts import convert_documents
-
-        check_not_read(target, [source])
-        from dualstruct.data.tokenizing import Tokenizer
-
-        split_as = Tokenizer() if tokenizer is None else asked_tokenizer(tokenizer)
-        convert_documents(str(source), target, read_as, write_as, label_column, split_as)
-        return
-    from dualstruct.crfsuite.conversion import (
-        END,
-        START,
-        crfsuite_from_tagger,
-        tagger_from_crfsuite,
-    )
-    from dualstruct.crfsuite.files import is_crfsuite, read_crfsuite, write_crfsuite
-    from dualstruct.data.arrays import format_of
-    from dualstruct.estimators import SequenceTagger
-
-    if is_crfsuite(source):
-        kind = "dualstruct"
-        _check_ending(target, kind)
-        check_outputs([target], [source])
-        found = read_crfsuite(source)
-        tagger_from_crfsuite(found).save(target)
-    else:
-        kind = "CRFsuite"
-        if format_of(source) != SequenceTagger.model_format:
-            raise InputError(f"{source} holds no tagger, and CRFsuite knows nothing else")
-        tagger = SequenceTagger.load(source)
-        _check_ending(target, kind)
-        if target.exists() and not is_crfsuite(target):
-            raise InputError(f"{target} exists and is not a CRFsuite model; choose another name")
-        found = crfsuite_from_tagger(tagger)
-        write_crfsuite(target, found)
-    say(
-        f"{len(found.labels):,} labels, {len(found.attributes):,} attributes; "
-        f"{kind} model written to {target}"
-    )
-    if kind == "CRFsuite" and {START, END} & set(found.attributes):
-        tell(f"the first item of a sequence needs the attribute {START}, the last one {END}")
-
-
-def _needs_library(path: Path, format: str | None) -> bool:
-    """Whether these are data in a format that is no text: DocBin, Parquet."""
-    from dualstruct.texts.formats import find_format, format_named
-
-    if not path.is_file():
-        return False
-    chosen = find_format(path) if format is None else format_named(format)
-    return chosen.needs_library is not None
-
-
-def _is_model(path: Path) -> bool:
-    from dualstruct.crfsuite.files import is_crfsuite
-    from dualstruct.data.opening import read_pieces
-
-    return is_crfsuite(path) or b'"dualstruct"' in next(read_pieces(path, 200), b"")
-
-
-#: How the names of the files that convert writes end, by whose they are.
-ENDINGS = {"dualstruct": (".dstruct",), "CRFsuite": (".crfsuite", ".crfmodel", ".crf", ".model")}
-
-
-def _check_ending(target: Path, kind: str) -> None:
-    """A name that promises another format than is written is a mistake."""
-    known = ENDINGS[kind]
-    if target.suffix and target.suffix not in known:
-        raise InputError(
-            f"{target}: a {kind} model would be written there, whose name ends in "
-            f"{', '.join(known)}; convert knows dualstruct's models and CRFsuite's, no others"
-        )
 
 
 def demo() -> None:

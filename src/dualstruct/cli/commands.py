@@ -64,9 +64,21 @@ GROUPS: dict[str, dict[str, Known]] = {
             ("serve ner.dstruct",),
         ),
         "convert": Known(
-            "app:convert",
-            "Turn data into another format, or a model into one of CRFsuite's or back.",
-            ("convert texts.jsonl texts.conll", "convert model.crfsuite model.dstruct"),
+            "convert:convert",
+            "Turn data into another format, or a model into one of CRFsuite's or Wapiti's or back.",
+            (
+                "convert texts.jsonl texts.conll",
+                "convert model.crfsuite model.dstruct",
+                "convert affiliations.dstruct model.wapiti",
+            ),
+        ),
+        "compress": Known(
+            "compress:compress",
+            "Make a model small: fewer weights, few bits for each, names packed.",
+            (
+                "compress ner.dstruct small.dstruct --dev dev.txt",
+                "compress ner.dstruct small.dstruct --size 450KB",
+            ),
         ),
     },
     "Understand": {

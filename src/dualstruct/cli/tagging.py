@@ -273,10 +273,15 @@ class TaggerCommands:
         """A sentence of the command line."""
         return list(chain.from_iterable(self.model.tokenizer_.words_of(sentence)))
 
+    def labelled(self, file: str, reading: Reading) -> tuple[Any, ...]:
+        """A file with true labels, as the model scores it."""
+        data, labels = read_labelled(file, self.model, reading)
+        self.model.set_params(threads=reading.threads)
+        return data.tokens, labels
+
     def calibrate(self, dev: str, reading: Reading) -> float | None:
         """Fit the temperature, and print it."""
-        data, labels = read_labelled(dev, self.model, reading)
-        self.model.set_params(threads=reading.threads).calibrate(data.tokens, labels)
+        self.model.calibrate(*self.labelled(dev, reading))
         return self.model.temperature_
 
     def suspects(

@@ -20,6 +20,7 @@ from dualstruct.cli.options import (
     LabelColumn,
     Misaligned,
     Overlapping,
+    Reading,
     TokenizerOption,
 )
 from dualstruct.cli.output import print_json, say, tell
@@ -147,6 +148,13 @@ Tune = Annotated[
         help="Choose the settings that are not given first, in so many seconds (see tune).",
     ),
 ]
+Size = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Compress the model to a file no larger than this, such as 1MB (see compress).",
+    ),
+]
 Folds = Annotated[
     int | None,
     typer.Option(
@@ -172,6 +180,7 @@ def train(
     overlapping: Overlapping = None,
     tokenizer: TokenizerOption = None,
     tune: Tune = None,
+    size: Size = None,
     as_json: Json = False,
     **settings: Any,
 ) -> None:
@@ -198,15 +207,31 @@ def train(
     }
     _check_task(task, special)
     _check_files(train, model, dev, start, task, settings)
+    if size is not None:
+        from dualstruct.compressing import parse_size
+
+        parse_size(size)
     if tune is not None:
         from dualstruct.cli.tune import train_tuned
 
+        if size is not None:
+            raise InputError("--tune writes an ordinary model: run dualstruct compress after it")
         train_tuned(train, model, task, dev, start, tune, special, as_json, settings)
         return
     given = given_settings(task, settings) | {"verbose": sys.stderr.isatty()}
     report, result = learner_of(task)(train, dev, start, model, given, **special)
     if report is not None:  # otherwise another process of the job prints it
+        if size is not None:
+            from dualstruct.cli.compress import compressed_file
+
+            read = Reading(label_column, columns, settings["threads"] or 1)
+            found = compressed_file(
+                model, model, None if dev is None else str(dev), read, size=size
+            )
+            report["compressed"] = found.summary()
         _finish(report, result, started, cpu_started, as_json)
+        if size is not None and not as_json:
+            say(found)
 
 
 def _check_task(task: str, special: dict[str, Any]) -> None:

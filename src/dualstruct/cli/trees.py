@@ -223,9 +223,13 @@ class TreeCommands:
             raise InputError("a sentence needs a tag+parse model: a parser alone wants tags, too")
         return list(chain.from_iterable(Tokenizer().words_of(sentence)))
 
+    def labelled(self, file: str, reading: Reading) -> tuple[Any, ...]:
+        """A file with true trees, as the model scores it."""
+        return (read_conllu(file),)
+
     def calibrate(self, dev: str, reading: Reading) -> float | None:
         """Fit the temperatures, and print that of trees."""
-        self.model.calibrate(read_conllu(dev))
+        self.model.calibrate(*self.labelled(dev, reading))
         return self.model.parser_.temperature_
 
     def suspects(

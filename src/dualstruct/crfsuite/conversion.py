@@ -8,7 +8,6 @@ become attributes with the features' names.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from dualstruct.crfsuite.files import CRFsuiteModel, is_utf8, joined_names
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
+from dualstruct.tasks.tagging.converted import converted_metadata
 from dualstruct.tasks.tagging.model import END, START
 
 __all__ = ["END", "START", "crfsuite_from_tagger", "tagger_from_crfsuite"]
@@ -56,33 +56,9 @@ def tagger_from_crfsuite(model: CRFsuiteModel) -> SequenceTagger:
     transition = np.zeros((K + 1, K + 1), np.float32)
     transition[model.transition_sources, model.transition_targets] = model.transition_weights
     name_bytes, name_offsets = joined_names(model.attributes)
-    metadata: dict[str, Any] = {
-        "labels": model.labels,
-        "inner_scheme": None,
-        "outer_scheme": None,
-        "columns": None,
-        "features": {
-            "kind": "attributes",
-            "source": "strings",
-            "hash_bits": None,
-            "min_count": 1,
-        },
-        "parameters": {"features": "attributes", "loss": "crf", "constraints": None},
-        "result": {
-            "passes": 0,
-            "primal": math.nan,
-            "dual": None,
-            "gap": None,
-            "dev_score": None,
-            "best_pass": 0,
-            "stopped_by": "conversion",
-            "seconds": 0.0,
-            "cpu_seconds": 0.0,
-            "inference_calls": 0,
-            "cuts": 0,
-            "trace": [],
-        },
-    }
+    settings = {"kind": "attributes", "source": "strings", "hash_bits": None, "min_count": 1}
+    metadata = converted_metadata(model.labels, settings)
+    metadata["parameters"]["features"] = "attributes"
     arrays: dict[str, NDArray[Any]] = {
         "emission": emission,
         "transition": transition,

@@ -24,12 +24,14 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dualstruct import _core
 from dualstruct.data.writing import OutputError, followed, replacing
 from dualstruct.errors import InputError
 
-#: Raised when the layout changes so that older programs would misread it. From 2 on the checksum
-#: is that of the whole file, before it was that of the arrays.
-FORMAT_VERSION = 2
+#: Raised when the layout changes so that older programs would misread it. In version 1 the checksum
+#: is that of the arrays, in 2 of the whole file; from 3 on the arrays come into it by sums of the
+#: core's, which take a tenth of the time, and may be packed (:mod:`dualstruct.data.packed`).
+FORMAT_VERSION = 3
 #: Bytes of a header, as in safetensors.
 LONGEST_HEADER = 100_000_000
 _MOST_DIMENSIONS = 8
@@ -100,9 +102,11 @@ def _laid_out(
 def _put(file: IO[bytes], header: bytes, tensors: Iterable[NDArray[Any]]) -> None:
     total = hashlib.blake2b(digest_size=32)
     start = len(header).to_bytes(8, "little") + header
-    for piece in (memoryview(start), *map(_bytes_of, tensors)):
-        file.write(piece)
-        total.update(piece)
+    file.write(start)
+    total.update(start)
+    for tensor in tensors:
+        file.write(_bytes_of(tensor))
+        total.update(_sum_of(tensor))
     file.seek(8 + _place_of(_NO_CHECKSUM, header))
     file.write(total.hexdigest().encode())
 
@@ -165,8 +169,10 @@ class _Header(NamedTuple):
         at = _place_of(stored, self.text)
         total = hashlib.blake2b(len(self.text).to_bytes(8, "little"), digest_size=32)
         total.update(self.text[:at] + _NO_CHECKSUM.encode() + self.text[at + len(stored) :])
+        quick = self.metadata["version"] >= 3
         for place in self.places:
-            total.update(_bytes_of(arrays[place.name]))
+            array = arrays[place.name]
+            total.update(_sum_of(array) if quick else _bytes_of(array))
         return total.hexdigest()
 
 
@@ -264,6 +270,10 @@ def is_ours(path: str | Path) -> bool:
 
 def _bytes_of(array: NDArray[Any]) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
+
+
+def _sum_of(array: NDArray[Any]) -> bytes:
+    return _core.checksum(array.reshape(-1).view(np.uint8)).to_bytes(8, "little")
 
 
 def as_json(metadata: Mapping[str, Any]) -> dict[str, Any]:

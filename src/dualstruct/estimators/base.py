@@ -158,6 +158,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
 
     def _keep(self, trained: Trained) -> None:
         self._model, self.result_ = trained.model, trained.result
+        self.is_compressed_ = False
         vars(self).update(trained.attributes)
 
     def check_settings(self) -> None:
@@ -261,6 +262,13 @@ class Estimator(Training, Stored, Generic[ModelT]):
         metadata["parameters"] = parameters
         metadata["result"] = self.result_.summary()
         return metadata, tensors
+
+    def compact_state(self) -> State:
+        metadata, tensors = self.state()
+        return metadata, self.model_.compact(tensors)
+
+    def weight_uses(self, *data: Any) -> dict[str, NDArray[Any]]:
+        return self.model_.weight_uses(*data)
 
     def restore(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         model = self._model_from(metadata, arrays)

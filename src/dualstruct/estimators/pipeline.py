@@ -156,6 +156,7 @@ class ParsingPipeline(Stored):
         tagged_dev = None if held_out is None else _tag(taggers, held_out)
         parser.fit(jackknifed, dev=tagged_dev, callbacks=callbacks)
         self._parts = taggers, parser
+        self.is_compressed_ = False
         return self
 
     def _columns(self, treebank: Treebank) -> tuple[str, ...]:
@@ -294,14 +295,24 @@ class ParsingPipeline(Stored):
         """LAS over all words."""
         return self.evaluate(X).score
 
-    def state(self) -> State:
+    def _all_parts(self) -> dict[str, SequenceTagger | DependencyParser]:
         taggers, parser = self._trained()
-        metadata: dict[str, Any] = {"folds": self.folds, "parts": {}}
-        tensors: dict[str, NDArray[Any]] = {}
-        parts: dict[str, SequenceTagger | DependencyParser] = {**taggers, "parser": parser}
-        for name, part in parts.items():
-            metadata["parts"][name], arrays = part.state()
-            tensors |= {f"{name}.{key}": array for key, array in arrays.items()}
+        return {**taggers, "parser": parser}
+
+    def state(self) -> State:
+        return self._joined({name: part.state() for name, part in self._all_parts().items()})
+
+    def compact_state(self) -> State:
+        parts = self._all_parts().items()
+        return self._joined({name: part.compact_state() for name, part in parts})
+
+    def _joined(self, states: dict[str, State]) -> State:
+        metadata = {"folds": self.folds, "parts": {name: part[0] for name, part in states.items()}}
+        tensors = {
+            f"{name}.{key}": array
+            for name, (_, arrays) in states.items()
+            for key, array in arrays.items()
+        }
         return metadata, tensors
 
     def restore(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:

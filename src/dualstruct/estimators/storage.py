@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numpy.typing import NDArray
 
 from dualstruct.data.arrays import as_json, read_arrays, write_arrays
+from dualstruct.data.packed import is_squeezed, pack, squeeze, unpack
 from dualstruct.errors import InputError, not_fitted
 from dualstruct.estimators.params import Parameters
 from dualstruct.tasks.base import State
@@ -21,6 +22,8 @@ class Stored(Parameters):
     """Has a state that files and pickles hold."""
 
     model_format: ClassVar[str]
+    #: Whether the model is a compressed one (:func:`dualstruct.compress`), and is saved as such.
+    is_compressed_: bool = False
 
     @abstractmethod
     def __sklearn_is_fitted__(self) -> bool: ...
@@ -37,9 +40,26 @@ class Stored(Parameters):
     def restore(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Become what :meth:`state` described."""
 
+    def compact_state(self) -> State:
+        """The same, in the order and form that a compressed file makes the least of."""
+        return self.state()
+
+    def weight_uses(self, *data: Any) -> dict[str, NDArray[Any]]:
+        """How often data use the rows of the state's weights, where the model can tell."""
+        return {}
+
     def save(self, path: str | Path) -> None:
-        """Write the model to a file; features whose weights are all 0 are left out."""
-        write_arrays(path, self.model_format, *self.state())
+        """Write the model to a file; weights that are 0 are left out.
+
+        A compressed model is written as a compressed one, until it is trained again.
+        """
+        write_arrays(path, self.model_format, *self.stored_state())
+
+    def stored_state(self) -> State:
+        """The state as :meth:`save` writes it."""
+        if self.is_compressed_:
+            return squeeze(*self.compact_state())
+        return pack(*self.state())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -49,7 +69,8 @@ class Stored(Parameters):
     def _read(self, path: str | Path) -> Self:
         metadata, arrays = read_arrays(path, self.model_format)
         try:
-            self.restore(metadata, arrays)
+            self.restore(*unpack(metadata, arrays))
+            self.is_compressed_ = is_squeezed(metadata)
         except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{path} is damaged: {error}") from None
         return self
@@ -61,11 +82,13 @@ class Stored(Parameters):
             metadata, arrays = self.state()
             model = as_json(metadata), arrays
         parameters = self.get_params(deep=False)
-        return {"parameters": parameters, "model": model, **self._requests()}
+        about = {"parameters": parameters, "model": model, "compressed": self.is_compressed_}
+        return {**about, **self._requests()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         type(self).__init__(self, **state["parameters"])
         if state["model"] is not None:
             self.restore(*state["model"])
+            self.is_compressed_ = state.get("compressed", False)
         self.set_params(**state["parameters"])
         self._restore_requests(state)

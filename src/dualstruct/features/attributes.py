@@ -19,6 +19,7 @@ from dualstruct.features.base import (
     as_ids,
     check_settings,
     decode_names,
+    encode_names,
     keep_flags,
     number_in,
 )
@@ -127,9 +128,8 @@ class AttributeExtractor(FeatureExtractor):
         if self._columns is not None:
             arrays["columns"] = self._columns.id_of
             if self._columns.names is not None:
-                names = [name.encode() for name in self._columns.names]
-                arrays["name_bytes"] = np.frombuffer(b"".join(names), np.uint8)
-                arrays["name_offsets"] = np.cumsum([0, *map(len, names)], dtype=np.int64)
+                names = encode_names(self._columns.names)
+                arrays["name_bytes"], arrays["name_offsets"] = names
         elif self._strings is not None and not self.hash_bits:
             arrays["name_bytes"], arrays["name_offsets"] = self._strings.all_names()
         return settings, arrays

@@ -164,6 +164,10 @@ class FeatureExtractor(ABC):
     def state(self) -> State:
         """Settings for a JSON file and arrays: all that is needed to tag new text."""
 
+    def compact(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Arrays of ``state``, with what follows from the others left out."""
+        return dict(arrays)
+
     @classmethod
     @abstractmethod
     def from_state(
@@ -228,6 +232,13 @@ def as_ids(ids: ArrayLike, dimension: int) -> NDArray[np.int32]:
 def number_in(name: str) -> int | None:
     """The id in a made-up name such as ``#12``."""
     return int(name[1:]) if name[:1] == "#" and name[1:].isdecimal() else None
+
+
+def encode_names(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Strings as their bytes laid end to end, and where each begins."""
+    encoded = [name.encode() for name in names]
+    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    return np.frombuffer(b"".join(encoded), np.uint8), offsets
 
 
 def decode_names(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:

@@ -240,6 +240,16 @@ class TemplateExtractor(FeatureExtractor):
         hashed = number_in(name) if self.hash_bits else None
         return hashed if hashed is not None and hashed < self.dimension else None
 
+    def hashes_of(self, name: str) -> list[int]:
+        """All that a feature of this name may be known by: one for each way to read it."""
+        found: dict[int, None] = {}
+        for number, template in enumerate(self.templates.templates):
+            for values in _values_in(name, template.literals):
+                found[_core.feature_hash(self._core, number, values)] = None
+                if len(found) > _MOST_READINGS:
+                    raise InputError(f"the feature {name[:60]!r} can be read in too many ways")
+        return list(found)
+
     def select(self, keep: ArrayLike) -> None:
         if self.hash_bits:
             raise InputError("hashed features cannot be dropped: their ids are fixed")
@@ -270,6 +280,22 @@ class TemplateExtractor(FeatureExtractor):
             settings.setdefault("learned", []).append(state)
             arrays |= {f"learned_{number}.{name}": array for name, array in own.items()}
         return settings, arrays
+
+    def compact(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Hashes follow from names; the few that do not are kept beside them."""
+        found = dict(arrays)
+        if self._pairs is not None:
+            inner = {name.removeprefix("pair_"): array for name, array in arrays.items()}
+            found |= {f"pair_{key}": array for key, array in self._pairs.compact(inner).items()}
+            found.pop("pair_hashes", None)
+        if "hashes" not in found:
+            return found
+        hashes = found.pop("hashes")
+        templates = _core.templates_of_names(
+            self._core, found["name_bytes"], found["name_offsets"], hashes
+        )
+        odd = np.flatnonzero(templates == _NO_TEMPLATE).astype(np.uint32)
+        return found | {"template_of": templates, "odd": odd, "odd_hashes": hashes[odd]}
 
     @classmethod
     def from_state(
@@ -310,12 +336,23 @@ class TemplateExtractor(FeatureExtractor):
         return made
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], prefix: str) -> None:
-        if not self.hash_bits:
-            self._core.restore(
-                stored_array(arrays, f"{prefix}hashes", np.uint64),
-                stored_array(arrays, f"{prefix}name_bytes", np.uint8),
-                stored_array(arrays, f"{prefix}name_offsets", np.int64),
-            )
+        if self.hash_bits:
+            return
+        names = (
+            stored_array(arrays, f"{prefix}name_bytes", np.uint8),
+            stored_array(arrays, f"{prefix}name_offsets", np.int64),
+        )
+        if f"{prefix}hashes" in arrays:
+            self._core.restore(stored_array(arrays, f"{prefix}hashes", np.uint64), *names)
+            return
+        templates = stored_array(arrays, f"{prefix}template_of", np.uint16)
+        hashes = _core.hashes_of_names(self._core, *names, templates)
+        odd = stored_array(arrays, f"{prefix}odd", np.uint32)
+        others = stored_array(arrays, f"{prefix}odd_hashes", np.uint64)
+        if len(odd) != len(others) or (len(odd) and int(odd.max()) >= len(hashes)):
+            raise InputError("features: a hash belongs to no name")
+        hashes[odd] = others
+        self._core.restore(hashes, *names)
 
 
 @dataclass(frozen=True)
@@ -329,6 +366,11 @@ class _Settings:
     dialect: str = "dualstruct"
     learned: list[dict[str, Any]] = field(default_factory=list)
 
+
+#: Ways to read a name that are told apart.
+_MOST_READINGS = 10_000
+#: Stands for a template where a name is none's.
+_NO_TEMPLATE = 0xFFFF
 
 CLUSTER_ARRAYS = {
     "cluster_words": np.uint64,

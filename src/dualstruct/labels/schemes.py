@@ -12,6 +12,9 @@ spans, and the same scores, as everywhere else:
 conlleval of 2004 knows neither ``S`` nor an ``E`` before a ``B``. The rules above are its own
 for IOB and IOE labels, completed in the usual way for BIOES; BILOU is BIOES with ``L`` for
 ``E`` and ``U`` for ``S``.
+
+GROBID writes ``I-<x>`` where a field x begins and ``<x>`` where it goes on; every token is in a
+field, and ``<other>`` is what is outside. So ``I-<x>`` is read as a beginning, ``<x>`` as inside.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -35,9 +38,9 @@ __all__ = [
     "split_label",
 ]
 
-Scheme = Literal["iob1", "iob2", "bilou", "bioes"]
+Scheme = Literal["iob1", "iob2", "bilou", "bioes", "grobid"]
 #: The schemes, those that allow the least first.
-SCHEMES: tuple[Scheme, ...] = ("bilou", "bioes", "iob2", "iob1")
+SCHEMES: tuple[Scheme, ...] = ("bilou", "bioes", "iob2", "grobid", "iob1")
 
 # The prefixes of each scheme: (first of several, inside, last of several, only token).
 # IOB has no prefix of its own for the last token, and marks a single one as a first one.
@@ -46,7 +49,9 @@ _PREFIXES: dict[Scheme, tuple[str, str, str, str]] = {
     "iob2": ("B", "I", "I", "B"),
     "bilou": ("B", "I", "L", "U"),
     "bioes": ("B", "I", "E", "S"),
+    "grobid": ("B", "I", "I", "B"),
 }
+_OTHER = "<other>"
 _ALL_PREFIXES = frozenset("BIESLU")
 BEGINNING_PREFIXES = frozenset({"B", "S", "U", ""})
 CLOSING_PREFIXES = frozenset({"E", "L", "S", "U", ""})
@@ -70,13 +75,28 @@ def split_label(label: str) -> tuple[str, str]:
     --------
     >>> split_label("B-creative-work"), split_label("O"), split_label("I"), split_label("NN-TL")
     (('B', 'creative-work'), ('O', ''), ('I', ''), ('', 'NN-TL'))
+    >>> split_label("I-<date>"), split_label("<date>"), split_label("<other>")
+    (('B', '<date>'), ('I', '<date>'), ('O', ''))
     """
     if label == "O":
         return "O", ""
+    if _is_field(label):
+        prefix, field = _split_field(label)
+        return ("O", "") if field == _OTHER else (prefix, field)
     prefix, hyphen, type_ = label.partition("-")
     if prefix in _ALL_PREFIXES and bool(hyphen) == bool(type_):
         return prefix, type_
     return "", label
+
+
+def _is_field(label: str) -> bool:
+    """Whether a label is one of GROBID's."""
+    return label.startswith(("<", "I-<")) and label.endswith(">")
+
+
+def _split_field(label: str) -> tuple[str, str]:
+    field = label.removeprefix("I-")
+    return "I" if field == label else "B", field
 
 
 def are_span_labels(labels: Iterable[str]) -> bool:
@@ -154,7 +174,7 @@ def detect_scheme(
     Returns
     -------
     str or None
-        None if the labels mark no spans, or mark them in none of the four schemes.
+        None if the labels mark no spans, or mark them in none of the schemes.
 
     Examples
     --------
@@ -169,6 +189,8 @@ def detect_scheme(
     known = {label for sequence in sequences for label in sequence}.union(labels or ())
     if not are_span_labels(known):
         return None
+    if all(map(_is_field, known)):
+        return "grobid"
     prefixes = {split_label(label)[0] for label in known} - {"O"}
     if prefixes <= {"B", "I"}:
         speaks_for, speaks_against = iob1_signs(sequences) if signs is None else signs
@@ -216,6 +238,11 @@ def convert_scheme(
     InputError
         If a label does not fit the source scheme at its place. Sentence and token are named.
 
+    Notes
+    -----
+    GROBID's ``<other>`` is ``O`` in the other schemes; neighbours that are both ``<other>`` become
+    one on the way back.
+
     Examples
     --------
     >>> convert_scheme([["B-LOC", "I-LOC", "O", "B-PER"]], "bilou")
@@ -241,8 +268,16 @@ def convert_scheme(
     for i, sequence in enumerate(sequences):
         _refuse_text(sequence)
         _check_sequence(sequence, ids, allowed, source, sentence=i + 1)
-        converted.append(_write(spans(sequence), len(sequence), to))
+        found = spans(sequence)
+        if (source == "grobid") != (to == "grobid"):
+            found = [_renamed(span, to) for span in found]
+        converted.append(_write(found, len(sequence), to))
     return converted
+
+
+def _renamed(span: Span, to: Scheme) -> Span:
+    """The same with its type in brackets, as GROBID writes it, or without."""
+    return span._replace(type=f"<{span.type}>" if to == "grobid" else span.type[1:-1])
 
 
 def _check_sequence(
@@ -281,9 +316,21 @@ def _write(found: Iterable[Span], length: int, scheme: Scheme) -> list[str]:
         size = span.end - span.start
         prefixes = [only] if size == 1 else [first, *[inside] * (size - 2), last]
         ending = f"-{span.type}" if span.type else ""
-        labels[span.start : span.end] = [prefix + ending for prefix in prefixes]
+        if scheme == "grobid":
+            labels[span.start : span.end] = _fields(span.type, size)
+        else:
+            labels[span.start : span.end] = [prefix + ending for prefix in prefixes]
         before = span
+    if scheme == "grobid":
+        for t, label in enumerate(labels):
+            if label == "O":
+                outside = t > 0 and labels[t - 1].endswith(_OTHER)
+                labels[t] = _OTHER if outside else f"I-{_OTHER}"
     return labels
+
+
+def _fields(field: str, size: int) -> list[str]:
+    return [f"I-{field}", *[field] * (size - 1)]
 
 
 def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> NDArray[np.bool_]:
@@ -321,7 +368,8 @@ def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> NDArray[np.boo
         if not _fits(label, scheme):
             raise InputError(f"the label {label!r} does not belong to the scheme {scheme}")
     # Both edges of the sentence behave like O: outside of every span.
-    pairs = [split_label(label) for label in [*labels, "O"]]
+    read = _split_field if scheme == "grobid" else split_label
+    pairs = [*map(read, labels), ("O", "")]
     type_ids = {type_: n for n, type_ in enumerate(dict.fromkeys(type_ for _, type_ in pairs))}
     types = np.array([type_ids[type_] for _, type_ in pairs])
 
@@ -330,7 +378,7 @@ def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> NDArray[np.boo
 
     opened = have("BI")[:, None]  # [K + 1, 1]: the label before is in a span that may continue
     same_span: NDArray[np.bool_] = opened & (types[:, None] == types)  # [K + 1, K + 1]
-    if scheme == "iob2":
+    if scheme in ("iob2", "grobid"):
         return np.where(have("I"), same_span, True)
     if scheme == "iob1":
         return np.where(have("B"), same_span, True)
@@ -338,6 +386,8 @@ def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> NDArray[np.boo
 
 
 def _fits(label: str, scheme: Scheme) -> bool:
+    if scheme == "grobid" or _is_field(label):
+        return scheme == "grobid" and _is_field(label)
     return label == "O" or split_label(label)[0] in _PREFIXES[scheme]
 
 

@@ -28,6 +28,22 @@ class Model(Protocol):
     def state(self) -> State:
         """Metadata for JSON, and arrays."""
 
+    def compact(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The arrays of its state in the order and form that take the least room when squeezed."""
+
+    def weight_uses(self, *data: Any) -> dict[str, NDArray[Any]]:
+        """How often data use the rows of the state's weights, where the model can tell."""
+
+
+class UnnamedFeatures:
+    """A model whose features have no names to sort by, nor rows of weights to count."""
+
+    def compact(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        return arrays
+
+    def weight_uses(self, *data: Any) -> dict[str, NDArray[Any]]:
+        return {}
+
 
 ModelT = TypeVar("ModelT")
 

@@ -19,6 +19,7 @@ from dualstruct.labels.names import Labels
 from dualstruct.structures import Tree, TreeColumns
 from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree, prune_arcs
 from dualstruct.structures.tree import MAX_BETWEEN
+from dualstruct.tasks.base import UnnamedFeatures
 
 #: What the features look at, and the column of a treebank that holds it.
 SOURCES = {
@@ -98,7 +99,7 @@ class _Metadata:
 
 
 @dataclass(frozen=True, eq=False)
-class TreeModel:
+class TreeModel(UnnamedFeatures):
     """Weights with what they mean."""
 
     labels: Labels

@@ -17,7 +17,7 @@ from dualstruct.structures.base import Structure
 from dualstruct.structures.custom import CustomStructure
 from dualstruct.structures.custom_examples import CustomExamples, note
 from dualstruct.structures.output_type import OutputType
-from dualstruct.tasks.base import State
+from dualstruct.tasks.base import State, UnnamedFeatures
 from dualstruct.tasks.structured.settings import StructuredSettings
 from dualstruct.threads import usable_threads
 from dualstruct.training.results import SummedScore, check_metric
@@ -25,7 +25,7 @@ from dualstruct.workers.merging import gather, total
 
 
 @dataclass(frozen=True, eq=False)
-class TrainedStructure:
+class TrainedStructure(UnnamedFeatures):
     """A structure that knows what was learned about it, and its weights."""
 
     structure: OutputType

@@ -25,6 +25,8 @@ from dualstruct.features.templates import MOST_COLUMNS
 from dualstruct.labels.names import Labels
 from dualstruct.labels.schemes import Scheme, convert_scheme
 from dualstruct.structures import Chain
+from dualstruct.tasks.tagging.compact import compact_arrays
+from dualstruct.tasks.tagging.sentences import as_sentences
 
 #: What stands before the first label and after the last one.
 START, END = "<s>", "</s>"
@@ -187,6 +189,15 @@ class ChainModel:
         if self.transitions is not None:
             tensors["allowed_transitions"] = self.transitions.astype(np.uint8)
         return metadata, tensors
+
+    def compact(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The arrays of its state with the features sorted by name, where they have names."""
+        return compact_arrays(self.extractor, arrays)
+
+    def weight_uses(self, *data: Any) -> dict[str, NDArray[Any]]:
+        """How often each feature occurs in data."""
+        rows = self.extractor.transform(as_sentences(data[0]))
+        return {"emission": np.bincount(rows.ids, minlength=rows.dimension)}
 
     @classmethod
     def from_state(

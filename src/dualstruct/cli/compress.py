@@ -1,0 +1,74 @@
+"""The command that makes model files small."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dualstruct.cli.files import check_outputs
+from dualstruct.cli.options import Json, Model, Reading, SameColumns, SameLabelColumn, Threads
+from dualstruct.cli.output import print_json, say, tell
+
+if TYPE_CHECKING:
+    from dualstruct.compressing import Compression
+
+
+def compress(
+    model: Model,
+    out: Annotated[Path, typer.Argument(help="The file to write.")],
+    dev: Annotated[
+        str | None,
+        typer.Option(help="Labels or trees not trained on, on which what is lost is measured."),
+    ] = None,
+    loss_of: Annotated[
+        float, typer.Option(help="How much the score on --dev may fall: 0.0005 is 0.05 points.")
+    ] = 0.0005,
+    size: Annotated[
+        str | None, typer.Option(help="The largest file that is wanted, such as 450KB or 1MB.")
+    ] = None,
+    bits: Annotated[
+        int | None, typer.Option(min=3, max=8, help="Bits of a weight; 8 or 6 by default.")
+    ] = None,
+    label_column: SameLabelColumn = None,
+    columns: SameColumns = None,
+    threads: Threads = 1,
+    as_json: Json = False,
+) -> None:
+    """Make a model small: fewer weights, few bits for each, names packed.
+
+    With --dev the smallest file is chosen whose score falls by no more than --loss-of; with --size
+    the best one that is no larger. It predicts, explains, calibrates and serves as before, and
+    training that goes on from it (train --start) gives an ordinary model again.
+    """
+    check_outputs([out], [model, dev])
+    reading = Reading(label_column, columns, threads)
+    found = compressed_file(model, out, dev, reading, loss_of=loss_of, size=size, bits=bits)
+    if as_json:
+        print_json({"model": str(out), **found.summary()})
+    else:
+        say(found)
+        say(f"model written to {out}")
+
+
+def compressed_file(
+    model: Path, out: Path, dev: str | None, reading: Reading, **choice: Any
+) -> Compression[Any]:
+    """Compress a model file into another one."""
+    from dualstruct.cli.models import open_model
+    from dualstruct.compressing import compress as compressed
+    from dualstruct.data.arrays import check_target
+
+    check_target(out)
+
+    def watch(tried: Compression[Any]) -> None:
+        if sys.stderr.isatty():
+            tell(str(tried))
+
+    opened = open_model(model)
+    data = None if dev is None else opened.labelled(dev, reading)
+    found: Compression[Any] = compressed(opened.model, data, watch=watch, **choice)
+    found.save(out)
+    return found

@@ -1,0 +1,165 @@
+"""The command that turns models of other programs into ours, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dualstruct.cli.files import check_not_read, check_outputs
+from dualstruct.cli.options import LabelColumn, TokenizerOption, asked_tokenizer
+from dualstruct.cli.output import say, tell
+from dualstruct.data.tokenizing import Tokenizer
+from dualstruct.errors import InputError
+
+
+@dataclass(frozen=True)
+class _Format:
+    """Model files of another program."""
+
+    name: str
+    endings: tuple[str, ...]
+    features: str  #: what it calls them
+    begins: Callable[[Path], bool]
+    read: Callable[[Path], Any]
+    write: Callable[[Path, Any], None]
+    to_tagger: Callable[[Any], Any]
+    from_tagger: Callable[[Any], Any]
+
+
+def _formats() -> list[_Format]:
+    from dualstruct.crfsuite import conversion, files
+    from dualstruct.wapiti import conversion as wapiti_conversion
+    from dualstruct.wapiti import files as wapiti_files
+
+    return [
+        _Format(
+            "CRFsuite",
+            (".crfsuite", ".crfmodel", ".crf", ".model"),
+            "attributes",
+            files.is_crfsuite,
+            files.read_crfsuite,
+            files.write_crfsuite,
+            conversion.tagger_from_crfsuite,
+            conversion.crfsuite_from_tagger,
+        ),
+        _Format(
+            "Wapiti",
+            (".wapiti",),
+            "observations",
+            wapiti_files.is_wapiti,
+            wapiti_files.read_wapiti,
+            wapiti_files.write_wapiti,
+            wapiti_conversion.tagger_from_wapiti,
+            wapiti_conversion.wapiti_from_tagger,
+        ),
+    ]
+
+
+def convert(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="A file of texts, tokens or labels in any format that train reads; or a tagger "
+            "that train wrote, or a model file of CRFsuite or Wapiti."
+        ),
+    ],
+    target: Annotated[
+        Path,
+        typer.Argument(
+            help="The file to write. Of data: .jsonl, .conll, .conllu, .csv, .labelstudio.json, "
+            ".spacy, .parquet, or a folder .brat. Of models: .dstruct is ours, .crfsuite "
+            "(.crfmodel, .crf, .model) CRFsuite's, .wapiti Wapiti's."
+        ),
+    ],
+    read_as: Annotated[
+        str | None, typer.Option("--from", help="The format of the data, if it is not found.")
+    ] = None,
+    write_as: Annotated[
+        str | None, typer.Option("--to", help="The format to write, if the name does not tell.")
+    ] = None,
+    label_column: LabelColumn = None,
+    tokenizer: TokenizerOption = None,
+) -> None:
+    """Turn data into another format, or a model into one of CRFsuite's or Wapiti's or back.
+
+    Data: lines of JSON, BRAT, Label Studio, CoNLL-U, CSV, columns, spaCy's DocBin and Parquet, each
+    into each.
+    """
+    from dualstruct.data.opening import is_text
+
+    formats = _formats()
+    theirs = next((each for each in formats if each.begins(source)), None)
+    model = theirs is not None or _is_ours(source)
+    data = source.is_dir() or (is_text(source) and not model)
+    if data or (theirs is None and _needs_library(source, read_as)):
+        from dualstruct.cli.texts import convert_documents
+
+        check_not_read(target, [source])
+        split_as = Tokenizer() if tokenizer is None else asked_tokenizer(tokenizer)
+        convert_documents(str(source), target, read_as, write_as, label_column, split_as)
+        return
+    _convert_model(source, target, formats, theirs)
+
+
+def _convert_model(
+    source: Path, target: Path, formats: list[_Format], theirs: _Format | None
+) -> None:
+    from dualstruct.crfsuite.conversion import END, START
+    from dualstruct.data.arrays import format_of
+    from dualstruct.estimators import SequenceTagger
+
+    if theirs is not None:
+        _check_ending(target, "dualstruct", (".dstruct",))
+        check_outputs([target], [source])
+        found = theirs.read(source)
+        theirs.to_tagger(found).save(target)
+        written, called = "dualstruct", theirs.features
+    else:
+        wanted = next((each for each in formats if target.suffix in each.endings), formats[0])
+        if format_of(source) != SequenceTagger.model_format:
+            raise InputError(f"{source} holds no tagger, and {wanted.name} knows nothing else")
+        tagger = SequenceTagger.load(source)
+        _check_ending(target, wanted.name, wanted.endings)
+        if target.exists() and not wanted.begins(target):
+            raise InputError(
+                f"{target} exists and is not a {wanted.name} model; choose another name"
+            )
+        found = wanted.from_tagger(tagger)
+        wanted.write(target, found)
+        written, called = wanted.name, wanted.features
+    features = getattr(found, called)
+    say(
+        f"{len(found.labels):,} labels, {len(features):,} {called}; "
+        f"{written} model written to {target}"
+    )
+    if written == "CRFsuite" and {START, END} & set(features):
+        tell(f"the first item of a sequence needs the attribute {START}, the last one {END}")
+
+
+def _check_ending(target: Path, kind: str, known: tuple[str, ...]) -> None:
+    """A name that promises another format than is written is a mistake."""
+    if target.suffix and target.suffix not in known:
+        raise InputError(
+            f"{target}: a {kind} model would be written there, whose name ends in "
+            f"{', '.join(known)}; convert knows dualstruct, CRFsuite and Wapiti, no others"
+        )
+
+
+def _needs_library(path: Path, format: str | None) -> bool:
+    """Whether these are data in a format that is no text: DocBin, Parquet."""
+    from dualstruct.texts.formats import find_format, format_named
+
+    if not path.is_file():
+        return False
+    chosen = find_format(path) if format is None else format_named(format)
+    return chosen.needs_library is not None
+
+
+def _is_ours(path: Path) -> bool:
+    from dualstruct.data.opening import read_pieces
+
+    return path.is_file() and b'"dualstruct"' in next(read_pieces(path, 200), b"")
