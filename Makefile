@@ -11,7 +11,7 @@ CORES := --numprocesses auto --dist loadfile --no-loadscope-reorder
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs sanitize tsan flips wheel-test clean \
-	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed \
+	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-features \
 	bench-growth bench-parsing bench-solvers bench-suspects bench-text bench-tuning
 
 demo: .venv/installed
@@ -148,6 +148,10 @@ bench-suspects: .venv/installed-bench
 
 bench-text: .venv/installed-bench
 	$(BIN)/python benchmarks/text.py
+
+# Held-out scores of presets and richer features; TEST=--test adds the test data's.
+bench-features: .venv/installed-bench
+	$(BIN)/python benchmarks/features.py $(TEST)
 
 bench-tuning: .venv/installed-bench
 	$(BIN)/python benchmarks/tuning.py

@@ -33,7 +33,7 @@ def run_ours(data: Path) -> dict[str, Any]:
     train = read_columns(data / "conll2000/train.txt.xz")
     test = read_columns(data / "conll2000/test.txt.xz")
     read = clock.lap()
-    tagger = SequenceTagger(features="chunking", C=C, passes=PASSES, unseen_labels="count")
+    tagger = SequenceTagger(features="chunking-small", C=C, passes=PASSES, unseen_labels="count")
     tagger.fit(train.tokens, train.labels)
     fitted = clock.lap()
     scores = tagger.evaluate(test.tokens, test.labels)
@@ -67,7 +67,7 @@ def run_curve(data: Path) -> dict[str, Any]:
     train = read_columns(data / "conll2000/train.txt.xz")
     test = read_columns(data / "conll2000/test.txt.xz")
     # The judge of the test score: the same features and labels, from a tagger of one pass.
-    first = SequenceTagger(features="chunking", passes=1).fit(train.tokens, train.labels)
+    first = SequenceTagger(features="chunking-small", passes=1).fit(train.tokens, train.labels)
     chain = first.model_.chain(test.tokens)
     truth, names = first.model_.labels.encode_any(test.labels, chain.sentences)
     points: list[dict[str, float]] = []
@@ -85,7 +85,7 @@ def run_curve(data: Path) -> dict[str, Any]:
         )
         aside += clock.lap()
 
-    tagger = SequenceTagger(features="chunking", C=C, gap=0.01)
+    tagger = SequenceTagger(features="chunking-small", C=C, gap=0.01)
     tagger.fit(train.tokens, train.labels, callbacks=[watch])
     return {"points": points, "gap": tagger.result_.gap, "passes": tagger.result_.passes}
 

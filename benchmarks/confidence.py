@@ -25,7 +25,7 @@ def chunking(data: Path) -> None:
     test = read_columns(data / "conll2000/test.txt.xz")
     X, y = list(train.tokens), list(train.labels)
     for loss in ("squared_hinge", "hinge", "crf"):
-        tagger = SequenceTagger(features="chunking", loss=loss, unseen_labels="count")
+        tagger = SequenceTagger(features="chunking-small", loss=loss, unseen_labels="count")
         tagger.fit(X[:8000], y[:8000])
         show(loss, "scores as they are", tagger.reliability(test.tokens, test.labels, beta=1.0))
         tagger.calibrate(X[8000:], y[8000:])

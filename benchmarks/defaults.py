@@ -26,7 +26,7 @@ CORPORA = {
     "bc2gm": ("ner", True, 3),
     "wnut17": ("ner", True, 6),
     "kb_dutch_ner": ("ner", True, 6),
-    "conll2000": ("chunking", True, 3),
+    "conll2000": ("chunking-small", True, 3),
     "ud_english_ewt": ("pos", False, 2),
     "twpos": ("pos", False, 6),
     "usaddress": ("pos", False, 6),

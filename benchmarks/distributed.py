@@ -57,7 +57,7 @@ def structure_of(data: Path, corpus: str, sentences: int) -> Any:
 
         file = read_columns(data / CORPORA[corpus])
         some = sentences or 300
-        rows = make_extractor("chunking", hash_bits=12).fit(file.tokens[:some])
+        rows = make_extractor("chunking-small", hash_bits=12).fit(file.tokens[:some])
         labels = Labels.learn(file.labels[:some])
         truth = labels.encode(file.labels[:some], rows.sentences)
         return Chain(rows, len(labels), truth), len(file)

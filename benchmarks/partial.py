@@ -50,7 +50,7 @@ def main() -> None:
     for name, (x, y, unknown) in ways.items():
         started = time.process_time()
         tagger = SequenceTagger(
-            "chunking", loss=chosen.loss, passes=10, constraints=None, unknown_label=unknown
+            "chunking-small", loss=chosen.loss, passes=10, constraints=None, unknown_label=unknown
         ).fit(x, y)
         seconds = time.process_time() - started
         score = 100 * tagger.score(test.tokens, test.labels)

@@ -74,7 +74,7 @@ def run_ours(data: Path, objective: float) -> dict[str, Any]:
     from dualstruct.structures import Chain
 
     train, test = (read_columns(data / f"conll2000/{part}.txt.xz") for part in ("train", "test"))
-    tagger = SequenceTagger(features="chunking", passes=3).fit(train.tokens, train.labels)
+    tagger = SequenceTagger(features="chunking-small", passes=3).fit(train.tokens, train.labels)
     chain = tagger._chain_of(train.tokens)
     truth, _ = tagger._labels.encode_any(train.labels, chain.sentences)
     chain = Chain(chain.rows, chain.labels, truth)

@@ -47,7 +47,7 @@ from dualstruct.structures import Chain
 from measuring import DATA
 
 PARTS = ("passes", "solvers", "planes", "threads")
-CORPORA = {"conll2000": ("chunking", None), "jnlpba": ("ner", None), "bc2gm": ("ner", 7500)}
+CORPORA = {"conll2000": ("chunking-small", None), "jnlpba": ("ner", None), "bc2gm": ("ner", 7500)}
 
 
 class Corpus:

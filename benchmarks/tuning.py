@@ -16,7 +16,7 @@ from measuring import DATA, Clock
 
 CORPORA = {
     "wnut17": "ner",
-    "conll2000": "chunking",
+    "conll2000": "chunking-small",
     "jnlpba": "ner",
     "kb_dutch_ner": "ner",
     "twpos": "pos",

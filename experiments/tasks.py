@@ -61,7 +61,7 @@ class Task:
 
 #: Tasks with labels: the corpus, the features, and the column of a treebank that is learned.
 TAGGING = {
-    "chunking": ("conll2000", "chunking", None),
+    "chunking": ("conll2000", "chunking-small", None),
     "jnlpba": ("jnlpba", "ner", None),
     "bc2gm": ("bc2gm", "ner", None),
     "wnut17": ("wnut17", "ner", None),

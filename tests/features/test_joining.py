@@ -14,6 +14,7 @@ from dualstruct import SequenceTagger, WithVectors, load_model
 from dualstruct.errors import InputError
 from dualstruct.features import make_extractor
 from dualstruct.features.functions import FunctionExtractor
+from dualstruct.features.presets import PRESETS
 
 X = [["Ada", "lives", "in", "Turin"], ["Bo", "left", "Rome"], ["Cy", "sings"]]
 Y = [["PER", "O", "O", "LOC"], ["PER", "O", "LOC"], ["PER", "O"]]
@@ -152,3 +153,12 @@ def test_crafted_parts_of_a_model_are_refused():
         make({"kind": "joined", "parts": [settings]}, arrays)
     with pytest.raises(InputError):
         FunctionExtractor.from_state({"kind": "function", "name": 3, "inner": {}}, {})
+
+
+def test_a_model_keeps_the_templates_of_its_preset(tmp_path, monkeypatch):
+    tagger = SequenceTagger("pos-rich").fit(X, Y)
+    tagger.save(tmp_path / "m.dstruct")
+    monkeypatch.setitem(PRESETS, "pos-rich", "bias\n")
+    loaded = SequenceTagger.load(tmp_path / "m.dstruct")
+    assert loaded.predict(X) == tagger.predict(X) == Y
+    assert str(loaded.model_.extractor.templates) == str(tagger.model_.extractor.templates)

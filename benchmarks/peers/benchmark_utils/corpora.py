@@ -17,7 +17,7 @@ Sentences = tuple[list[list[tuple[str, ...]]], Labels]
 
 #: folder, templates, judged by spans; each has train, test and perhaps dev files.
 TAGGING = {
-    "conll2000": ("conll2000", "chunking", True),
+    "conll2000": ("conll2000", "chunking-small", True),
     "ewt-xpos": ("ud_english_ewt", "pos", False),
     "brown": ("brown", "pos", False),
     "jnlpba": ("jnlpba", "ner", True),

@@ -1,10 +1,16 @@
-"""Templates that are good to start with, by task."""
+"""Templates that are good to start with, by task.
+
+Those without ``-rich`` are quick; the rich ones take about twice the time for a pass, know the
+labels that words had in training, and so want all training data at once. ``make bench-features``
+says what they gain.
+"""
 
 from __future__ import annotations
 
 __all__ = ["PRESETS"]
 
-CHUNKING = """\
+#: Words and parts of speech alone: what papers and other programs are compared on.
+CHUNKING_SMALL = """\
 bias
 word[-2..2]
 word[-1] & word[0]
@@ -18,6 +24,19 @@ pos[-2] & pos[-1] & pos[0]
 pos[-1] & pos[0] & pos[1]
 pos[0] & pos[1] & pos[2]
 """
+
+CHUNKING = (
+    CHUNKING_SMALL
+    + """\
+word[-1..1] & pos[0]
+word[0] & pos[-1]
+word[0] & pos[1]
+word[-1] & pos[-1]
+word[1] & pos[1]
+suffix(word[0],2..3)
+shortshape(word[0])
+"""
+)
 
 POS = """\
 bias
@@ -55,6 +74,104 @@ lower(word[-1]) & shortshape(word[0])
 shortshape(word[0]) & lower(word[1])
 """
 
-POS_COLUMN = "".join(line for line in CHUNKING.splitlines(True) if line.startswith("pos"))
+POS_COLUMN = "".join(line for line in CHUNKING_SMALL.splitlines(True) if line.startswith("pos"))
 
-PRESETS = {"chunking": CHUNKING, "pos": POS, "ner": NER, "ner-pos": NER + POS_COLUMN}
+CHUNKING_RICH = (
+    CHUNKING
+    + """\
+prefix(word[0],2..4)
+suffix(word[0],4)
+suffix(word[-1],2..3)
+suffix(word[1],2..3)
+shortshape(word[-1])
+shortshape(word[1])
+pos[-3]
+pos[3]
+pos[-2] & pos[0]
+pos[0] & pos[2]
+pos[-3] & pos[-2] & pos[-1]
+pos[1] & pos[2] & pos[3]
+pos[-1] & pos[0] & pos[1] & pos[2]
+pos[-2] & pos[-1] & pos[0] & pos[1]
+pos[-2] & pos[-1] & pos[0] & pos[1] & pos[2]
+word[0] & pos[-1] & pos[1]
+word[0] & pos[0] & pos[1]
+word[0] & pos[-1] & pos[0]
+word[-1] & pos[0] & pos[1]
+word[-2] & word[-1]
+word[1] & word[2]
+word[-1] & word[1]
+word[-1] & word[0] & word[1]
+labels(word[-1..1])
+known(word[0],2) & pos[0]
+"""
+)
+
+POS_RICH = (
+    POS
+    + """\
+prefix(word[0],5)
+suffix(word[0],5)
+suffix(lower(word[0]),1..4)
+kind(word[-1])
+kind(word[1])
+lower(word[-1]) & lower(word[1])
+lower(word[-2]) & lower(word[-1])
+lower(word[1]) & lower(word[2])
+suffix(word[-1],2) & suffix(word[0],2)
+suffix(word[0],2) & suffix(word[1],2)
+lower(word[-1]) & suffix(word[0],3)
+suffix(word[0],3) & lower(word[1])
+lower(word[-1]) & lower(word[0]) & lower(word[1])
+labels(word[-2..2])
+labels(word[-1]) & labels(word[0])
+labels(word[0]) & labels(word[1])
+labels(word[-1]) & labels(word[1])
+labels(word[-2]) & labels(word[-1])
+labels(word[1]) & labels(word[2])
+labels(word[-1]) & labels(word[0]) & labels(word[1])
+labels(word[-1]) & word[0]
+word[0] & labels(word[1])
+labels(lower(word[0]))
+labels(suffix(lower(word[0]),3))
+known(lower(word[0]),2)
+"""
+)
+
+NER_RICH = (
+    NER
+    + """\
+prefix(word[0],5)
+suffix(word[0],5)
+digits(word[-1])
+digits(word[1])
+digits(lower(word[-2..2]))
+lower(word[-2])
+lower(word[2])
+lower(word[-1]) & lower(word[0])
+lower(word[0]) & lower(word[1])
+lower(word[-2]) & lower(word[-1])
+lower(word[1]) & lower(word[2])
+lower(word[-1]) & lower(word[0]) & lower(word[1])
+suffix(word[-1],3) & suffix(word[0],3)
+suffix(word[0],3) & suffix(word[1],3)
+suffix(word[-1],3) & suffix(word[1],3)
+shortshape(word[-2]) & shortshape(word[-1])
+shortshape(word[1]) & shortshape(word[2])
+labels(lower(word[-2..2]))
+labels(lower(word[-1])) & labels(lower(word[0]))
+labels(lower(word[0])) & labels(lower(word[1]))
+labels(lower(word[0])) & shortshape(word[0])
+"""
+)
+
+PRESETS = {
+    "chunking": CHUNKING,
+    "pos": POS,
+    "ner": NER,
+    "ner-pos": NER + POS_COLUMN,
+    "chunking-small": CHUNKING_SMALL,
+    "chunking-rich": CHUNKING_RICH,
+    "pos-rich": POS_RICH,
+    "ner-rich": NER_RICH,
+}

@@ -26,10 +26,11 @@ class TaggerSettings(Training):
     features : str, path, function, list of them, or None
         ``"auto"`` (for BIO-like labels the preset ``ner``, or ``ner-pos`` if the tokens have a
         second column; ``pos`` for other labels; attributes for tokens that are dicts or lists), a
-        preset (``chunking``, ``pos``, ``ner``, ``ner-pos``), a template file or text (also of CRF++
-        and Wapiti), a function from a sentence to a list of strings or a dict for each token, a
-        list of these (``["ner", my_function]``: the features of all), or ``"attributes"``. A model
-        file holds the name of a function alone: give it again,
+        preset (``chunking``, ``pos``, ``ner``, ``ner-pos``; ``chunking-rich``, ``pos-rich`` and
+        ``ner-rich`` look at more; ``chunking-small``), a template file or text (also of CRF++ and
+        Wapiti), a function from a sentence to a list of strings or a dict for each token, a list
+        of these (``["ner", my_function]``: the features of all), or ``"attributes"``. A model file
+        holds the name of a function alone: give it again,
         ``SequenceTagger.load(path, functions=[my_function])``.
     vectors : path, optional
         A file of word vectors (GloVe, word2vec as text or binary, ``.npy`` with the words in a
@@ -75,8 +76,8 @@ class TaggerSettings(Training):
     features: Any = setting(  # the model keeps the templates themselves
         "auto",
         Option(
-            "auto, a preset (chunking, pos, ner, ner-pos) or a template file: ours, or one of "
-            "CRF++ or Wapiti.",
+            "auto, a preset (chunking, pos, ner, ner-pos, and more with -rich) or a "
+            "template file: ours, or one of CRF++ or Wapiti.",
             panel=TAGGERS,
         ),
     )
