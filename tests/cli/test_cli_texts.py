@@ -124,6 +124,11 @@ def test_text_is_split_as_the_model_or_the_user_says(files, ask, tmp_path):
         "--tokenizer", "hyphens=keep",
     )  # fmt: skip
     assert SequenceTagger.load(tmp_path / "m").tokenizer_.hyphens == "keep"
+    ask(
+        "train", files / "train.conll", "--passes", "1", "--model", tmp_path / "n",
+        "--tokenizer", "hyphens=keep",
+    )  # fmt: skip
+    assert SequenceTagger.load(tmp_path / "n").tokenizer_.hyphens == "keep"
     first = "Well-known Bo's. He left.\n"
 
     def words(*options):

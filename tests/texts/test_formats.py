@@ -215,6 +215,15 @@ def test_tasks_of_label_studio_are_read(tmp_path):
     assert second.spans is None
 
 
+def test_tasks_of_other_shapes_are_refused_or_have_no_spans():
+    tasks = '[{"data": {"text": "a"}, "annotations": 5}]'
+    assert [d.spans for d in iter_documents(io.StringIO(tasks), "labelstudio")] == [None]
+    with pytest.raises(InputError, match="line 1: there is no text among the data"):
+        list(iter_documents(io.StringIO('[{"data": {"n": 1}}]'), "labelstudio"))
+    with pytest.raises(InputError, match="line 1: a task of Label Studio has data, an object"):
+        list(iter_documents(io.StringIO('[{"text": "a"}]'), "labelstudio"))
+
+
 def test_brat_folders_are_read(tmp_path):
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "x.txt").write_bytes(b"Ada\r\nWu left Rome")
@@ -336,7 +345,7 @@ def test_json_is_read_a_piece_at_a_time():
 def test_formats_that_are_none_are_named(tmp_path):
     with pytest.raises(InputError, match="there is no format 'xml'; there are labelstudio, jsonl"):
         list(iter_documents(tmp_path, "xml"))
-    with pytest.raises(InputError, match=r"a.xyz: its name tells no format"):
+    with pytest.raises(InputError, match=r"a.xyz: its name ends as that of no format"):
         write_documents(tmp_path / "a.xyz", [])
     with pytest.raises(InputError, match="text is read, but not written"):
         write_documents(tmp_path / "a", [], "text")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,7 +36,10 @@ def read(
     if (found := text_format(path, texts.format, label_column)) is not None:
         return read_corpus([path], found, label_column, texts)
     place, columns = places(label_column, columns)
-    return read_columns(path, label_column=place, columns=column_numbers(columns))
+    file = read_columns(path, label_column=place, columns=column_numbers(columns))
+    if texts.tokenizer is not None and file.tokens.layout is not None:
+        file.tokens.layout = replace(file.tokens.layout, tokenizer=texts.tokenizer)
+    return file
 
 
 def read_corpus(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from dualstruct.data.sources import choose
 from dualstruct.texts.alignment import label_spans, marks_spans
 from dualstruct.texts.corpora import document_blocks
 from dualstruct.texts.documents import Document, TextSpan
@@ -48,29 +50,38 @@ def label_documents(
 
 
 def labelled_documents(
-    tagger: SequenceTagger, documents: list[Document], X: object, confidence: bool
+    tagger: SequenceTagger, documents: list[Document], X: Sequence[Any], confidence: bool
 ) -> Iterator[Document]:
     """The same for documents with tokens, X being their sentences as the tagger takes them."""
     of_spans = marks_spans(tagger.classes_.tolist())
-    if confidence:
-        sure = iter(tagger.predict_confidence(X))  # type: ignore[arg-type]
-    else:
-        rows = iter(tagger.predict(X))  # type: ignore[arg-type]
+    rows = tagger.predict(X)
+    sure = _entities(tagger, X, rows) if confidence and of_spans else None
+    begin = 0
     for document in documents:
-        count = len(document.sentences or [0]) - 1
-        spans = None
-        if confidence:
-            judged = list(islice(sure, count))
-            found = [each.labels for each in judged]
+        end = begin + len(document.sentences or [0]) - 1
+        found = rows[begin:end]
+        if not of_spans:
+            labels = [label for row in found for label in row]
+            yield replace(document, spans=None, labels=labels)
+        elif sure is None:
+            yield replace(document, spans=label_spans(document, found), labels=None)
         else:
-            found = list(islice(rows, count))
-        if of_spans:
-            spans = label_spans(document, found)
-        if confidence and spans is not None:
-            numbers = [entity.probability for each in judged for entity in each.entities]
+            numbers = [p for k in range(begin, end) for p in sure.get(k, ())]
             spans = [
-                TextSpan(a, b, label, round(p, 6))
-                for (a, b, label, _), p in zip(spans, numbers, strict=True)
+                TextSpan(a, b, label, p)
+                for (a, b, label, _), p in zip(label_spans(document, found), numbers, strict=True)
             ]
-        labels = None if of_spans else [label for row in found for label in row]
-        yield replace(document, spans=spans, labels=labels)
+            yield replace(document, spans=spans, labels=None)
+        begin = end
+
+
+def _entities(
+    tagger: SequenceTagger, X: Sequence[Any], rows: Sequence[Sequence[str]]
+) -> dict[int, list[float]]:
+    """The probabilities of the spans, by sentence; those without spans are not looked at."""
+    chosen = [k for k, row in enumerate(rows) if any(label != "O" for label in row)]
+    judged = tagger.predict_confidence(choose(X, np.array(chosen, dtype=np.int64)))
+    return {
+        k: [round(entity.probability, 6) for entity in each.entities]
+        for k, each in zip(chosen, judged, strict=True)
+    }

@@ -88,20 +88,17 @@ class Alignment:
 
     def _moves(self, document: Document, span: TextSpan, first: int, last: int) -> bool:
         """Whether a span that is no row of tokens is moved; otherwise it is left out."""
-        message = f"{document.where}, {named(span, document.text)}"
-        touched = first < last
-        if touched:
-            start, end = document.places[first][0], document.places[last - 1][1]
-            message += f" to {start}-{end} {shortened(document.text[start:end])}"
+        case = f"{document.where}, {named(span, document.text)}"
         if self.misaligned == "refuse":
             raise InputError(
                 f"{document.where}: the span {named(span, document.text)} does not begin and end "
                 "with a token; --misaligned move (or drop) takes the tokens that it touches"
             )
-        if touched and self.misaligned == "move":
-            self.moved.append(message)
+        if first < last and self.misaligned == "move":
+            start, end = document.places[first][0], document.places[last - 1][1]
+            self.moved.append(f"{case} to {start}-{end} {shortened(document.text[start:end])}")
             return True
-        self.dropped.append(message if not touched else message.partition(" to ")[0])
+        self.dropped.append(case)
         return False
 
     def notes(self) -> list[str]:

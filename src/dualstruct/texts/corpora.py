@@ -195,7 +195,7 @@ class TextBlocks:
 def document_blocks(
     documents: Iterable[Document], tokenizer: Tokenizer, size: int = _BLOCK, tokens: bool = True
 ) -> Iterator[list[Document]]:
-    """Documents, some at a time; with tokens, unless asked otherwise."""
+    """Documents, some at a time; with tokens, unless ``tokens`` is False."""
     waiting = iter(documents)
     while True:
         block: list[Document] = []

@@ -50,7 +50,10 @@ def beginning_of(source: str | os.PathLike[str]) -> bytes:
     """The first bytes of a file."""
     if source == "-":  # what is looked at is still to be read
         peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
-        return bytes(peek(1)) if peek is not None else b""
+        try:
+            return bytes(peek(1)) if peek is not None else b""
+        except OSError:  # which whoever reads it reports
+            return b""
     return next(read_pieces(source, _BEGINNING), b"")
 
 
@@ -59,7 +62,9 @@ def format_of_name(name: str | os.PathLike[str]) -> Format:
     for each in FORMATS.values():
         if str(name).endswith(each.endings):
             return each
-    raise InputError(f"{name_of(name)}: its name tells no format; name one: {', '.join(FORMATS)}")
+    raise InputError(
+        f"{name_of(name)}: its name ends as that of no format; name one: {', '.join(FORMATS)}"
+    )
 
 
 def format_of(beginning: bytes, name: str) -> Format:

@@ -49,7 +49,8 @@ def read(source: PathOrFile, label: str | None = None) -> Iterator[Document]:
 
 def _results(task: dict[str, Any]) -> list[dict[str, Any]] | None:
     for kind in ("annotations", "completions", "predictions"):
-        for one in task.get(kind) or ():
+        given = task.get(kind)
+        for one in given if isinstance(given, list) else ():
             result = one.get("result") if isinstance(one, dict) else None
             if isinstance(result, list) and not one.get("was_cancelled"):
                 return [each for each in result if isinstance(each, dict)]
