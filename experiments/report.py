@@ -189,6 +189,10 @@ class Report:
             published=published,
         )  # fmt: skip
 
+    def for_json(self) -> Any:
+        """The record, without numbers that JSON lacks."""
+        return _finite(self.record())
+
     def show(self, console: Console) -> None:
         """Print the tables and the comparison."""
         console.print(Text(f"{self.name}: {self.title}", style="bold"))
@@ -264,7 +268,7 @@ class Report:
         """NAME.json, NAME.md and the figures; which files were written."""
         folder.mkdir(parents=True, exist_ok=True)
         files = {
-            f"{self.name}.json": json.dumps(_finite(self.record()), indent=1, ensure_ascii=False),
+            f"{self.name}.json": json.dumps(self.for_json(), indent=1, ensure_ascii=False),
             f"{self.name}.md": self.markdown(),
         }
         written = []

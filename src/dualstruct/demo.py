@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
@@ -24,8 +25,8 @@ NEW_SENTENCES = (
 COLOURS = {"PER": "magenta", "LOC": "green", "ORG": "cyan", "DATE": "yellow", "QTY": "blue"}
 
 
-def run_demo(console: Console | None = None) -> None:
-    """Train two taggers and a parser on the embedded corpus and show what they do."""
+def run_demo(console: Console | None = None) -> dict[str, Any]:
+    """Train two taggers and a parser on the embedded corpus and show what they do; their scores."""
     console = console or Console(highlight=False)
     train, test = load_english("train"), load_english("test")
     console.print(
@@ -37,6 +38,7 @@ def run_demo(console: Console | None = None) -> None:
     curve = Table(
         "sentences", "parts of speech", "", "entities", "", box=None, padding=(0, 2, 0, 0)
     )
+    points = []
     for share in (8, 4, 2, 1):
         # Every share-th sentence, so that each share has all kinds of text.
         some = train[::share]
@@ -44,6 +46,7 @@ def run_demo(console: Console | None = None) -> None:
         accuracy = _learn(part_tagger, some, test, "upos")
         f1 = _learn(entity_tagger, some, test, "entities")
         seconds = time.perf_counter() - started
+        points.append({"sentences": len(some), "parts_of_speech": accuracy, "entities": f1})
         curve.add_row(
             f"{len(some)}",
             f"{100 * accuracy:.1f} %",
@@ -68,11 +71,14 @@ def run_demo(console: Console | None = None) -> None:
     ):
         console.print()
         console.print(_aligned(tokens, parts, entities))
-    _show_parser(console, train, test, words[0])
+    uas, las = _show_parser(console, train, test, words[0])
     console.print("\nNext: dualstruct train YOUR_FILE.txt --model my.dstruct", style="bold")
+    return {"curve": points, "uas": uas, "las": las}
 
 
-def _show_parser(console: Console, train: Treebank, test: Treebank, words: list[str]) -> None:
+def _show_parser(
+    console: Console, train: Treebank, test: Treebank, words: list[str]
+) -> tuple[float, float]:
     """Learn trees as well, from words alone, and draw one."""
     started = time.perf_counter()
     pipeline = ParsingPipeline(folds=2, parser=DependencyParser(passes=6)).fit(train)
@@ -87,6 +93,7 @@ def _show_parser(console: Console, train: Treebank, test: Treebank, words: list[
     drawing = draw_tree(sentence.forms, sentence.heads, sentence.relations, width=console.width - 2)
     console.print()
     console.print(Padding(Text(drawing, no_wrap=True), (0, 0, 0, 2)))
+    return scores.uas, scores.las
 
 
 def _learn(

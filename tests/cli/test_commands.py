@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import shlex
 import subprocess
@@ -11,6 +12,7 @@ from importlib import import_module
 
 import pytest
 
+from command_cases import PLAIN, make_files
 from command_line import run_command
 from dualstruct.cli.building import app_of
 from dualstruct.cli.commands import COMMANDS
@@ -40,6 +42,37 @@ def test_help_has_examples_that_the_command_takes_and_flags_without_a_type(name)
         group = import_module("typer.main").get_command(app_of([name]))
         command = group.commands[name]
         command.make_context(name, words[1:])  # refuses what it does not know
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_json(name):
+    group = import_module("typer.main").get_command(app_of([name]))
+    assert any("--json" in option.opts for option in group.commands[name].params)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return make_files(tmp_path_factory.mktemp("json"))
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("calibrate", {"temperature", "model"}),
+        ("explain", {"sentences"}),
+        ("suspects", {"suspects"}),
+        ("draw", {"sentences"}),
+        ("convert", {"target", "format", "labels", "attributes"}),
+        ("compare", {"scores", "different"}),
+        ("experiment", {"experiments"}),
+        ("datasets", {"corpora"}),
+    ],
+)
+def test_json_is_one_object_and_nothing_else(name, keys, files):
+    arguments = [part.replace("{}", str(files)) for part in PLAIN[name]]
+    code, shown, messages = run_command([*arguments, "--json"])
+    assert (code, messages) == (0, "")
+    assert keys <= set(json.loads(shown))
 
 
 def test_all_commands_are_in_the_overview():

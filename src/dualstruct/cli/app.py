@@ -30,7 +30,7 @@ from dualstruct.cli.options import (
     Wanted,
     splitting,
 )
-from dualstruct.cli.output import console
+from dualstruct.cli.output import console, print_json
 
 
 def predict(
@@ -117,11 +117,13 @@ def inspect(
     open_model(model).inspect(label, top, as_json)
 
 
-def demo() -> None:
+def demo(as_json: Json = False) -> None:
     """Train on the corpus that comes with dualstruct, and tag and parse new sentences."""
     from dualstruct.demo import run_demo
 
-    run_demo(console())
+    found = run_demo(console(quiet=as_json))
+    if as_json:
+        print_json(found)
 
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualstruct.cli.options import Reading, SameColumns, SameLabelColumn, Threads
-from dualstruct.cli.output import say
+from dualstruct.cli.options import Json, Reading, SameColumns, SameLabelColumn, Threads
+from dualstruct.cli.output import print_json, say
 
 if TYPE_CHECKING:
     from dualstruct.cli.columns import Sentences
@@ -26,6 +26,7 @@ def calibrate(
     label_column: SameLabelColumn = None,
     columns: SameColumns = None,
     threads: Threads = 1,
+    as_json: Json = False,
 ) -> None:
     """Fit the temperature that makes a model's scores probabilities, and keep it in its file.
 
@@ -36,7 +37,10 @@ def calibrate(
     opened = open_model(model)
     temperature = opened.calibrate(dev, Reading(label_column, columns, threads))
     opened.model.save(model)
-    say(f"temperature {temperature:.4f}; model written to {model}")
+    if as_json:
+        print_json({"temperature": temperature, "model": str(model)})
+    else:
+        say(f"temperature {temperature:.4f}; model written to {model}")
 
 
 def confident_lines(

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from dualstruct.cli.files import check_not_read, check_outputs
-from dualstruct.cli.options import LabelColumn, TokenizerOption, asked_tokenizer
-from dualstruct.cli.output import say, tell
+from dualstruct.cli.options import Json, LabelColumn, TokenizerOption, asked_tokenizer
+from dualstruct.cli.output import print_json, say, tell
 from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.errors import InputError
 
@@ -83,6 +83,7 @@ def convert(
     ] = None,
     label_column: LabelColumn = None,
     tokenizer: TokenizerOption = None,
+    as_json: Json = False,
 ) -> None:
     """Turn data into another format, or a model into one of CRFsuite's or Wapiti's or back.
 
@@ -100,13 +101,18 @@ def convert(
 
         check_not_read(target, [source])
         split_as = Tokenizer() if tokenizer is None else asked_tokenizer(tokenizer)
-        convert_documents(str(source), target, read_as, write_as, label_column, split_as)
+        made = convert_documents(str(source), target, read_as, write_as, label_column, split_as)
+        counts = f"{made['documents']:,} documents with {made['spans']:,} spans"
+        if as_json:
+            print_json(made)
+        else:
+            say(f"{counts} written to {target} as {made['format']}")
         return
-    _convert_model(source, target, formats, theirs)
+    _convert_model(source, target, formats, theirs, as_json)
 
 
 def _convert_model(
-    source: Path, target: Path, formats: list[_Format], theirs: _Format | None
+    source: Path, target: Path, formats: list[_Format], theirs: _Format | None, as_json: bool
 ) -> None:
     from dualstruct.crfsuite.conversion import END, START
     from dualstruct.data.arrays import format_of
@@ -132,10 +138,14 @@ def _convert_model(
         wanted.write(target, found)
         written, called = wanted.name, wanted.features
     features = getattr(found, called)
-    say(
-        f"{len(found.labels):,} labels, {len(features):,} {called}; "
-        f"{written} model written to {target}"
-    )
+    if as_json:
+        sizes = {"labels": len(found.labels), called: len(features)}
+        print_json({"target": str(target), "format": written, **sizes})
+    else:
+        say(
+            f"{len(found.labels):,} labels, {len(features):,} {called}; "
+            f"{written} model written to {target}"
+        )
     if written == "CRFsuite" and {START, END} & set(features):
         tell(f"the first item of a sequence needs the attribute {START}, the last one {END}")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dualstruct.cli.files import check_page, write_page
-from dualstruct.cli.output import console, say
+from dualstruct.cli.options import Json
+from dualstruct.cli.output import console, print_json, say
 from dualstruct.errors import InputError
 from dualstruct.printable import printable
 
@@ -41,6 +42,7 @@ def draw(
     width: Annotated[
         int | None, typer.Option(min=20, help="How many columns to use; the terminal's by default.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Draw dependency trees: arcs over the words, in the terminal, as SVG or on an HTML page.
 
@@ -59,7 +61,11 @@ def draw(
         other = read_conllu(predicted)
         check_same_words(treebank, other)
     if svg is not None:
-        _draw_svg(treebank, sentence, svg)
+        i = _draw_svg(treebank, sentence, svg)
+        if as_json:
+            print_json({"sentences": [_tree(treebank, None, i)], "svg": str(svg)})
+        else:
+            say(f"sentence {i + 1} drawn to {svg}")
         return
     chosen = _chosen(treebank, other, sentence)
     shown = chosen[:most]
@@ -69,12 +75,36 @@ def draw(
                 _check_heads(each, i)
     if html is not None:
         _draw_page(treebank, other, shown, html)
-    else:
+    if as_json:
+        print_json({"sentences": [_tree(treebank, other, i) for i in shown]})
+        return
+    if html is None:
         _draw_text(treebank, other, shown, width or shutil.get_terminal_size().columns)
     if not chosen:
         say("the trees are the same in both files")
     if len(shown) < len(chosen):
         say(f"… {len(chosen) - len(shown):,} more; --sentence or --most shows them")
+
+
+def _tree(treebank: Treebank, other: Treebank | None, i: int) -> dict[str, Any]:
+    """What is drawn, for JSON."""
+    one = treebank[i]
+    found: dict[str, Any] = {
+        "sentence": i + 1,
+        "sent_id": one.sent_id,
+        "tokens": one.forms,
+        "heads": one.heads,
+        "relations": one.relations,
+    }
+    if other is not None:
+        from dualstruct.drawing.comparison import wrong_words
+
+        found |= {
+            "predicted_heads": other[i].heads,
+            "predicted_relations": other[i].relations,
+            "wrong": wrong_words(one, other[i]),
+        }
+    return found
 
 
 def _chosen(treebank: Treebank, other: Treebank | None, sentence: str | None) -> list[int]:
@@ -88,7 +118,8 @@ def _chosen(treebank: Treebank, other: Treebank | None, sentence: str | None) ->
     return sorted({each.sentence - 1 for each in tree_mistakes(treebank, other)})
 
 
-def _draw_svg(treebank: Treebank, sentence: str | None, svg: Path) -> None:
+def _draw_svg(treebank: Treebank, sentence: str | None, svg: Path) -> int:
+    """Draw a sentence to a file; its number, from 0."""
     from dualstruct.data.writing import replace_file
     from dualstruct.drawing.comparison import sentence_svg
 
@@ -97,7 +128,7 @@ def _draw_svg(treebank: Treebank, sentence: str | None, svg: Path) -> None:
     i = 0 if sentence is None else treebank.find(sentence)
     _check_heads(treebank, i)
     replace_file(svg, sentence_svg(treebank[i]).encode())
-    say(f"sentence {i + 1} drawn to {svg}")
+    return i
 
 
 def _draw_page(

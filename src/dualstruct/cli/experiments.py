@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from dualstruct.cli.output import console, say, tell
+from dualstruct.cli.options import Json
+from dualstruct.cli.output import console, print_json, say, tell
 from dualstruct.errors import InputError
 
 #: Tables are as wide as that, whatever the terminal.
@@ -51,11 +52,16 @@ def experiment(
             "runs that --out already holds are taken from there.",
         ),
     ] = 1,
+    as_json: Json = False,
 ) -> None:
     """Run a paper's experiment again: its tables, its figures, and whether its claims hold."""
     from importlib import import_module
 
     experiments = import_module("dualstruct.experiments")
+    if name is None and as_json:
+        titles = {known: title for known, (_, title) in experiments.EXPERIMENTS.items()}
+        print_json({"experiments": titles})
+        return
     if name is None:
         for known, (_, title) in experiments.EXPERIMENTS.items():
             say(f"{known:18}{title}")
@@ -77,7 +83,10 @@ def experiment(
         tasks=tuple(task or ()),
     )  # fmt: skip
     report = experiments.run_experiment(name, options, repeats, out)
-    report.show(console(soft_wrap=True, width=WIDTH))
+    if as_json:
+        print_json(report.for_json())
+    else:
+        report.show(console(soft_wrap=True, width=WIDTH))
     written = report.write(out)
     tell(f"written: {', '.join(map(str, written))}")
     if report.figures and not any(path.suffix == ".png" for path in written):
@@ -92,6 +101,7 @@ def datasets(
     download: Annotated[
         bool, typer.Option("--download", help="Download it into the folder, if a program may.")
     ] = False,
+    as_json: Json = False,
 ) -> None:
     """How to obtain the corpora of the experiments, and whether those in a folder are complete."""
     from dualstruct.datasets import corpora
@@ -104,10 +114,34 @@ def datasets(
             raise InputError("a download needs the name of a corpus and a folder: --data FOLDER")
         for path in corpora.download(name, data):
             tell(f"{path} downloaded")
+    if as_json:
+        print_json({"corpora": {each: _facts(each, data) for each in names}})
+        return
     for each in names:
         _describe(each, data)
     if data is None:
         say("\n--data FOLDER checks what is there; with --download it is fetched first.")
+
+
+def _facts(name: str, data: Path | None) -> dict[str, Any]:
+    """What there is to say of a corpus, for JSON."""
+    from dualstruct.datasets import corpora
+
+    corpus = corpora.CORPORA[name]
+    found = None if data is None else corpora.check(name, data)
+    parts: dict[str, dict[str, Any]] = {}
+    for part, wanted in corpus.parts.items():
+        parts[part] = {"sentences": wanted.sentences, "tokens": wanted.tokens}
+        if found is not None:
+            path = found[part].path
+            parts[part] |= {"path": None if path is None else str(path), "same": found[part].same}
+    return {
+        "what": corpus.what,
+        "licence": corpus.licence,
+        "how": corpus.how,
+        "downloadable": corpus.downloadable,
+        "parts": parts,
+    }
 
 
 def _describe(name: str, data: Path | None) -> None:

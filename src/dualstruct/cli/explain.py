@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dualstruct.cli.options import (
+    Json,
     Presplit,
     SameColumns,
     Splitting,
@@ -64,6 +65,7 @@ def explain(
     ] = None,
     columns: SameColumns = None,
     format: Annotated[str, typer.Option(help="text, html or json.")] = "text",
+    as_json: Json = False,
 ) -> None:
     """Show which features and transitions made each label, or each arc, beat the runner-up.
 
@@ -73,6 +75,7 @@ def explain(
     """
     from dualstruct.cli.models import open_model
 
+    format = "json" if as_json else format
     if format not in FORMATS:
         raise InputError(f"--format is {format!r}; it is {', '.join(FORMATS)}")
     if token is not None and sentence is None:

@@ -13,7 +13,8 @@ from typing import Annotated
 
 import typer
 
-from dualstruct.cli.output import say, tell
+from dualstruct.cli.options import Json
+from dualstruct.cli.output import print_json, say, tell
 from dualstruct.errors import InputError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -30,6 +31,7 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8000,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    as_json: Json = False,
 ) -> None:
     """Open a page for a model: type a sentence, see its labels or tree, and why.
 
@@ -62,7 +64,10 @@ def serve(
     address = f"http://{shown}:{listening.getsockname()[1]}/"
     if not near:
         tell(f"whoever reaches {host} can use the model")
-    say(f"{model} is at {address} (Ctrl-C ends it)")
+    if as_json:
+        print_json({"model": str(model), "address": address})
+    else:
+        say(f"{model} is at {address} (Ctrl-C ends it)")
     sys.stdout.flush()
     suspicion.start()
     config = bounded_config(app, limits)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualstruct.cli.options import Reading, SameColumns, SameLabelColumn, Threads
+from dualstruct.cli.options import Json, Reading, SameColumns, SameLabelColumn, Threads
 from dualstruct.cli.output import console, print_json, write
 from dualstruct.errors import InputError
 from dualstruct.printable import printable
@@ -52,6 +52,7 @@ def suspects(
     columns: SameColumns = None,
     threads: Threads = 1,
     format: Annotated[str, typer.Option(help="text, json or tsv.")] = "text",
+    as_json: Json = False,
 ) -> None:
     """Rank training sentences with which the model disagrees, with what it says instead.
 
@@ -60,6 +61,7 @@ def suspects(
     """
     from dualstruct.cli.models import open_model
 
+    format = "json" if as_json else format
     if format not in FORMATS:
         raise InputError(f"--format is {format!r}; it is {', '.join(FORMATS)}")
     if folds == 1:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dualstruct.cli.columns import token_blocks
 from dualstruct.cli.files import text_format
-from dualstruct.cli.output import say, tell, write_bytes
+from dualstruct.cli.output import tell, write_bytes
 from dualstruct.errors import InputError
 from dualstruct.estimators.texts import label_documents, labelled_documents
 
@@ -131,7 +131,7 @@ def convert_documents(
     write_as: str | None,
     label: str | None,
     tokenizer: Tokenizer,
-) -> None:
+) -> dict[str, Any]:
     """Write the documents of a file in another format."""
     from dualstruct.texts import iter_documents, write_documents
     from dualstruct.texts.corpora import document_blocks
@@ -150,4 +150,9 @@ def convert_documents(
     write_documents(target, documents(), chosen.name)
     if not counts[0]:
         tell(f"there are no documents in {source}")
-    say(f"{counts[0]:,} documents with {counts[1]:,} spans written to {target} as {chosen.name}")
+    return {
+        "target": str(target),
+        "format": chosen.name,
+        "documents": counts[0],
+        "spans": counts[1],
+    }
