@@ -62,6 +62,18 @@ void DualState::interpolate(std::span<const Code> codes, std::span<const std::in
     add_up();
 }
 
+void DualState::rescale(double factor, std::span<const double> most) {
+    if (most.size() != sum_alpha.size()) throw std::invalid_argument("there must be a bound for each example");
+    for (std::size_t i = 0; i < most.size(); ++i) {
+        const double sum = factor * sum_alpha[i];
+        const double own = sum > most[i] ? factor * (most[i] / sum) : factor;
+        if (own == 1) continue;
+        const auto example = static_cast<std::int64_t>(i);
+        cuts.for_each(example, [&](Cut& cut) { cut.alpha *= own; });
+        if (own == 0) cuts.remove_zeros(example);
+    }
+}
+
 void DualState::write(Weights& out, int threads) const {
     start(out, threads);
     const std::int64_t n = cuts.examples();

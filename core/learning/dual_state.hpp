@@ -56,6 +56,10 @@ public:
     // business: only it knows whether other machines move theirs.
     void interpolate(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, double step);
 
+    // Every α times a factor, then less where those of an example are together more than its share of `most`: duals
+    // that are feasible for another C. w and the sums follow with rebuild.
+    void rescale(double factor, std::span<const double> most);
+
     // out = center + Σ_iy α_iy δ_i(y). The sum is one thread's: it takes less time than to divide it.
     void write(Weights& out, int threads) const;
 

@@ -1,6 +1,7 @@
 // Duals, rules and their passes for Python.
 
 #include <nanobind/stl/vector.h>
+#include <cmath>
 
 #include <cstdint>
 #include <stdexcept>
@@ -160,6 +161,14 @@ void bind_duals(nb::module_& m) {
                 s.interpolate(view(codes), view(codes_of_example), step);
             },
             "codes"_a, "codes_of_example"_a, "step"_a)
+        .def(
+            "rescale",
+            [](DualState& s, double factor, Input<double> most) {
+                if (!(factor >= 0) || !std::isfinite(factor)) throw std::invalid_argument("factor must be at least 0");
+                GilReleased no_gil;
+                s.rescale(factor, view(most));
+            },
+            "factor"_a, "most"_a)
         .def(
             "largest_step",
             [](const DualState& s, Input<Code> codes, Input<std::int64_t> codes_of_example) {

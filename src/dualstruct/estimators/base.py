@@ -21,7 +21,7 @@ from dualstruct.estimators.storage import Stored
 from dualstruct.losses import find_loss
 from dualstruct.problem import Problem
 from dualstruct.renamed import OldAttribute
-from dualstruct.solvers import Averaged, Completing, Solver, auto_solver, find_solver
+from dualstruct.solvers import Averaged, Completing, Iterate, Solver, auto_solver, find_solver
 from dualstruct.structures import Structure
 from dualstruct.tasks.base import Known, Model, State
 from dualstruct.threads import usable_threads
@@ -150,11 +150,16 @@ class Estimator(Training, Stored, Generic[ModelT]):
         start = self._start(InMemory(share.X, share.y, share.weights), None)
         return self._learn(Job.alone(share, None), start)
 
-    def optimise(self, known: Known[ModelT], callbacks: Iterable[Callback]) -> FitResult:
-        """Train on what :meth:`bind` bound, as the settings say; the estimator stays untrained."""
+    def optimise(
+        self, known: Known[ModelT], callbacks: Iterable[Callback], start: Iterate | None = None
+    ) -> FitResult:
+        """Train on what :meth:`bind` bound, as the settings say; the estimator stays untrained.
+
+        ``start`` is where training with another C ended.
+        """
         nothing = Share(None, None, np.zeros(0, np.int64))
         job = Job.alone(nothing, None)
-        return self._optimise(known.structure, known.center, None, callbacks, job, None)
+        return self._optimise(known.structure, known.center, None, callbacks, job, None, start)
 
     def _keep(self, trained: Trained) -> None:
         self._model, self.result_ = trained.model, trained.result
@@ -211,6 +216,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
         callbacks: Iterable[Callback],
         job: Job,
         rescue: Callable[[FitResult], object] | None,
+        start: Iterate | None = None,
     ) -> FitResult:
         """Train as the settings say."""
         solver = self._find_solver(structure)
@@ -240,6 +246,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
                 checkpoint=self.checkpoint,
                 resume=self.resume,
                 rescue=rescue,
+                start=start,
             )
 
     @abstractmethod

@@ -150,6 +150,10 @@ class FeatureExtractor(ABC):
         """What the columns of tokens are called, as far as somebody named them."""
         return ()
 
+    def groups(self) -> list[str]:
+        """Groups of features that can be left out (features/groups.py)."""
+        return []
+
     @property
     def pairs(self) -> FeatureExtractor | None:
         """The features of a token and a pair of labels, if there are any."""

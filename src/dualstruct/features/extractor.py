@@ -15,6 +15,7 @@ from dualstruct.features.attributes import AttributeExtractor
 from dualstruct.features.base import FeatureExtractor, FeatureRows, check_settings
 from dualstruct.features.context import DocumentExtractor
 from dualstruct.features.functions import FunctionExtractor, functions_by_name
+from dualstruct.features.groups import leave_out, parse_groups
 from dualstruct.features.joining import JoinedExtractor
 from dualstruct.features.patterns import DIALECTS, are_patterns, parse_patterns
 from dualstruct.features.template_extractor import TemplateExtractor
@@ -32,6 +33,7 @@ def make_extractor(
     min_count: int = 1,
     pair_bits: int | None = None,
     dialect: str = "auto",
+    without: str | None = None,
 ) -> FeatureExtractor:
     """Make a feature extractor.
 
@@ -52,6 +54,8 @@ def make_extractor(
         With ``hash_bits``, the same for features of pairs of labels (``B`` lines).
     dialect : {"auto", "dualstruct", "crf++", "wapiti"}
         The language of the templates; ``auto`` looks at them.
+    without : str, optional
+        Groups of templates to leave out, ``"affixes,shapes"`` for instance (features/groups.py).
 
     Examples
     --------
@@ -71,7 +75,11 @@ def make_extractor(
     if texts:
         templates, folder = _templates(texts, dialect)
         made = TemplateExtractor.load(
-            templates, folder, hash_bits=hash_bits, min_count=min_count, pair_bits=pair_bits
+            leave_out(templates, parse_groups(without)),
+            folder,
+            hash_bits=hash_bits,
+            min_count=min_count,
+            pair_bits=pair_bits,
         )
         parts.append(made)
     for name, function in functions_by_name(filter(callable, members)).items():

@@ -71,6 +71,9 @@ class JoinedExtractor(FeatureExtractor):
     def column_names(self) -> tuple[str, ...]:
         return next((part.column_names for part in self.parts if part.column_names), ())
 
+    def groups(self) -> list[str]:
+        return list(dict.fromkeys(group for part in self.parts for group in part.groups()))
+
     @property
     def pairs(self) -> FeatureExtractor | None:
         return next((part.pairs for part in self.parts if part.pairs is not None), None)

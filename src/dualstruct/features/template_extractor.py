@@ -26,6 +26,7 @@ from dualstruct.features.base import (
 )
 from dualstruct.features.clusters import read_clusters
 from dualstruct.features.gazetteers import GazetteerFile, make_gazetteer, read_phrases
+from dualstruct.features.groups import groups_in
 from dualstruct.features.learned import LEARNED, Cells, LearnedColumn
 from dualstruct.features.patterns import Pattern, parse_patterns
 from dualstruct.features.templates import Template, Templates, Term, parse_templates
@@ -129,6 +130,9 @@ class TemplateExtractor(FeatureExtractor):
             offsets, _ = features.transform(table)
             shares[name] = float((np.diff(offsets) > 0).mean()) if table.n_tokens else 0.0
         return shares
+
+    def groups(self) -> list[str]:
+        return groups_in(self.templates)
 
     @property
     def column_names(self) -> tuple[str, ...]:

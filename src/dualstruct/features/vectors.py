@@ -115,6 +115,9 @@ class VectorExtractor(FeatureExtractor):
     def look_in(self, folder: Path) -> None:
         self.inner.look_in(folder)
 
+    def groups(self) -> list[str]:
+        return ["vectors", *self.inner.groups()]
+
     @property
     def column_names(self) -> tuple[str, ...]:
         return self.inner.column_names

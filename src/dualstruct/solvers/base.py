@@ -87,6 +87,10 @@ class Iterate:
         """Call ``change``, which gives these examples other true outputs, and continue."""
         change()
 
+    def move_to(self, problem: Problem) -> bool:
+        """Go on with a problem that differs in C alone; False, nothing changed, if it cannot."""
+        return False
+
     def settled(self) -> tuple[_core.Weights, float | None]:
         """The weights to predict with and the dual, without rounding errors; changes nothing."""
         return self.answer(), self.dual()
@@ -179,6 +183,20 @@ class DualIterate(Iterate):
         self.rebuild()
         if self.average is not None:  # w has jumped: what was before is another problem's
             self.start_averaging(self._linear)
+
+    def move_to(self, problem: Problem) -> bool:
+        """Duals of the squared hinge are scaled as C is, those of the hinge capped: both are
+        feasible then, and near the optimum if the old C was near the new one."""
+        squared = problem.loss.name == "squared_hinge"
+        if self.average is not None or not (squared or problem.loss.name == "hinge"):
+            return False
+        most = problem.weights_of_losses()
+        factor = problem.C / self.problem.C if squared else 1.0
+        self.duals.rescale(factor, np.full_like(most, np.inf) if squared else most)
+        self.problem = problem
+        self.memory = {}
+        self.rebuild()
+        return True
 
     def visit(self, rule: _core.Rule, admission: float) -> _core.PassReport:
         """Decode every example in random order; admit cuts that gain δ or more; apply the rule."""

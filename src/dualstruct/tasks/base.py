@@ -70,3 +70,6 @@ class Known(Protocol[ModelT]):
 
     def attributes(self) -> dict[str, Any]:
         """What an estimator shows of it besides the model: its attributes that end in _."""
+
+    def offered(self) -> dict[str, tuple[Any, ...]]:
+        """Values of settings that are worth a try on such data, besides those worth one always."""

@@ -73,6 +73,7 @@ def fit(
     checkpoint_every: int = 10,
     resume: bool = False,
     rescue: Callable[[FitResult], object] | None = None,
+    start: Iterate | None = None,
 ) -> FitResult:
     """Train until a stopping rule says so.
 
@@ -98,6 +99,9 @@ def fit(
         there without being asked to.
     rescue : callable, optional
         Called with what was learned up to then when a pass raises, before the caller sees that.
+    start : Iterate, optional
+        Where training with another C ended: its duals are made feasible and gone on from, if the
+        solver has such. It is used up.
     """
     if problem.loss.name not in solver.losses:
         raise InputError(f"solver {solver.name} does not take the loss {problem.loss.name}")
@@ -117,7 +121,7 @@ def fit(
     if certify_every is not None and certify_every < 1:
         raise InputError(f"certify_every is {certify_every}; it must be at least 1")
     callbacks = list(callbacks)
-    run = _Run(problem, solver, dev, seed)
+    run = _Run(problem, solver, dev, seed, start)
     if stopping.passes is stopping.seconds is None and not dev and not run.can_end:
         raise InputError(
             f"solver {solver.name} has no dual and cannot stop on a gap: "
@@ -165,11 +169,13 @@ class _Run:
         solver: Solver,
         dev: Callable[[_core.Weights], float] | None,
         seed: int,
+        start: Iterate | None = None,
     ) -> None:
         self.problem = problem
         self.solver = solver
         self.dev = dev
-        self.iterate: Iterate = solver.start(problem, seed)
+        moved = start is not None and start.move_to(problem)
+        self.iterate: Iterate = start if start and moved else solver.start(problem, seed)
         if solver.averaged:
             self.iterate.start_averaging(solver.linear_average)
         self.trace: list[TracePoint] = []

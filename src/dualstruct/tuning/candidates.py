@@ -26,6 +26,11 @@ class Candidate:
     chosen: bool = False
     note: str = ""  #: why it could not be tried
 
+    @classmethod
+    def refused(cls, settings: dict[str, Any], seconds: float, note: str) -> Candidate:
+        """One that could not be tried."""
+        return cls(settings, None, None, None, None, 0, seconds, None, False, note=note)
+
     @property
     def name(self) -> str:
         """The settings for people.

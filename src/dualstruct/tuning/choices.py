@@ -1,25 +1,24 @@
-"""What a search tries: losses with their C, then other settings one at a time."""
+"""What a search tries: one setting changed at a time, then several, then other C."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from dualstruct.training.settings import Training, is_default, tried_settings
 from dualstruct.tuning.trials import PASSES, Way
 
-#: By what C is multiplied, for each loss: each has its own scale.
-SCALES = {
-    "squared_hinge": (1.0, 0.3, 3.0, 10.0),
-    "hinge": (1.0, 3.0, 0.3, 10.0),
-    "softmax_margin": (1.0, 0.3, 3.0),
-    "crf": (1.0, 0.3, 3.0),
-}
+Settings = dict[str, Any]
+
+#: What C is multiplied by, around the one that a loss has where none is given.
+SCALES = (0.3, 3.0)
+#: And around the best: runs to convergence along a path of C, each from where the last one ended.
+PATH = (0.3, 1.0, 3.0)
+#: Where runs of a path end.
+CONVERGED = {"gap": 0.01, "passes": 50}
 #: Losses whose solvers move w step by step, so that an average of the steps is worth a try.
-AVERAGED = ("squared_hinge", "hinge")
-#: What C is multiplied by once the best of the grid is known.
-BETWEEN = (0.55, 1.8)
+STEPWISE = ("squared_hinge", "hinge")
 
 
 class Choices:
@@ -37,60 +36,86 @@ class Choices:
     Examples
     --------
     >>> from dualstruct import SequenceTagger
-    >>> Choices(SequenceTagger(loss="crf"), (), frozenset()).starts()
+    >>> kept = frozenset({"scheme", "min_count"})
+    >>> Choices(SequenceTagger(loss="crf"), (), kept).starts()
     [{'C': 0.9}, {'C': 9.0}]
-    >>> Choices(SequenceTagger(loss="crf", C=2.0), (), frozenset()).starts()
+    >>> Choices(SequenceTagger(loss="crf", C=2.0), (), kept).starts()
     []
     """
 
     def __init__(self, estimator: Any, features: Sequence[Any], fixed: frozenset[str]) -> None:
         self._given: Training = estimator
+        self._fixed = fixed
         self._tried = {
             name: values for name, values in tried_settings(estimator).items() if name not in fixed
         }
-        if features:
-            self._tried["features"] = tuple(features)
-        others = [loss for loss in self._tried.pop("loss", ()) if loss != estimator.loss]
-        self._losses = [estimator.loss, *others]
+        self._features = tuple(features)
+        self._losses = [x for x in self._tried.pop("loss", ()) if x != estimator.loss]
         self._free_C = is_default(estimator, "C") and "C" not in fixed
         self._free_average = is_default(estimator, "averaged") and "averaged" not in fixed
+        self._mass = 0.0
         ends = ("gap", "passes", "seconds")
-        free = all(getattr(estimator, name) is None and name not in fixed for name in ends)
+        self._free_end = all(getattr(estimator, x) is None and x not in fixed for x in ends)
         #: After which passes runs are judged; none if the settings say when training ends.
-        self.passes = PASSES if free and estimator.default_gap is None else ()
+        self.passes = PASSES if self._free_end and estimator.default_gap is None else ()
         #: How a run of the settings given ends.
         self.default_way = Way(
             estimator.default_passes if self.passes else None, estimator.averaged
         )
 
-    def starts(self) -> list[dict[str, Any]]:
-        """Every loss with every C; what was given is not among them."""
-        found = []
-        for loss in self._losses:
-            for scale in SCALES.get(str(loss), (1.0,)) if self._free_C else (1.0,):
-                changed: dict[str, Any] = {} if loss == self._given.loss else {"loss": loss}
-                if scale != 1:
-                    changed["C"] = _rounded(scale * self._usual_weight(changed))
-                if changed:
-                    found.append(changed)
-        return found
+    def see(self, offered: Mapping[str, tuple[Any, ...]], feature_mass: float) -> None:
+        """What the data offer besides, and how dense their features are."""
+        self._mass = feature_mass
+        for name, values in offered.items():
+            if values and is_default(self._given, name) and name not in self._fixed:
+                self._tried[name] = values
+        if self._features:
+            self._tried["features"] = (*self._features, *self._tried.get("features", ()))
 
-    def changes(self, best: dict[str, Any]) -> list[dict[str, Any]]:
-        """The best of these with one setting changed."""
-        found = [{**best, name: value} for name, tried in self._tried.items() for value in tried]
+    def starts(self) -> list[Settings]:
+        """What was given with one thing changed: another value of a setting, loss or C."""
+        found: list[Settings] = [{"loss": loss} for loss in self._losses]
+        found += [{name: value} for name, tried in self._tried.items() for value in tried]
         if self._free_C:
-            C = best.get("C", self._usual_weight(best))
-            found += [{**best, "C": _rounded(scale * C)} for scale in BETWEEN]
+            usual = self._weight({})
+            found += [{"C": _rounded(scale * usual)} for scale in SCALES]
         return found
 
-    def _usual_weight(self, settings: dict[str, Any]) -> float:
-        """The C of a loss where none is given."""
-        loss = settings.get("loss", self._given.loss)
-        return replace(self._given, loss=loss).weight_of_loss()
+    def scales(self, best: Settings) -> list[Settings]:
+        """The best of these with other C."""
+        if not self._free_C:
+            return []
+        C = self._weight(best)
+        return [{**best, "C": _rounded(scale * C)} for scale in SCALES]
 
-    def averages(self, settings: dict[str, Any]) -> bool:
+    def path(self, best: Settings) -> list[Settings]:
+        """The best of these trained to convergence, C ascending."""
+        loss = str(best.get("loss", self._given.loss))
+        if not (self._free_C and self._free_end and self._free_average) or loss not in STEPWISE:
+            return []
+        C, plain = self._weight(best), {**CONVERGED, "averaged": False}
+        return [{**best, **plain, "C": _rounded(scale * C)} for scale in PATH]
+
+    def joined(self, one: Settings, other: Settings) -> Settings:
+        """Both changes: groups of features that are left out add up, else the second one counts."""
+        found = {**one, **other}
+        if one.get("without") and other.get("without"):
+            groups = dict.fromkeys(f"{one['without']},{other['without']}".split(","))
+            found["without"] = ",".join(groups)
+        return found
+
+    def averages(self, settings: Settings) -> bool:
         """Whether averaged weights are judged as well."""
-        return self._free_average and str(settings.get("loss", self._given.loss)) in AVERAGED
+        return self._free_average and str(settings.get("loss", self._given.loss)) in STEPWISE
+
+    def passes_of(self, settings: Settings) -> tuple[int, ...]:
+        """After which passes such a run is judged; none if it is judged at its end."""
+        return () if "gap" in settings else self.passes
+
+    def _weight(self, settings: Settings) -> float:
+        """The C of settings."""
+        loss, C = settings.get("loss", self._given.loss), settings.get("C", self._given.C)
+        return replace(self._given, loss=loss, C=C).weight_of_loss(self._mass)
 
 
 def _rounded(C: float) -> float:

@@ -1,9 +1,11 @@
 """The search: candidates race over folds of the training data until a budget is used up.
 
-1. Every loss with every C, on one fold; the better ones on a second, the best on all.
-2. The winner with one setting changed: label scheme, minimum count, features, order of a parser,
-   a C between those of the grid; the changes that help, together.
-3. The best of those that were tried on all folds, if a paired comparison says that it is better
+1. What was given, with one thing changed: the loss, C, the label scheme, the minimum count, a group
+   of features left out, the order of a parser. All on one fold; the better ones on a second, the
+   best on all. One that a paired comparison says is worse than the best is dropped before.
+2. The changes that helped, together, with the best losses.
+3. The winner with other C; and trained to convergence, along a path of C.
+4. The best of those that were tried on all folds, if a paired comparison says that it is better
    than the settings that were given; these otherwise.
 
 Settings that are not as they are by default were chosen by somebody, and stay as they are.
@@ -24,6 +26,7 @@ from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator
 from dualstruct.metrics.comparing import compared, score_of, spread_of, without_each
 from dualstruct.renamed import old_parameters
+from dualstruct.solvers import Iterate
 from dualstruct.training.settings import untrained
 from dualstruct.tuning.budget import Budget
 from dualstruct.tuning.candidates import Candidate, Candidates
@@ -34,10 +37,18 @@ from dualstruct.tuning.trials import Folds, Trial, Way, refusal, run_trial
 SURVIVORS = (5, 3)
 #: How many standard errors better than what was given a candidate must be.
 CERTAIN = 1.3
+#: How many standard errors worse than the best a candidate is dropped for.
+HOPELESS = 2.0
+#: How many losses with their C are tried with the changes that helped.
+LOSSES = 2
 #: Held-out examples are judged in so many blocks; there must be so many examples for each.
 BLOCKS, LEAST = 20, 1
-#: A run of the settings that were given takes at most this share of what all cores can do.
-SHARE_OF_A_RUN = 1 / 40
+#: A run takes at most this share of what all cores can do.
+SHARE_OF_A_RUN = 1 / 50
+#: Averaging, and what is judged on the way, make a run longer by so much.
+JUDGING = 2.0
+#: Passes that say how long others take: the first has no cuts to revisit.
+PROBE = 3
 #: Less than this share of the examples says little about all of them.
 LEAST_SHARE = 0.15
 
@@ -162,20 +173,24 @@ class _Search:
         self._trials = [given]
         self._probe(given)
         try:
-            starts = [given, *(Trial(settings) for settings in self._choices.starts())]
-            self._trials = starts
-            best = self._race(starts, stages, given)
-            changes = [Trial(settings) for settings in self._choices.changes(best.settings)]
-            self._trials = [*starts, *changes]
-            self._race([best, *changes], stages, given, keep=best)
-            together = self._together(best, changes, stages[-1].compared_on)
-            if together is not None:
-                self._trials.append(together)
-                self._race([best, together], [_everything(stages)], given, keep=best)
+            best = self._race([given, *self._new(self._choices.starts())], stages, given)
+            best = self._race([best, *self._new(self._together(given))], stages, given, best)
+            others = self._new(self._choices.scales(best.settings))
+            path = self._new(self._choices.path(best.settings))
+            self._race([best, *others, *path], stages, given, best, path)
         except KeyboardInterrupt:
             self._budget.stopped = True
         done = [stage.compared_on for stage in stages if self._ran(given, stage)]
         return self._trained(given, done[-1] if done else [0])
+
+    def _new(self, found: list[dict[str, Any]]) -> list[Trial]:
+        """Trials of settings that were not tried before."""
+        trials: list[Trial] = []
+        for settings in found:
+            if all(each.settings != settings for each in [*self._trials, *trials]):
+                trials.append(Trial(settings))
+        self._trials += trials
+        return trials
 
     def _divide(self) -> None:
         train = self._given.examples(*self._data, **self._weights)
@@ -211,20 +226,24 @@ class _Search:
         if given.refused is not None:  # nothing to choose from then
             raise InputError(given.refused)
         self._judge = self._folds.bind({}, 0).judges[0]
+        known = self._folds.bind({}, 0).known
+        self._choices.see(known.offered(), known.structure.feature_mass)
         if self._budget.seconds is None:
             return
         passes = self._given.default_passes
-        started = time.perf_counter()
-        estimator = self._folds.estimator({"passes": 1, "gap": None})
-        estimator.optimise(self._folds.bind({}, 0).known, [])
-        run = passes * (time.perf_counter() - started)
-        whole = run / self._folds.trained_on
+        started = time.thread_time()  # a machine that is busy at the moment says nothing
+        estimator = self._folds.estimator({"passes": PROBE, "gap": None})
+        estimator.optimise(known, [])
+        one = passes / PROBE * (time.thread_time() - started)
+        whole = one / self._folds.trained_on
         if whole > self._budget.seconds:
             raise InputError(
                 f"budget is {self._budget.seconds:g} s, but to train once takes about {whole:.0f} s"
             )
-        self._budget.reserve = whole
+        longest = max(self._choices.passes, default=passes) / passes
+        self._budget.reserve = min(longest * whole, max(whole, self._budget.seconds / 3))
         affordable = SHARE_OF_A_RUN * self._threads * max(self._budget.left, 0.0)
+        run = JUDGING * longest * one
         if run > affordable:
             self._folds.thin_out(max(affordable / run, LEAST_SHARE))
 
@@ -242,24 +261,49 @@ class _Search:
                     trial.refused = refusal(problem)
 
     def _race(
-        self, trials: list[Trial], stages: list[_Stage], given: Trial, keep: Trial | None = None
+        self,
+        trials: list[Trial],
+        stages: list[_Stage],
+        given: Trial,
+        keep: Trial | None = None,
+        path: Sequence[Trial] = (),
     ) -> Trial:
-        """Let trials run until few are left that have run on all folds; the best one."""
+        """Let trials run until few are left that have run on all folds; the best one.
+
+        Those of a ``path`` run one after the other, each from where the one before ended.
+        """
         racing = trials
         for n, stage in enumerate(stages):
             # One that is kept has been through this before.
             runners = [trial for trial in racing if trial is not keep]
             self._bind(runners, stage.runs)
-            self._run_all([(trial, k) for trial in runners for k in stage.runs])
+            together = [trial for trial in runners if trial in path]
+            alone = [[trial] for trial in runners if trial not in path]
+            self._run_all([(some, k) for some in [*alone, together] for k in stage.runs])
             ranked = self._ranked(racing, stage.compared_on)
             if not ranked:
                 break
             self._tell(ranked[0], stage.compared_on)
-            survivors = ranked if n == len(stages) - 1 else ranked[: SURVIVORS[n]]
-            racing = survivors + [each for each in (given, keep) if each in trials]
+            if n < len(stages) - 1:
+                ranked = [
+                    trial
+                    for trial in ranked[: SURVIVORS[n]]
+                    if not self._hopeless(trial, ranked[0], stage.compared_on)
+                ]
+            # What was given first: without it on the same folds nothing can be chosen.
+            racing = [each for each in (given, keep) if each in trials] + ranked
             racing = list(dict.fromkeys(racing))
             self._folds.forget([trial.settings for trial in racing])
-        return self._ranked(trials, stages[-1].compared_on)[0] if self._full(trials) else given
+        if not self._full(trials):
+            return given if keep is None else keep
+        return self._ranked(trials, stages[-1].compared_on)[0]
+
+    def _hopeless(self, trial: Trial, best: Trial, folds: list[int]) -> bool:
+        """Whether a paired comparison says that it is worse than the best."""
+        gain, error = compared(
+            trial.at_best(folds, self._score), best.at_best(folds, self._score), self._score
+        )
+        return gain < -HOPELESS * error
 
     def _ran(self, given: Trial, stage: _Stage) -> bool:
         """Whether the settings given, and others, have run on the folds of a stage."""
@@ -282,29 +326,38 @@ class _Search:
     def _score(self, sums: Sequence[float]) -> float:
         return float(self._judge.score(sums))
 
-    def _run_all(self, runs: list[tuple[Trial, int]]) -> None:
-        """On all cores; Ctrl-C ends the runs after their passes."""
+    def _run_all(self, runs: list[tuple[list[Trial], int]]) -> None:
+        """Each list of trials on a fold, on all cores; Ctrl-C ends the runs after their passes."""
         budget = self._budget
 
-        def one(trial: Trial, k: int) -> None:
-            if trial.refused is not None or not budget.take():
-                return
-            averages = self._choices.averages(trial.settings)
-            try:
-                run_trial(
-                    trial, k, self._folds, self._choices.passes, averages, lambda: budget.over
-                )
-            except InputError as problem:
-                trial.refused = refusal(problem)
+        def one_after_another(trials: list[Trial], k: int) -> None:
+            start: Iterate | None = None
+            for trial in trials:
+                if trial.refused is not None or budget.over:
+                    continue
+                passes = self._choices.passes_of(trial.settings)
+                averages = bool(passes) and self._choices.averages(trial.settings)
+                try:
+                    start = run_trial(
+                        trial, k, self._folds, passes, averages, lambda: budget.over, start
+                    )
+                except InputError as problem:
+                    trial.refused = refusal(problem)
 
+        # Who may run is said here and in order, so that threads make no difference.
+        allowed = [
+            ([trial for trial in trials if trial.refused is None and budget.take()], k)
+            for trials, k in runs
+        ]
         # Trials that share a structure which changes as it learns must not run at once.
         changes = any(
             self._folds.bind(trial.settings, k).known.structure.has_unknown_truth
-            for trial, k in runs
-            if trial.refused is None and not budget.over
+            for trials, k in allowed
+            for trial in trials
+            if not budget.over
         )
         with ThreadPoolExecutor(1 if changes else self._threads) as pool:
-            jobs = [pool.submit(one, trial, k) for trial, k in runs]
+            jobs = [pool.submit(one_after_another, trials, k) for trials, k in allowed]
             try:
                 wait(jobs)
             except KeyboardInterrupt:
@@ -313,37 +366,45 @@ class _Search:
         for job in jobs:
             job.result()
 
-    def _together(self, best: Trial, changes: list[Trial], folds: list[int]) -> Trial | None:
-        """All changes that help, if there are several."""
-        mine = best.best(folds, self._score)
-        helped: dict[str, tuple[float, Any]] = {}
-        for trial in changes:
-            theirs = trial.best(folds, self._score)
-            if mine is None or theirs is None or theirs[1] <= mine[1]:
+    def _together(self, given: Trial) -> list[dict[str, Any]]:
+        """The changes that helped: the best one, the best two and all, with the best losses."""
+        losses: list[tuple[float, dict[str, Any]]] = [(0.0, {})]
+        others: list[tuple[float, dict[str, Any]]] = []
+        for trial in self._trials:
+            gain = self._gain(trial, given)
+            if trial is given or gain is None or gain <= 0:
                 continue
-            name = next(key for key in trial.settings if trial.settings[key] != self._of(best, key))
-            if name not in helped or theirs[1] > helped[name][0]:
-                helped[name] = theirs[1], trial.settings[name]
-        if len(helped) < 2:
-            return None
-        return Trial({**best.settings, **{name: value for name, (_, value) in helped.items()}})
+            of_loss = trial.settings.keys() <= {"loss", "C"}
+            (losses if of_loss else others).append((gain, trial.settings))
+        for found in (losses, others):
+            found.sort(key=lambda each: -each[0])
+        helped: list[dict[str, Any]] = []
+        seen: set[str] = set()
+        for _, change in others:  # of each setting the best value; groups of features add up
+            if not seen & change.keys() or "without" in change:
+                helped.append(change)
+                seen |= change.keys()
+        joined = []
+        for _, loss in losses[:LOSSES]:
+            for count in sorted({1, 2, len(helped)}):
+                settings = loss
+                for change in helped[:count]:
+                    settings = self._choices.joined(settings, change)
+                joined.append(settings)
+        return joined
 
-    def _of(self, trial: Trial, name: str) -> Any:
-        return trial.settings.get(name, getattr(self._given, name))
+    def _gain(self, trial: Trial, given: Trial) -> float | None:
+        """Over what was given, on the folds that it has run on."""
+        folds = trial.folds
+        base = given.on(self._choices.default_way, folds) if folds else None
+        best = trial.best(folds, self._score) if folds else None
+        if base is None or best is None:
+            return None
+        return best[1] - score_of(base, self._score)
 
     def _trained(self, given: Trial, folds: list[int]) -> Any:
         """The estimator with the settings that came out, trained on everything."""
-        chosen, way = given, self._choices.default_way
-        base = given.on(self._choices.default_way, folds)
-        for trial in self._ranked(self._trials, folds)[:1]:
-            found = trial.best(folds, self._score)
-            if base is None or found is None:
-                break
-            counts = trial.on(found[0], folds)
-            assert counts is not None
-            gain, error = compared(counts, base, self._score)
-            if gain > CERTAIN * error:
-                chosen, way = trial, found[0]
+        chosen, way = self._chosen(given, folds)
         settings = dict(chosen.settings)
         if way != self._choices.default_way:
             settings |= {
@@ -362,14 +423,29 @@ class _Search:
         estimator.candidates_ = candidates
         return estimator
 
+    def _chosen(self, given: Trial, folds: list[int]) -> tuple[Trial, Way]:
+        """The one that is surely best: by its gain over what was given, less its standard error."""
+        default = self._choices.default_way
+        base, most = given.on(default, folds), 0.0
+        chosen, way = given, default
+        for trial in self._trials:
+            for each in trial.counts:
+                counts = trial.on(each, folds)
+                if base is None or counts is None:
+                    continue
+                gain, error = compared(counts, base, self._score)
+                if gain > CERTAIN * error and gain - error > most:
+                    chosen, way, most = trial, each, gain - error
+        return chosen, way
+
     def _table(self, given: Trial, chosen: Trial, way: Way) -> Candidates:
         rows = []
         for trial in self._trials:
-            folds = self._folds_of(trial)
+            folds = trial.folds
             best = trial.best(folds, self._score) if folds else None
             if best is None:
                 if trial.refused is not None:
-                    rows.append(_refused(trial))
+                    rows.append(Candidate.refused(trial.settings, trial.seconds, trial.refused))
                 continue
             mine = best[0]
             if trial is chosen:
@@ -402,11 +478,6 @@ class _Search:
             )
         return Candidates(rows, self._judge.metric)
 
-    def _folds_of(self, trial: Trial) -> list[int]:
-        """Those that it has run on to the end, in some way."""
-        found = [sorted(folds) for folds in trial.counts.values()]
-        return max(found, key=len, default=[])
-
     def _tell(self, best: Trial, folds: list[int]) -> None:
         if self._watch is None:
             return
@@ -423,23 +494,3 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _everything(stages: list[_Stage]) -> _Stage:
-    """All stages at once."""
-    return _Stage(stages[-1].compared_on, stages[-1].compared_on)
-
-
-def _refused(trial: Trial) -> Candidate:
-    return Candidate(
-        trial.settings,
-        None,
-        None,
-        None,
-        None,
-        0,
-        trial.seconds,
-        None,
-        False,
-        note=trial.refused or "",
-    )

@@ -1,7 +1,7 @@
 """One trial: settings, trained on the examples of a fold, judged on those that it leaves out.
 
-A run shows several ways to end it: after 5, 10 or 20 passes, with the last weights or with
-their average. So these cost nothing to choose.
+A run shows several ways to end it: after 10 or 20 passes, with the last weights or with their
+average. So these cost nothing to choose.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dualstruct.training.results import FitResult, SummedScore, TracePoint
 from dualstruct.training.settings import Training, untrained
 
 #: After how many passes weights are judged, where the number of passes is to be chosen.
-PASSES = (5, 10, 20)
+PASSES = (10, 20)
 #: Settings of a run that trials do without.
 OF_A_TRIAL = {
     "verbose": False,
@@ -85,6 +85,12 @@ class Trial:
             return None
         return np.concatenate([found[k] for k in folds])
 
+    @property
+    def folds(self) -> list[int]:
+        """Those that it has run on to the end, in some way."""
+        found = [sorted(folds) for folds in self.counts.values()]
+        return max(found, key=len, default=[])
+
     def best(self, folds: list[int], score: Score) -> tuple[Way, float] | None:
         """The way that did best on some folds, the cheapest of those that did as well."""
         scored = [
@@ -96,6 +102,13 @@ class Trial:
             return None
         value, way = max(scored, key=lambda each: (each[0], -(each[1].passes or 0)))
         return way, value
+
+    def at_best(self, folds: list[int], score: Score) -> NDArray[np.float64]:
+        """The counts of some folds in the way that did best on them."""
+        best = self.best(folds, score)
+        counts = None if best is None else self.on(best[0], folds)
+        assert counts is not None  # it has run on these
+        return counts
 
 
 class Folds:
@@ -191,8 +204,9 @@ def run_trial(
     passes: tuple[int, ...],
     averages: bool,
     stop: Callable[[], bool],
-) -> None:
-    """Train on a fold, and judge on the way; ``stop`` is asked after each pass.
+    start: Iterate | None = None,
+) -> Iterate | None:
+    """Train on a fold, and judge on the way; where the run ended, if it came to its end.
 
     Parameters
     ----------
@@ -207,6 +221,9 @@ def run_trial(
     averages : bool
         Judge averaged weights as well as the last ones.
     stop : callable
+        Asked after each pass whether to give up.
+    start : Iterate, optional
+        Where a run with another C ended.
     """
     started = time.perf_counter()
     fold = folds.bind(trial.settings, k)
@@ -223,15 +240,19 @@ def run_trial(
             trial.counts.setdefault(Way(at, averaged), {})[k] = fold.counts(w)
 
     judged: list[int] = []
+    at_end: Iterate | None = None
 
     def look(point: TracePoint, iterate: Iterate) -> bool:
+        nonlocal at_end
+        at_end = iterate
         if point.passes in passes:
             judge(point.passes, iterate.w, iterate.answer())
             judged.append(point.passes)
         return stop()
 
-    result: FitResult = estimator.optimise(fold.known, [look])
-    if result.stopped_by not in ("callback", "interrupt"):
+    result: FitResult = estimator.optimise(fold.known, [look], start)
+    ended = result.stopped_by not in ("callback", "interrupt")
+    if ended:
         if not passes:
             judge(None, result.w, result.w)
         for at in passes[len(judged) :]:  # it has converged before
@@ -239,6 +260,7 @@ def run_trial(
     trial.gap, trial.certified = result.gap, result.certified
     trial.seconds += time.perf_counter() - started
     trial.runs += 1
+    return at_end if ended else None
 
 
 def refusal(problem: InputError) -> str:

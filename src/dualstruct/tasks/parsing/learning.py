@@ -269,6 +269,9 @@ class KnownParsing:
             return model
         return calibrated(model, dev.X, self._job.workers)
 
+    def offered(self) -> dict[str, tuple[Any, ...]]:
+        return {}
+
     def attributes(self) -> dict[str, Any]:
         return self._attributes
 

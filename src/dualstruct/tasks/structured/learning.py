@@ -102,6 +102,9 @@ class KnownStructure:
     def calibrated(self, model: TrainedStructure, dev: Share) -> TrainedStructure:
         return model
 
+    def offered(self) -> dict[str, tuple[Any, ...]]:
+        return {}
+
     def attributes(self) -> dict[str, Any]:
         """How often each example was left out, of all workers."""
         own = dict(self.structure.skipped)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from dualstruct.errors import InputError
 from dualstruct.losses import Loss
+from dualstruct.solvers import Solver
 from dualstruct.structures.output_type import OutputType
 from dualstruct.training.settings import Training, positional, setting
 
@@ -30,6 +31,11 @@ class StructuredSettings(Training):
     structure: OutputType
     on_error: str = setting("raise", kept=True)
     loss: str | Loss = field(default="hinge", metadata=Training.metadata("loss"), kw_only=True)
+    solver: str | Solver = field(
+        default="auto",
+        metadata={**Training.metadata("solver"), "tried": ("sdm", "frank-wolfe", "dcd", "lbfgs")},
+        kw_only=True,
+    )
     usual_weight: ClassVar[float] = 1.0
     weights_of_losses: ClassVar[Mapping[str, float]] = {}
 

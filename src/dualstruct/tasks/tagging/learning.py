@@ -26,8 +26,10 @@ from dualstruct.features import (
     make_extractor,
 )
 from dualstruct.features.context import DocumentExtractor
+from dualstruct.features.groups import parse_groups
 from dualstruct.features.joining import JoinedExtractor
 from dualstruct.features.merging import fit_features
+from dualstruct.features.templates import PRESETS, parse_templates
 from dualstruct.labels.costs import check_costs_count, flat_token_weights, label_costs
 from dualstruct.labels.names import Labels, ManyLabelsWarning, UnseenLabel, UnseenLabelWarning
 from dualstruct.labels.schemes import (
@@ -131,7 +133,7 @@ def _first_set(
         extractor = DocumentExtractor.beside(extractor, settings.min_count)
     if first is not None:
         X = first.labelled(job.share)
-    if isinstance(job.share.X, WithVectors):
+    if isinstance(job.share.X, WithVectors) and "vectors" not in parse_groups(settings.without):
         extractor = VectorExtractor(extractor)
     if first is not None:
         extractor = StageExtractor.beside(extractor, settings.min_count)
@@ -205,6 +207,7 @@ def new_extractor(
         # A feature of pairs has a row for every label before.
         pair_bits=hash_bits and max(1, hash_bits - (len(labels) - 1).bit_length()),
         dialect=settings.dialect,
+        without=settings.without,
     )
     if settings.vectors is not None:
         if not isinstance(first_token(X), str | tuple):
@@ -225,6 +228,12 @@ def choose_features(settings: TaggerSettings, X: Sequence[Any], labels: Labels) 
         return "pos"
     # A second column is a part of speech more often than not.
     return "ner" if isinstance(token, str) or len(token) < 2 else "ner-pos"
+
+
+def columns_of(templates: str) -> int:
+    """How many columns templates look at."""
+    found = parse_templates(templates).templates
+    return 1 + max((term.column for each in found for term in each.terms), default=0)
 
 
 def _numbers(
@@ -253,7 +262,9 @@ class KnownTagging:
         self._settings, self._job, self._learned = settings, job, learned
         rows, truth = learned.rows, learned.truth
         if not rows.dimension:
-            raise InputError(f"no feature is left: min_count is {settings.min_count}")
+            if settings.min_count > 1:
+                raise InputError(f"no feature is left: min_count is {settings.min_count}")
+            raise InputError("no token has a feature: the templates or attributes make none")
         self._check_label_count(learned.codec.labels, len(truth))
         transitions = self._allowed()
         chain = self._chain(transitions)
@@ -352,6 +363,15 @@ class KnownTagging:
         if self._job.divided:  # all must count spans, or all tokens
             names = [*names, *(set(union(workers, names)) - set(names))]
         by_f1 = (metric or score_name(names)) == "f1"
+        seen = int(np.count_nonzero((truth >= 0) & (truth < len(codec.labels))))
+        if total(workers, seen) == [0]:
+            found = (
+                ", ".join(sorted(names[len(codec.labels) :])[:3]) or self._settings.unknown_label
+            )
+            raise InputError(
+                f"the development data has no label that training saw, only {found} …: are the "
+                "labels in another column (label_column)?"
+            )
         threads = usable_threads(self._settings.threads)
 
         def count(w: _core.Weights) -> list[int]:
@@ -390,6 +410,15 @@ class KnownTagging:
 
     def attributes(self) -> dict[str, Any]:
         return self._learned.attributes
+
+    def offered(self) -> dict[str, tuple[Any, ...]]:
+        """Groups of features to leave out, and where none were chosen other presets."""
+        found: dict[str, tuple[Any, ...]] = {"without": tuple(self._learned.extractor.groups())}
+        columns, chosen = self._learned.n_columns, self._learned.attributes["features_"]
+        if isinstance(self._settings.features, str) and self._settings.features == "auto":
+            fitting = (name for name in PRESETS if columns_of(PRESETS[name]) <= (columns or 0))
+            found["features"] = tuple(name for name in fitting if name != chosen)
+        return found
 
 
 def true_labels(

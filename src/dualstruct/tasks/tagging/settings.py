@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dualstruct.errors import InputError
+from dualstruct.features.groups import parse_groups
 from dualstruct.labels.costs import Costs, check_costs_count, parse_class_weights, read_costs
 from dualstruct.labels.schemes import Scheme
 from dualstruct.losses import find_loss
@@ -60,6 +61,9 @@ class TaggerSettings(Training):
         dictionary. Features of pairs of labels (``B`` templates) get at most as many rows.
     min_count : int
         Leave out features seen fewer times.
+    without : str, optional
+        Groups of features to leave out: ``affixes``, ``shapes``, ``conjunctions``, ``clusters``,
+        ``gazetteers``, ``vectors``, several with commas between them.
     unseen_labels : {"warn", "count", "error"}
         What to do with labels in dev or test data that training never saw: count their tokens
         as mistakes, with or without a warning, or refuse.
@@ -147,6 +151,15 @@ class TaggerSettings(Training):
         kept=True,
         tried=(2, 3),
     )
+    without: str | None = setting(
+        None,
+        Option(
+            "Leave out groups of features: affixes, shapes, conjunctions, clusters, gazetteers.",
+            metavar="GROUP,…",
+            panel=TAGGERS,
+        ),
+        kept=True,
+    )
     unseen_labels: str = setting("warn", kept=True)
     dialect: str = setting(
         "auto",
@@ -170,6 +183,7 @@ class TaggerSettings(Training):
             raise InputError(f"stages is {self.stages!r}; it is 1 or 2")
         if self.unseen_labels not in ("warn", "count", "error"):
             raise InputError(f"unseen_labels is {self.unseen_labels!r}, not warn, count or error")
+        parse_groups(self.without)
         loss = find_loss(self.loss, self.beta, self.gamma)
         check_costs_count(loss, cost=self.cost, class_weight=self.class_weight)
         super().check_settings()
