@@ -16,6 +16,7 @@ from dualstruct.renamed import keep_old_names, old_names
 if TYPE_CHECKING:
     from dualstruct.clustering import WordClusters as WordClusters
     from dualstruct.clustering import brown_clusters as brown_clusters
+    from dualstruct.clustering import vector_clusters as vector_clusters
     from dualstruct.compressing import compress as compress
     from dualstruct.data.columns import read_columns as read_columns
     from dualstruct.data.columns import write_columns as write_columns
@@ -86,6 +87,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "clustering": "WordClusters brown_clusters",
     "compressing": "compress",
+    "clustering": "WordClusters brown_clusters vector_clusters",
     "data.columns": "read_columns write_columns",
     "data.conllu": "Treebank iter_conllu read_conllu write_conllu",
     "data.in_documents": "InDocuments",
@@ -175,6 +177,7 @@ __all__ = [
     "read_texts",
     "tree_svg",
     "tune",
+    "vector_clusters",
     "write_columns",
     "write_conllu",
     "write_documents",

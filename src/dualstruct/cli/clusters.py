@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,17 +15,33 @@ from dualstruct.cli.options import Json
 from dualstruct.cli.output import print_json, say, tell
 from dualstruct.errors import InputError
 
+if TYPE_CHECKING:
+    from dualstruct.clustering import WordClusters
+
+#: Told where it stands.
+Watch = Callable[[str], object]
+
+
+#: What clusters of vectors do without, with what it is where it is not asked for.
+OF_TEXT = {"min_count": 1, "restrict": None, "lowercase": False, "threads": 1}
+OF_TEXT |= {"checkpoint": None, "resume": False}
+
 
 def clusters(
+    out: Annotated[Path, typer.Option("--out", help="Where to write the clusters.")],
     raw: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="RAW…",
             help="Text with a sentence on each line, words separated by blanks (.gz, .xz too); - "
             "is standard input.",
+            show_default=False,
         ),
-    ],
-    out: Annotated[Path, typer.Option("--out", help="Where to write the clusters.")],
+    ] = None,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(help="Cluster the words of this file of vectors instead (k-means)."),
+    ] = None,
     clusters: Annotated[int, typer.Option(min=2, help="How many.")] = 1000,
     min_count: Annotated[
         int, typer.Option(min=1, max=2**31 - 1, help="Leave out words seen fewer times.")
@@ -41,35 +57,34 @@ def clusters(
         Path | None, typer.Option(help="Keep what was done here every half minute.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue from the checkpoint, if it is there.")
+        bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Cluster words by the words beside them (Brown clusters), for templates.
+    """Cluster words by the words beside them (Brown clusters), or by their vectors, for templates.
 
     Writes lines of path, word and count, as Liang's program does. Ctrl-C stops it; with
-    --checkpoint, --resume continues from there.
+    --checkpoint, --resume goes on from there.
     """
-    from dualstruct.clustering import brown_clusters
-
+    of_text = {
+        "min_count": min_count,
+        "restrict": restrict,
+        "lowercase": lowercase,
+        "threads": threads,
+        "checkpoint": checkpoint,
+        "resume": resume,
+    }
+    if (vectors is None) == (not raw):
+        raise InputError("clusters are made of text, RAW…, or of --vectors FILE")
     if resume and checkpoint is None:
-        raise InputError("--resume needs --checkpoint, what to resume from")
-    _check_out(out, [*raw, *filter(None, [restrict, checkpoint])])
-    if resume and checkpoint is not None and not checkpoint.exists():
-        tell(f"there is no {checkpoint} yet; starting from the beginning")
+        raise InputError("--resume needs --checkpoint, what to go on from")
+    _check_out(out, [*(raw or ()), *filter(None, [vectors, restrict, checkpoint])])
     started, cpu_started = time.perf_counter(), time.process_time()
     with _progress() as watch:
-        found = brown_clusters(
-            raw,
-            clusters,
-            min_count=min_count,
-            restrict=restrict,
-            lowercase=lowercase,
-            threads=threads,
-            checkpoint=checkpoint,
-            resume=resume,
-            watch=watch,
-        )
+        if vectors is None:
+            found = _of_text(raw or [], clusters, of_text, watch)
+        else:
+            found = _of_vectors(vectors, clusters, of_text, watch)
     found.save(out)
     report = {
         "clusters": found.n_clusters,
@@ -83,13 +98,36 @@ def clusters(
     if as_json:
         print_json(report)
         return
-    say(
-        f"{report['words']:,} words, seen {report['occurrences']:,} times, in "
-        f"{report['clusters']:,} clusters"
-    )
-    say(f"mutual information of neighbouring clusters: {found.mutual_information:.4f} bits")
+    seen = f", seen {report['occurrences']:,} times," if vectors is None else ""
+    say(f"{report['words']:,} words{seen} in {report['clusters']:,} clusters")
+    if found.mutual_information is not None:
+        say(f"mutual information of neighbouring clusters: {found.mutual_information:.4f} bits")
     say(f"wall time: {report['wall_seconds']:.1f} s, CPU {report['cpu_seconds']:.1f} s")
     say(f"clusters written to {out}")
+
+
+def _of_text(
+    raw: list[str], clusters: int, settings: dict[str, Any], watch: Watch | None
+) -> WordClusters:
+    from dualstruct.clustering import brown_clusters
+
+    checkpoint = settings["checkpoint"]
+    if settings["resume"] and not checkpoint.exists():
+        tell(f"there is no {checkpoint} yet; starting anew")
+    return brown_clusters(raw, clusters, **settings, watch=watch)
+
+
+def _of_vectors(
+    vectors: Path, clusters: int, settings: dict[str, Any], watch: Watch | None
+) -> WordClusters:
+    from dualstruct.clustering import vector_clusters
+
+    for name, value in settings.items():
+        if value != OF_TEXT[name]:
+            raise InputError(
+                f"--{name.replace('_', '-')} is for clusters of text, not of --vectors"
+            )
+    return vector_clusters(vectors, clusters, watch=watch)
 
 
 def _check_out(out: Path, read: list[str | Path]) -> None:
@@ -112,7 +150,7 @@ def _check_out(out: Path, read: list[str | Path]) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str], object] | None]:
+def _progress() -> Iterator[Watch | None]:
     """A line on a terminal; nothing elsewhere."""
     if not sys.stderr.isatty():
         yield None

@@ -76,11 +76,13 @@ def brown_clusters(
 
     Examples
     --------
-    >>> clusters = brown_clusters([["a", "dog"], ["a", "cat"], ["the", "dog"], ["the", "cat"]], 2)
+    >>> text = [["a", "dog", "sees", "a", "cat"], ["a", "cat", "hears", "a", "dog"],
+    ...         ["the", "cat", "hears", "the", "dog"], ["the", "dog", "sees", "the", "cat"]]
+    >>> clusters = brown_clusters(text, 3)
     >>> dict(zip(clusters.words, clusters.paths))
-    {'a': '1', 'dog': '0', 'cat': '0', 'the': '1'}
+    {'a': '00', 'dog': '1', 'cat': '1', 'the': '00', 'sees': '01', 'hears': '01'}
     >>> clusters.mutual_information
-    0.0
+    1.5
     """
     if type(n_clusters) is not int or n_clusters < 2:
         raise InputError(f"the number of clusters is {n_clusters!r}; it is a number from 2 on")
