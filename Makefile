@@ -12,7 +12,7 @@ TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs sanitize tsan flips wheel-test clean \
 	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-features \
-	bench-growth bench-parsing bench-solvers bench-suspects bench-text bench-tuning
+	bench-clusters bench-growth bench-parsing bench-solvers bench-suspects bench-text bench-tuning
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -142,6 +142,11 @@ bench-crfsuite: .venv/installed-bench
 
 bench-confidence: .venv/installed-bench
 	$(BIN)/python benchmarks/confidence.py
+
+# Brown clusters of ten million tokens: two minutes of a core. Documents and stages: ten minutes.
+bench-clusters: .venv/installed-bench
+	$(BIN)/python benchmarks/clusters.py
+	$(BIN)/python benchmarks/documents.py
 
 bench-suspects: .venv/installed-bench
 	$(BIN)/python benchmarks/suspects.py

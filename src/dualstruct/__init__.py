@@ -85,9 +85,8 @@ __version__ = "0.1.0"
 #: Which module each public name is in. They are imported when they are asked for: a program that
 #: needs one part does not wait for all of them.
 _HOMES = {
-    "clustering": "WordClusters brown_clusters",
-    "compressing": "compress",
     "clustering": "WordClusters brown_clusters vector_clusters",
+    "compressing": "compress",
     "data.columns": "read_columns write_columns",
     "data.conllu": "Treebank iter_conllu read_conllu write_conllu",
     "data.in_documents": "InDocuments",
