@@ -324,29 +324,25 @@ void Brown::fold() {
 }
 
 void Brown::advance(std::int64_t merges, int threads) {
+    threads = std::clamp(threads, 1, most_threads());
+    std::vector<std::vector<Loss>> shared(at(threads), std::vector<Loss>(stride_));
+    // Rare words change little: to wake other threads for them would take longer than the work.
+    const auto for_all_slots = [&](auto work) {
+        const std::size_t useful = std::min(beside_.size() * slots_ / worth_a_thread, at(threads));
+        const auto slots = static_cast<std::int64_t>(slots_);
+        for_each_range(slots, static_cast<int>(useful), [&](std::int64_t begin, std::int64_t end, int range) {
+            work(Range{at(begin), at(end)}, shared[at(range)].data());
+        });
+    };
     merges = std::min(merges, merges_in_all() - static_cast<std::int64_t>(merges_.size()));
-    threads = static_cast<int>(std::clamp<std::int64_t>(threads, 1, static_cast<std::int64_t>(slots_ / 16 + 1)));
-    std::vector<std::vector<Loss>> shared(at(std::min(threads, most_threads())), std::vector<Loss>(stride_));
-    enum Phase { adding, new_losses, choosing, merging, updating, phases };
-    for_each_phase(merges * phases, threads, [&](std::int64_t phase, int member, int members) {
-        const Range range{slots_ * at(member) / at(members), slots_ * at(member + 1) / at(members)};
-        switch (phase % phases) {
-            case adding:
-                if (member == 0) add_next();
-                break;
-            case new_losses:
-                if (new_ != none) losses_of_new(range, shared[at(member)].data());
-                break;
-            case choosing:
-                if (member == 0) choose();
-                break;
-            case merging: merge_losses(range, shared[at(member)].data()); break;
-            case updating:
-                update_best(range);
-                if (member == 0) fold();
-                break;
-        }
-    });
+    for (; merges > 0; --merges) {
+        add_next();
+        if (new_ != none) for_all_slots([&](Range range, Loss* room) { losses_of_new(range, room); });
+        choose();
+        for_all_slots([&](Range range, Loss* room) { merge_losses(range, room); });
+        for_all_slots([&](Range range, Loss*) { update_best(range); });
+        fold();
+    }
 }
 
 }  // namespace dualstruct::clusters

@@ -45,6 +45,8 @@ private:
     using Loss = std::int64_t;
     static constexpr Loss never = INT64_MAX / 2;
     static constexpr std::int32_t none = -1;
+    // So many entries of the losses that change are enough for one more thread.
+    static constexpr std::size_t worth_a_thread = 100'000;
 
     // What a phase works on: the slots of one thread.
     struct Range {
@@ -73,7 +75,7 @@ private:
     void choose();                                           // by one
     void merge_losses(Range range, Loss* shared);            // by all
     void update_best(Range range);                           // by all
-    void fold();                                             // by one, beside update_best
+    void fold();                                             // by one
     void rescan(std::size_t slot);
     void offer(std::size_t slot, std::size_t other);
     bool precedes(Loss loss, std::size_t slot, std::size_t other, Loss than, std::size_t slot_than,

@@ -86,14 +86,15 @@ def test_words_of_a_kind_are_clustered_together():
 
 
 def test_clusters_are_the_same_on_any_number_of_threads_and_in_any_pieces():
-    text = drawn_text(1, 400, 2000)
-    alone = merges(text, 70)
-    assert merges(text, 70, threads=3) == alone
-    cut = _core.Brown(counted(text), 70, NOTHING, 1)
+    draw = random.Random(1)  # words that stand beside all others, which is work for several threads
+    text = [[f"w{int(600 * draw.random() ** 2)}" for _ in range(60)] for _ in range(900)]
+    alone = merges(text, 500)
+    assert merges(text, 500, threads=3) == alone
+    cut = _core.Brown(counted(text), 500, NOTHING, 1)
     cut.advance(37, 2)
-    goes_on = _core.Brown(counted(text), 70, cut.merges(), 2)
+    goes_on = _core.Brown(counted(text), 500, cut.merges(), 2)
     goes_on.advance(len(alone) - 37 - 30, 1)
-    last = _core.Brown(counted(text), 70, goes_on.merges(), 1)
+    last = _core.Brown(counted(text), 500, goes_on.merges(), 1)
     last.advance(10**6, 2)
     assert [(a, b) for a, b in last.merges().tolist()] == alone
 
