@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import io
 import json
 import os
 import random
@@ -136,12 +137,15 @@ def sentences() -> tuple[list[list[str]], list[list[str]]]:
 
 
 def text_readers(folder: Path) -> dict[str, Reader]:
+    import numpy as np
+
     from dualstruct import SequenceTagger, read_columns, read_conllu
     from dualstruct.data.blocks import read_blocks
     from dualstruct.data.conllu import write_conllu
     from dualstruct.datasets import load_english
     from dualstruct.features.clusters import read_clusters
     from dualstruct.features.gazetteers import read_gazetteer
+    from dualstruct.features.word_vectors import read_vectors
     from dualstruct.labels.costs import read_costs
 
     X, Y = sentences()
@@ -163,6 +167,14 @@ def text_readers(folder: Path) -> dict[str, Reader]:
         file = read_columns(path)
         return [list(row) for row in file.tokens], [list(row) for row in file.labels]
 
+    array = io.BytesIO()
+    np.save(array, np.ones((2, 3), np.float32))
+
+    def numpy_vectors(path: Path) -> object:
+        (folder / "vectors.txt").write_text("Ada\nRome\n")
+        (folder / "vectors.npy").write_bytes(path.read_bytes())
+        return read_vectors(folder / "vectors.npy").words
+
     def treebank_read(path: Path) -> object:
         bank = read_conllu(path)
         write_conllu(path.with_suffix(".out"), bank)
@@ -177,6 +189,15 @@ def text_readers(folder: Path) -> dict[str, Reader]:
         "templates": Reader([templates], trained),
         "patterns": Reader([patterns], trained),
         "clusters": Reader([b"0010\tAda\t7\n0011\tBo\t3\n01\tRome\t2\n"], read_clusters),
+        "vectors": Reader(
+            [
+                b"Ada 0.5 1\nRome 0.25 -1\n",
+                b"2 2\nAda 0.5 1\nRome 0.25 -1\n",
+                b"2 2\nAda " + bytes(8) + b"\nRome " + b"\0\0\x80?" * 2 + b"\n",
+            ],
+            read_vectors,
+        ),
+        "numpy vectors": Reader([array.getvalue()], numpy_vectors),
         "gazetteer": Reader([b"Rome\nNew York\n\nSan Marino\n"], read_gazetteer),
         "costs": Reader([b"# true predicted cost\nPER O 2\nLOC 0.5\n"], read_costs),
     }

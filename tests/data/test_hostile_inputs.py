@@ -21,7 +21,8 @@ def readers(tmp_path_factory):
 
 
 NAMES = [
-    "columns", "blocks", "conllu", "templates", "patterns", "clusters", "gazetteer", "costs",
+    "columns", "blocks", "conllu", "templates", "patterns", "clusters", "vectors",
+    "numpy vectors", "gazetteer", "costs",
     "model", "resealed model", "crfsuite", "command", "text",
     *(f"texts {name}" for name in ("jsonl", "labelstudio", "conllu", "csv", "conll", "brat")),
     *(f"page {name}" for name in ("words", "columns", "attributes", "parser", "pipeline")),

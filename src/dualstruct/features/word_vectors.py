@@ -111,9 +111,10 @@ def read_vectors(path: str | Path) -> WordVectors:
 
 
 def _from_numpy(path: Path) -> WordVectors:
+    data = read_bytes(path)
     try:
-        matrix = np.load(io.BytesIO(read_bytes(path)), allow_pickle=False)
-    except (ValueError, EOFError, OSError):
+        matrix = np.load(io.BytesIO(data), allow_pickle=False)
+    except Exception:  # a header is parsed as Python, which raises whatever it likes
         raise InputError(f"{path.name} is no array that numpy.save wrote") from None
     if not isinstance(matrix, np.ndarray) or matrix.dtype.kind not in "fiu":
         raise InputError(f"{path.name} has no numbers")
