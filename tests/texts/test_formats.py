@@ -218,6 +218,8 @@ def test_tasks_of_label_studio_are_read(tmp_path):
 def test_tasks_of_other_shapes_are_refused_or_have_no_spans():
     tasks = '[{"data": {"text": "a"}, "annotations": 5}]'
     assert [d.spans for d in iter_documents(io.StringIO(tasks), "labelstudio")] == [None]
+    tasks = '[{"data": {"text": "a"}, "annotations": [{"result": [{"to_name": [1]}]}]}]'
+    assert [d.spans for d in iter_documents(io.StringIO(tasks), "labelstudio")] == [[]]
     with pytest.raises(InputError, match="line 1: there is no text among the data"):
         list(iter_documents(io.StringIO('[{"data": {"n": 1}}]'), "labelstudio"))
     with pytest.raises(InputError, match="line 1: a task of Label Studio has data, an object"):

@@ -32,7 +32,7 @@ def read(source: PathOrFile, label: str | None = None) -> Iterator[Document]:
             raise InputError(f"{where}: a task of Label Studio has data, an object")
         texts = {key: one for key, one in data.items() if isinstance(one, str)}
         results = _results(value)
-        named = {each.get("to_name") for each in results or ()}
+        named = {each["to_name"] for each in results or () if isinstance(each.get("to_name"), str)}
         known = [k for k in texts if k in named or (k == "text" and not named & set(texts))]
         key = max(known or texts, key=lambda k: len(texts[k]), default=None)
         if key is None:
