@@ -37,6 +37,9 @@ CANDIDATES = [
     {"loss": "hinge", "C": 0.1},
     {"loss": "hinge", "C": 0.1, "averaged": True},
     {"loss": "hinge", "C": 0.3},
+    {"loss": "crf", "C": 1.0},
+    {"loss": "crf", "C": 3.0},
+    {"loss": "softmax_margin", "C": 1.0},
 ]
 
 
