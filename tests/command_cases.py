@@ -61,15 +61,14 @@ WAYS = {
     "evaluate errors of trees": [
         "evaluate", "{}/parser.dstruct", "{}/trees.conllu", "--errors", "--by", "length",
     ],
-    "evaluate page": ["evaluate", *COMMANDS["evaluate"], "--html", "{}/page.html"],
     "compare trees": ["compare", "{}/parser.dstruct", "{}/pipeline.dstruct", "{}/trees.conllu"],
     "predict marginals": ["predict", *COMMANDS["predict"], "--marginals"],
     "predict confidence": ["predict", *COMMANDS["predict"], "--confidence"],
     "explain html": ["explain", *COMMANDS["explain"], "--format", "html"],
     "explain json": ["explain", *COMMANDS["explain"], "--format", "json"],
-    "explain wrong labels": ["explain", *COMMANDS["evaluate"], "--gold"],
+    "explain wrong labels": ["explain", *COMMANDS["evaluate"], "--gold", "--most", "1000"],
     "explain wrong arcs": [
-        "explain", "{}/parser.dstruct", "{}/trees.conllu", "--gold", "--most", "1",
+        "explain", "{}/parser.dstruct", "{}/trees.conllu", "--gold", "--sentence", "1",
     ],
     "explain trees": ["explain", "{}/parser.dstruct", "{}/trees.conllu", "--sentence", "1"],
     "suspects tsv": ["suspects", *COMMANDS["suspects"], "--format", "tsv"],
@@ -77,7 +76,6 @@ WAYS = {
     "inspect json": ["inspect", *COMMANDS["inspect"], "--json"],
     "inspect trees": ["inspect", "{}/parser.dstruct"],
     "draw two files": ["draw", "{}/trees.conllu", "{}/trees.conllu", "--sentence", "1"],
-    "draw page": ["draw", "{}/trees.conllu", "--html", "{}/trees.html"],
     "svg": ["draw", "{}/trees.conllu", "--svg", "{}/tree.svg"],
 }  # fmt: skip
 #: Ways that read standard input.
