@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from dualstruct.cli.columns import token_blocks
 from dualstruct.cli.files import text_format
@@ -48,20 +49,30 @@ def predict_texts(
         option = "--marginals" if wanted.k_best is None else "--k-best"
         raise InputError(f"{option} is for columns and --json; documents take --confidence")
     confidence = wanted.confidence or tagger.temperature_ is not None
-    documents: Iterator[Document]
+    blocks: Iterator[Iterable[Document]]
     if found is None:
-        documents = _of_columns(tagger, file, reading, confidence)
+        blocks = _of_columns(tagger, file, reading, confidence)
+    elif text is not None:
+        blocks = _of_lines(tagger, file, text, confidence)
     else:
         from dualstruct.texts import iter_documents
-        from dualstruct.texts.corpora import document_blocks
 
         read = iter_documents(file, found)
-        if text is not None:
-            blocks = document_blocks(read, text.tokenizer(tagger.tokenizer_))
-            read = (document for block in blocks for document in block)
-        documents = label_documents(tagger, read, confidence=confidence)
-    _put_out(documents, output, found)
+        blocks = iter([label_documents(tagger, read, confidence=confidence)])
+    _put_out(blocks, output, found)
     return True
+
+
+def _of_lines(
+    tagger: SequenceTagger, file: str, text: Splitting, confidence: bool
+) -> Iterator[Iterable[Document]]:
+    """The lines of plain text, labelled as they come."""
+    from dualstruct.texts.documents import split_documents
+    from dualstruct.texts.formats.plain import document_lines
+
+    for block in document_lines(file):
+        split_documents(block, text.tokenizer(tagger.tokenizer_))
+        yield label_documents(tagger, block, confidence=confidence)
 
 
 def document_sentences(tagger: SequenceTagger, file: str, format: str) -> Iterator[list[str]]:
@@ -76,20 +87,20 @@ def document_sentences(tagger: SequenceTagger, file: str, format: str) -> Iterat
 
 def _of_columns(
     tagger: SequenceTagger, file: str, reading: Reading, confidence: bool
-) -> Iterator[Document]:
+) -> Iterator[Iterable[Document]]:
     """Documents of a column file's sentences, labelled with all their columns."""
     from dualstruct.texts.documents import joined
 
     for block in token_blocks(file, tagger, reading.columns, reading.label_column):
         made = [joined([_words(sentence)]) for sentence in block]
-        yield from labelled_documents(tagger, made, block.tokens, confidence)
+        yield labelled_documents(tagger, made, block.tokens, confidence)
 
 
 def _words(sentence: Any) -> list[str]:
     return [token if isinstance(token, str) else token[0] for token in sentence]
 
 
-def _put_out(documents: Iterable[Document], output: Output, found: str | None) -> None:
+def _put_out(blocks: Iterator[Iterable[Document]], output: Output, found: str | None) -> None:
     from dualstruct.texts import write_documents
     from dualstruct.texts.formats import FORMATS, format_named, format_of_name
 
@@ -102,7 +113,7 @@ def _put_out(documents: Iterable[Document], output: Output, found: str | None) -
         if chosen.write is None:
             chosen = FORMATS["jsonl"]
     if output.path is not None:
-        write_documents(output.path, documents, chosen.name)
+        write_documents(output.path, chain.from_iterable(blocks), chosen.name)
         return
     if chosen.write is None:
         raise InputError(
@@ -110,7 +121,14 @@ def _put_out(documents: Iterable[Document], output: Output, found: str | None) -
             + ("--output names its folder" if chosen.write_folder else "it is only read")
         )
     with io.BufferedWriter(_Printed(), _PIECE) as out:
-        chosen.write(documents, out)
+        chosen.write(_flushing(blocks, out), out)
+
+
+def _flushing(blocks: Iterator[Iterable[Document]], out: IO[bytes]) -> Iterator[Document]:
+    """The documents; what was written of a block is printed before the next one is read."""
+    for block in blocks:
+        yield from block
+        out.flush()
 
 
 class _Printed(io.RawIOBase):
