@@ -41,6 +41,8 @@ OF_THE_RUN = {
     "address": "192.0.2.1:6379",
     "features": "word[0]",
     "dialect": "wapiti",
+    "vectors": "/nowhere/vectors",
+    "keep_vectors": "beside",
     "clusters": "/nowhere/clusters",
     "structure": None,
 }

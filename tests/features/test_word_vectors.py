@@ -89,6 +89,8 @@ def test_vectors_are_kept_in_the_model_or_beside_it(tmp_path, keep):
     with pytest.raises(InputError, match=r"vectors are in v\.txt, which is not beside the model"):
         SequenceTagger.load(model).predict([["rome"]])
     (elsewhere / "v.txt").write_text(text)
+    going_on = SequenceTagger.load(model).partial_fit([["Bo", "lives"]], [["P", "O"]])
+    assert going_on.coverage_ == {"vectors v.txt": 0.5}
     assert SequenceTagger.load(model).predict([["rome", "lives"]]) == [["L", "O"]]
     (elsewhere / "v.txt").write_text(text.replace("3", "4"))
     with pytest.raises(InputError, match="has other vectors than those of the model"):

@@ -142,6 +142,9 @@ class FeatureExtractor(ABC):
         or tuples."""
         return {}
 
+    def share_files(self, other: FeatureExtractor) -> None:  # noqa: B027  # most have none
+        """Take what a copy reads from files beside the model from the one it is a copy of."""
+
     def look_in(self, folder: Path) -> None:  # noqa: B027  # most need no files
         """Say where the model file is, beside which others may be."""
 
@@ -192,6 +195,7 @@ class FeatureExtractor(ABC):
         """Another one that knows the same."""
         made = type(self).from_state(*self.state())
         made.give_functions({name: f for name, f in self.functions().items() if f is not None})
+        made.share_files(self)
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -63,6 +63,11 @@ class JoinedExtractor(FeatureExtractor):
     def coverage(self, X: Any) -> dict[str, float]:
         return {name: share for part in self.parts for name, share in part.coverage(X).items()}
 
+    def share_files(self, other: FeatureExtractor) -> None:
+        assert isinstance(other, JoinedExtractor)
+        for part, its in zip(self.parts, other.parts, strict=True):
+            part.share_files(its)
+
     def look_in(self, folder: Path) -> None:
         for part in self.parts:
             part.look_in(folder)

@@ -112,6 +112,10 @@ class VectorExtractor(FeatureExtractor):
     def coverage(self, X: Any) -> dict[str, float]:
         return self.inner.coverage(X)
 
+    def share_files(self, other: FeatureExtractor) -> None:
+        assert isinstance(other, VectorExtractor)
+        self.inner.share_files(other.inner)
+
     def look_in(self, folder: Path) -> None:
         self.inner.look_in(folder)
 

@@ -243,6 +243,12 @@ class WordVectorExtractor(FeatureExtractor):
         lengths = np.sqrt((vectors.matrix.astype(np.float64) ** 2).sum(axis=1))
         self._scale = np.float32(1 / max(float(lengths.mean()), 1e-30))
 
+    def share_files(self, other: FeatureExtractor) -> None:
+        assert isinstance(other, WordVectorExtractor)
+        self._folder = other._folder
+        if other._vectors is not None:
+            self._set(other._vectors)
+
     def look_in(self, folder: Path) -> None:
         """Say where the model file is, beside which the vectors are."""
         self._folder = folder
