@@ -31,6 +31,7 @@ COMMANDS = {
     "clusters": ["{}/words.txt", "--clusters", "2", "--out", "{}/new.clusters"],
     "draw": ["{}/trees.conllu", "--sentence", "1"],
     "inspect": ["{}/tagger.dstruct"],
+    "compress": ["{}/tagger.dstruct", "{}/small.dstruct"],
     "convert": ["{}/model.crfsuite", "{}/converted.dstruct"],
     "serve": ["{}/tagger.dstruct", "--port", "0", "--no-browser"],
     "demo": [],

@@ -99,8 +99,8 @@ def compress(
     >>> small.model.predict([["She", "sold", "it"]])
     [['PRON', 'VERB', 'PRON']]
     """
-    if not loss_of >= 0:
-        raise InputError(f"loss_of is {loss_of}; it is a number from 0 on")
+    if not 0 <= loss_of <= 1:
+        raise InputError(f"loss_of is {loss_of}; it is a number from 0 to 1")
     if bits is not None and bits not in _ALL_BITS:
         raise InputError(f"bits is {bits}; it is a number from 3 to 8")
     wanted = None if size is None else parse_size(size)
