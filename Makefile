@@ -12,7 +12,7 @@ TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs sanitize tsan flips wheel-test clean \
 	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-features \
-	bench-clusters bench-growth bench-parsing bench-solvers bench-suspects bench-text bench-tuning
+	bench-clusters bench-grobid bench-growth bench-parsing bench-solvers bench-suspects bench-text bench-tuning
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -157,6 +157,9 @@ bench-text: .venv/installed-bench
 # Held-out scores of presets and richer features; TEST=--test adds the test data's.
 bench-features: .venv/installed-bench
 	$(BIN)/python benchmarks/features.py $(TEST)
+
+bench-grobid: .venv/installed-bench
+	$(BIN)/python benchmarks/grobid.py
 
 bench-tuning: .venv/installed-bench
 	$(BIN)/python benchmarks/tuning.py

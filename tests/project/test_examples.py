@@ -36,6 +36,7 @@ def blocks(text: str, language: str) -> list[str]:
         DOCS / "clusters.md",
         DOCS / "coming_from_crfpp.md",
         DOCS / "coming_from_crfsuite.md",
+        DOCS / "coming_from_grobid.md",
         DOCS / "coming_from_pystruct.md",
         DOCS / "data.md",
         DOCS / "documents.md",

@@ -200,6 +200,7 @@ def test_the_command_converts_both_ways(tmp_path):
     back = read_wapiti(tmp_path / "back.wapiti")
     assert back.labels == ["I-<day>", "<day>", "I-<other>"]
     assert "dstruct" in refusal("convert", theirs, tmp_path / "m.crfsuite")
+    assert "is a model of Wapiti; dualstruct convert" in refusal("inspect", theirs)
 
 
 @pytest.fixture(params=["date", "name-citation"])

@@ -34,6 +34,10 @@ def load_model(path: str | Path) -> AnyModel:
         raise InputError(
             f"{path} is a model of CRFsuite; dualstruct convert makes it one of dualstruct"
         )
+    if begins_with(path, b"#mdl#"):
+        raise InputError(
+            f"{path} is a model of Wapiti; dualstruct convert makes it one of dualstruct"
+        )
     if is_text(path):
         raise InputError(
             f"{path} is a text file, and a model is wanted, as dualstruct train writes"
