@@ -44,7 +44,8 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "clusters": Known(
             "clusters:clusters",
-            "Cluster words by the words beside them (Brown clusters), for templates.",
+            "Cluster words by the words beside them (Brown clusters), or by their vectors, for "
+            "templates.",
             ("clusters raw.txt --out clusters.txt",),
         ),
     },
