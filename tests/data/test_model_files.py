@@ -66,6 +66,7 @@ KEPT = {
     "unknown_label": "?",
     "hash_bits": 13,
     "min_count": 2,
+    "without": "shapes,affixes",
     "document_features": True,
     "stages": 2,
     "unseen_labels": "count",

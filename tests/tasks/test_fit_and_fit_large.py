@@ -49,6 +49,7 @@ TAKEN = {
     "checkpoint": [{"checkpoint": None}],
     "resume": [{"resume": False}],
     "dialect": [{"dialect": "dualstruct"}],
+    "without": [{"features": "ner", "without": "shapes,affixes"}],
     "certify_every": [{"certify_every": 1}],
 }
 #: What needs all data in memory, and the word by which it is refused.
@@ -63,6 +64,8 @@ IN_MEMORY = {
     "workers": [({"engine": "local", "workers": 2}, "engine")],
     "address": [({"engine": "ray", "address": "auto"}, "engine")],
 }
+#: What has a test of its own, for it needs a file.
+VECTORS = ("vectors", "keep_vectors")
 #: What is wrong with each parameter.
 REFUSED = {
     "features": [{"features": "nothing"}, {"features": 3}, {"features": "word[0"}],
@@ -95,6 +98,7 @@ REFUSED = {
     "unseen_labels": [{"unseen_labels": "ignore"}],
     "threads": [{"threads": 0}],
     "dialect": [{"dialect": "latin"}],
+    "without": [{"without": "verbs"}],
 }
 
 
@@ -146,7 +150,7 @@ def cases(table):
 
 def test_every_parameter_has_a_case():
     parameters = set(inspect.signature(SequenceTagger).parameters)
-    assert parameters <= {*TAKEN, *IN_MEMORY}
+    assert parameters <= {*TAKEN, *IN_MEMORY, *VECTORS}
     assert {*TAKEN, *IN_MEMORY, *REFUSED} - {"certify_every"} <= parameters
 
 
@@ -174,6 +178,14 @@ def test_what_needs_all_data_in_memory_is_refused_by_name(settings, word, tmp_pa
     tagger = SequenceTagger(**{**QUICK, **settings})
     with pytest.raises(InputError, match=word):
         tagger.fit_large(zip(X, Y, strict=True), tmp_path)
+
+
+@pytest.mark.parametrize("keep", ["inside", "beside"])
+def test_vectors_need_all_data_in_memory(keep, tmp_path):
+    (tmp_path / "vectors.txt").write_text(f"{X[0][0]} 1 2\n{X[0][1]} 3 4\n")
+    tagger = SequenceTagger("word[0]\n", vectors=tmp_path / "vectors.txt", keep_vectors=keep)
+    with pytest.raises(InputError, match="vectors"):
+        tagger.fit_large(zip(X, Y, strict=True), tmp_path / "disk")
 
 
 def question_marks():

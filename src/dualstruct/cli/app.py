@@ -88,7 +88,7 @@ def predict(
     characters from 0; probabilities if the model is calibrated.
 
     A tagger prints all columns, with the predicted label in the place of a label that is there, or
-    last; comments (# …) and -DOCSTART- lines before sentences are kept. With --k-best, each
+    last; comments (#) and -DOCSTART- lines before sentences are kept. With --k-best, each
     labelling follows a line "# rank score", with --confidence each sentence a line "# probability"
     and one "# entity" for each entity. A parser prints CoNLL-U with everything else kept; a
     tag+parse model also takes one token per line.

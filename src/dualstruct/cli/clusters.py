@@ -32,7 +32,7 @@ def clusters(
     raw: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="RAW…",
+            metavar="RAW",
             help="Text with a sentence on each line, words separated by blanks (.gz, .xz too); - "
             "is standard input.",
             show_default=False,
@@ -75,7 +75,7 @@ def clusters(
         "resume": resume,
     }
     if (vectors is None) == (not raw):
-        raise InputError("clusters are made of text, RAW…, or of --vectors FILE")
+        raise InputError("clusters are made of text, RAW..., or of --vectors FILE")
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint, what to go on from")
     _check_out(out, [*(raw or ()), *filter(None, [vectors, restrict, checkpoint])])

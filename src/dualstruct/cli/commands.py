@@ -147,7 +147,7 @@ COMMANDS = {name: known for group in GROUPS.values() for name, known in group.it
 
 def overview() -> str:
     """What ``dualstruct --help`` says."""
-    lines = ["Usage: dualstruct COMMAND [OPTIONS] …", "", ABOUT]
+    lines = ["Usage: dualstruct COMMAND [OPTIONS] ...", "", ABOUT]
     for title, group in GROUPS.items():
         lines += ["", title]
         lines += [f"  {name:11}{known.does}" for name, known in group.items()]

@@ -46,8 +46,8 @@ def draw(
 ) -> None:
     """Draw dependency trees: arcs over the words, in the terminal, as SVG or on an HTML page.
 
-    With PREDICTED, the true tree and the predicted one of each sentence in which they differ: ✗
-    marks what is wrong, ✓ what is right instead.
+    With PREDICTED, the true tree and the predicted one of each sentence in which they differ,
+    with a cross for what is wrong and a check mark for what is right instead.
     """
     from dualstruct.data.conllu import read_conllu
     from dualstruct.metrics.words import check_same_words

@@ -118,7 +118,7 @@ def given_settings(task: str, values: dict[str, Any]) -> dict[str, Any]:
 TrainFiles = Annotated[
     list[str],
     typer.Argument(
-        metavar="TRAIN…",
+        metavar="TRAIN",
         help="Texts with spans, column files, or CoNLL-U for trees (.gz, .xz too); - is standard "
         "input.",
     ),
@@ -186,7 +186,7 @@ def train(
 ) -> None:
     """Train a tagger on texts with marked spans or on a column file, or a parser on trees.
 
-    Texts come as lines of JSON ({"text": …, "spans": [{"start", "end", "label"}]}, Prodigy,
+    Texts come as lines of JSON ({"text": ..., "spans": [{"start", "end", "label"}]}, Prodigy,
     doccano, LightTag, GLiNER), a folder of BRAT, or an export of Label Studio. Column files have
     one token per line, columns separated by tabs or blanks, the label last, a blank line between
     sentences; trees come as CoNLL-U or CoNLL-X. Ctrl-C stops training and keeps the best model so

@@ -29,7 +29,7 @@ def line_blocks(source: PathOrFile, size: int = 1 << 20) -> Iterator[LineBlock]:
     --------
     >>> import io
     >>> list(line_blocks(io.StringIO("Ada\\r\\n\\nBo"), size=4))
-    [LineBlock(lines=['Ada'], first=1), LineBlock(lines=['', 'Bo'], first=2)]
+    [LineBlock(lines=['Ada', ''], first=1), LineBlock(lines=['Bo'], first=3)]
     """
     name, held, number = name_of(source), b"", 1
     for piece in read_pieces(source, size):

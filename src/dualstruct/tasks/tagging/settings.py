@@ -155,7 +155,7 @@ class TaggerSettings(Training):
         None,
         Option(
             "Leave out groups of features: affixes, shapes, conjunctions, clusters, gazetteers.",
-            metavar="GROUP,…",
+            metavar="GROUP,...",
             panel=TAGGERS,
         ),
         kept=True,
