@@ -306,11 +306,33 @@ def unsealed(data: bytes) -> tuple[str, dict[str, Any], dict[str, Any]]:
         return kind, *read_arrays(path, kind)
 
 
+#: A model of Wapiti's: its templates, labels, observations and weights.
+WAPITI = b"""#mdl#2#4
+#rdr#3/1/0
+9:u:%x[0,0],
+18:*:%x[-1,0]/%x[0,0],
+1:b,
+#qrk#2
+1:A,
+1:B,
+#qrk#4
+5:u:Ada,
+4:u:is,
+10:*:_x-1/Ada,
+1:b,
+0=0x1p-1
+3=-0x1.8p+0
+4=0.25
+10=1
+"""
+
+
 def model_readers(folder: Path) -> dict[str, Reader]:
     import dualstruct.compat.pycrfsuite as pycrfsuite
     from dualstruct import DependencyParser, Problem, SequenceTagger, Stopping, fit, load_model
     from dualstruct.datasets import load_english, make_chains
     from dualstruct.solvers import SOLVERS
+    from dualstruct.wapiti import read_wapiti, tagger_from_wapiti
 
     X, Y = sentences()
     few = load_english("train")[:8]
@@ -354,6 +376,11 @@ def model_readers(folder: Path) -> dict[str, Reader]:
         return tagger.tag([["w=Ada"], ["w=is"]]) if tagger.labels() else None
 
     readers["crfsuite"] = Reader([(folder / "crfsuite").read_bytes()], tagged)
+
+    def converted(path: Path) -> object:
+        return tagger_from_wapiti(read_wapiti(path)).predict([["Ada", "is"]])
+
+    readers["wapiti"] = Reader([WAPITI], converted)
     return readers
 
 

@@ -23,7 +23,7 @@ def readers(tmp_path_factory):
 NAMES = [
     "columns", "blocks", "conllu", "templates", "patterns", "clusters", "vectors",
     "numpy vectors", "gazetteer", "costs",
-    "model", "resealed model", "crfsuite", "command", "text",
+    "model", "resealed model", "crfsuite", "wapiti", "command", "text",
     *(f"texts {name}" for name in ("jsonl", "labelstudio", "conllu", "csv", "conll", "brat")),
     *(f"page {name}" for name in ("words", "columns", "attributes", "parser", "pipeline")),
     *(f"checkpoint {name}" for name in (
