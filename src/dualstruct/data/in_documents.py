@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dualstruct.data.beside import Beside
 from dualstruct.data.columns import ColumnSentences
 from dualstruct.data.documents import numbered
 from dualstruct.errors import InputError
@@ -16,7 +17,7 @@ from dualstruct.errors import InputError
 __all__ = ["InDocuments", "documents_of", "in_blocks", "in_documents", "seen", "words_of"]
 
 
-class InDocuments(Sequence[Any]):
+class InDocuments(Beside):
     """Sentences together with the document of each; it goes wherever sentences go.
 
     Column files have documents of their own where lines ``-DOCSTART-`` or ``# newdoc`` begin them.
@@ -39,7 +40,7 @@ class InDocuments(Sequence[Any]):
     """
 
     def __init__(self, tokens: Any, documents: Sequence[Hashable] | NDArray[Any]) -> None:
-        self.tokens = tokens if hasattr(tokens, "__len__") else list(tokens)
+        super().__init__(tokens)
         names = np.asarray(documents).tolist() if hasattr(documents, "tolist") else list(documents)
         if len(names) != len(self.tokens):
             raise InputError(f"{len(self.tokens)} sentences, but documents for {len(names)}")
@@ -47,15 +48,6 @@ class InDocuments(Sequence[Any]):
             self.documents = numbered(names)
         except TypeError:
             raise InputError("documents are names or numbers, one for each sentence") from None
-
-    def __len__(self) -> int:
-        return len(self.tokens)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.tokens[index]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.tokens)
 
     def select(self, chosen: ArrayLike) -> InDocuments:
         """Some of the sentences, by their numbers (from 0)."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dualstruct.data.beside import Beside
 from dualstruct.data.schema import fit_type, inner_arrays, stored_array
 from dualstruct.errors import InputError
 from dualstruct.features.base import FeatureExtractor, FeatureRows, State, TruthOf, as_ids
@@ -17,7 +18,7 @@ from dualstruct.features.base import FeatureExtractor, FeatureRows, State, Truth
 __all__ = ["VectorExtractor", "WithVectors"]
 
 
-class WithVectors(Sequence[Any]):
+class WithVectors(Beside):
     """Sentences together with a vector for every token; it goes wherever sentences go.
 
     Parameters
@@ -37,7 +38,7 @@ class WithVectors(Sequence[Any]):
     """
 
     def __init__(self, tokens: Any, vectors: Any) -> None:
-        self.tokens = tokens if hasattr(tokens, "__len__") else list(tokens)
+        super().__init__(tokens)
         self._arrays: NDArray[np.float32] | list[NDArray[np.float32]]
         if isinstance(vectors, np.ndarray) and vectors.ndim == 2:
             self._arrays = np.ascontiguousarray(vectors, dtype=np.float32)
@@ -52,12 +53,6 @@ class WithVectors(Sequence[Any]):
                     f"sentence {number}: the vectors have shape {array.shape}, "
                     f"not (tokens, {width}) as those before"
                 )
-
-    def __len__(self) -> int:
-        return len(self.tokens)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.tokens[index]
 
     def select(self, chosen: ArrayLike) -> WithVectors:
         """Some of the sentences, by their numbers (from 0)."""

@@ -8,13 +8,14 @@ others. New sentences are predicted by a model of all.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dualstruct.data.beside import Beside
 from dualstruct.data.in_documents import documents_of, seen, words_of
 from dualstruct.data.schema import inner_arrays
 from dualstruct.data.sources import Share, choose
@@ -33,20 +34,12 @@ FOLDS = 5
 Train = Callable[[Share, bool], ChainModel]
 
 
-class WithLabels(Sequence[Any]):
+class WithLabels(Beside):
     """Sentences together with the labels that a first stage gave them."""
 
     def __init__(self, tokens: Any, labels: Sequence[Sequence[str]], first: ChainModel) -> None:
-        self.tokens, self.labels, self.first = tokens, labels, first
-
-    def __len__(self) -> int:
-        return len(self.tokens)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.tokens[index]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.tokens)
+        super().__init__(tokens)
+        self.labels, self.first = labels, first
 
     def select(self, chosen: ArrayLike) -> WithLabels:
         """Some of the sentences, by their numbers (from 0)."""
