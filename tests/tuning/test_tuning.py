@@ -28,6 +28,7 @@ from dualstruct.tuning.budget import Budget
 from dualstruct.tuning.candidates import Candidate, Candidates
 from dualstruct.tuning.choices import Choices
 from dualstruct.tuning.search import CERTAIN
+from dualstruct.tuning.trials import Folds
 
 SOME = load_english("train")[:100]
 X, Y = [s.forms for s in SOME], [s.entities for s in SOME]
@@ -393,3 +394,13 @@ def test_development_data_without_a_known_label_is_one_sentence():
 def test_features_that_make_no_attribute_are_one_sentence():
     with pytest.raises(InputError, match="no token has a feature: the templates or attributes"):
         tune(SequenceTagger(), [[[] for _ in x] for x in X], Y, trials=2)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.15, 0.5, 1.0])
+def test_runs_on_fewer_examples_have_a_share_of_every_fold(share):
+    tagger = SequenceTagger(features="word[0]\n", passes=1)
+    folds = Folds(tagger, tagger.examples(X, Y), None, count=5, blocks=20, metric=None, seed=0)
+    whole = [len(folds.bind({}, k).known.structure) for k in range(5)]
+    folds.thin_out(share)
+    few = [len(folds.bind({}, k).known.structure) for k in range(5)]
+    assert few == [max(int(share * each), 1) for each in whole]

@@ -151,15 +151,15 @@ class Folds:
             self._kept = [np.arange(len(order))]
             self._judged = [np.array_split(rng.permutation(len(dev.numbers)), blocks)]
         self._judged = [[part for part in some if len(part)] for some in self._judged]
-        self._order = order
+        # Which examples stay when there are too many: an order that knows nothing of the folds.
+        self._rank = rng.permutation(len(order))
         self._bound: dict[tuple[str, int], Fold] = {}
 
     def thin_out(self, share: float) -> None:
-        """Train on a share of the examples only, the same ones for all."""
-        place = np.argsort(self._order)  # of each example, in a random order
-        few = max(int(share * len(place)), 1)
-        self._kept = [kept[place[kept] < few] for kept in self._kept]
-        self._kept = [kept if len(kept) else np.arange(1) for kept in self._kept]
+        """Train on a share of each fold's examples only, the same ones for all."""
+        for k, kept in enumerate(self._kept):
+            few = max(int(share * len(kept)), 1)
+            self._kept[k] = np.sort(kept[np.argsort(self._rank[kept])[:few]])
         self._bound.clear()
 
     @property
