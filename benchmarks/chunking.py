@@ -4,9 +4,9 @@
 
 Every run is a process of its own, so that times and peak memory are its own. Both tools get the
 classical attributes (words −2 … 2, word bigrams, POS −2 … 2, POS bigrams and trigrams, a bias: 20
-a token) from the same raw files; dualstruct makes them by its `chunking-small` preset, CRFsuite gets
-them as strings. CRFsuite runs with its defaults (L-BFGS with c2 = 1 until it converges, averaged
-perceptron with 10 iterations).
+a token) from the same raw files; dualstruct makes them by its `chunking-small` preset, CRFsuite
+gets them as strings. CRFsuite runs with its defaults (L-BFGS with c2 = 1 until it converges,
+averaged perceptron with 10 iterations).
 """
 
 from __future__ import annotations
