@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dualstruct.features import CSRSequences as CSRSequences
     from dualstruct.features import WithVectors as WithVectors
     from dualstruct.metrics import evaluate as evaluate
+    from dualstruct.metrics import evaluate_raw_text as evaluate_raw_text
     from dualstruct.metrics import evaluate_trees as evaluate_trees
     from dualstruct.problem import Certificate as Certificate
     from dualstruct.problem import Problem as Problem
@@ -96,7 +97,7 @@ _HOMES = {
     "estimators.texts": "label_documents",
     "estimators": "DependencyParser ParsingPipeline SequenceTagger StructuredSVM load_model",
     "features": "CSRSequences WithVectors",
-    "metrics": "evaluate evaluate_trees",
+    "metrics": "evaluate evaluate_raw_text evaluate_trees",
     "problem": "Certificate Problem",
     "solvers": (
         "Averaged CPD CuttingPlane DCA DCD DCDLight ExponentiatedGradient FrankWolfe LBFGS "
@@ -165,6 +166,7 @@ __all__ = [
     "compress",
     "draw_tree",
     "evaluate",
+    "evaluate_raw_text",
     "evaluate_trees",
     "fit",
     "iter_conllu",

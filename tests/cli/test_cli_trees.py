@@ -50,6 +50,27 @@ def test_files_that_do_not_fit_are_explained(guess, tmp_path):
     assert message == "words.conllu, line 1: word 1 has no head"
 
 
+def test_files_that_split_the_text_otherwise_are_scored_as_raw_text(guess, tmp_path):
+    whole = list(english := read_conllu(english_path())[:2])
+    for name in ("forms", "lemmas", "upos", "xpos", "feats", "relations", "deps", "misc"):
+        setattr(whole[0], name, getattr(whole[0], name) + getattr(whole[1], name))
+    whole[0].heads += [1] * len(whole[1])
+    write_conllu(tmp_path / "gold.conllu", english)
+    write_conllu(tmp_path / "joined.conllu", whole[:1])
+    files = tmp_path / "gold.conllu", tmp_path / "joined.conllu"
+    report = json.loads(run("evaluate", *files, "--json"))["raw_text"]
+    assert report["Words"]["f1"] == report["UPOS"]["aligned_accuracy"] == 1
+    assert report["Sentences"]["f1"] == 0 < report["LAS"]["f1"] < 1
+    assert run("evaluate", *files) == run("evaluate", *files, "--raw-text")
+    same = run("evaluate", english_path(), english_path(), "--raw-text")
+    assert same.splitlines()[-1].split() == ["BLEX", "100.00", "100.00", "100.00"]
+    assert "the same" in refusal("evaluate", files[0], guess, "--raw-text")
+    assert "same sentences" in refusal("evaluate", *files, "--errors")
+    (tmp_path / "labels.txt").write_text("a O\n")
+    message = refusal("evaluate", tmp_path / "labels.txt", tmp_path / "labels.txt", "--raw-text")
+    assert message == "--raw-text compares files of CoNLL-U"
+
+
 def test_a_tree_is_drawn_in_the_terminal_and_as_svg(tmp_path):
     out = run("draw", english_path(), "--sentence", "news-002", "--width", 100)
     assert "▼" in out

@@ -91,6 +91,14 @@ def evaluate(
         Path | None,
         typer.Option(help="Draw the same as reliability diagrams to this file, .svg or .png."),
     ] = None,
+    raw_text: Annotated[
+        bool,
+        typer.Option(
+            "--raw-text",
+            help="Score two files of CoNLL-U as made from raw text, by the definitions of "
+            "CoNLL-2018; done by itself where their words differ.",
+        ),
+    ] = False,
     label_column: SameLabelColumn = None,
     columns: SameColumns = None,
     format: FileFormat = None,
@@ -103,7 +111,8 @@ def evaluate(
 
     Labels: token accuracy, and precision, recall and F1 of spans as conlleval counts. Trees: UAS
     and LAS, with and without punctuation, as CoNLL-X and CoNLL-2018 count, by relation and
-    distance. --errors, --confusion and --by say what is wrong, --html on a page.
+    distance; from raw text also tokens, sentences and words. --errors, --confusion and --by say
+    what is wrong, --html on a page.
     """
     from dualstruct.cli import trees as cli_trees
     from dualstruct.cli.judging import judge_file, judge_model
@@ -124,7 +133,9 @@ def evaluate(
             raise InputError(
                 "confidence is that of a model, and a file of labels or trees has none"
             )
-        judged = judge_file(str(model), test, reading)
+        judged = judge_file(str(model), test, reading, raw_text)
+    elif raw_text:
+        raise InputError("--raw-text compares files of CoNLL-U")
     else:
         judged = judge_model(model, test, reading, unseen_labels, asked, reliability)
     if html is not None:

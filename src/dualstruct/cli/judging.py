@@ -38,14 +38,16 @@ def judge_model(
     return open_model(path).judge(test, unseen_labels, confidence, picture, reading)
 
 
-def judge_file(gold: str, predicted: str, reading: Reading) -> Judged:
+def judge_file(gold: str, predicted: str, reading: Reading, raw: bool = False) -> Judged:
     """What a file says against what another one says: trees, or the labels of its last column."""
     from dualstruct.cli import trees
     from dualstruct.cli.columns import judge_labels
 
     chosen = reading.columns is not None or reading.label_column is not None
     if trees.is_treebank(gold) and not chosen:
-        return trees.judge_trees(gold, predicted)
+        return trees.judge_trees(gold, predicted, raw)
+    if raw:
+        raise InputError("--raw-text compares files of CoNLL-U")
     return judge_labels(gold, predicted, reading.label_column, reading.columns)
 
 

@@ -31,7 +31,9 @@ from dualstruct.estimators import (
     ParsingPipeline,
     SequenceTagger,
 )
-from dualstruct.metrics import evaluate_trees
+from dualstruct.metrics import evaluate_raw_text, evaluate_trees
+from dualstruct.metrics.raw_text import same_text
+from dualstruct.metrics.words import same_words
 from dualstruct.mistakes import tree_mistakes
 from dualstruct.suspecting import Suspect
 from dualstruct.training.results import FitResult
@@ -393,11 +395,20 @@ def _json_rows(
     return rows
 
 
-def judge_trees(gold: str, predicted: str) -> Judged:
-    """The trees in one file against those in another one."""
+def judge_trees(gold: str, predicted: str, raw: bool = False) -> Judged:
+    """The trees in one file against those in another one, which may split the text otherwise."""
     truth, found = read_conllu(gold), read_conllu(predicted)
+    if raw or (not same_words(truth, found) and same_text(truth, found)):
+        return judge_raw(truth, found)
     scores = evaluate_trees(truth, found)
     return Judged(scores.to_dict(), scores.table(), lambda: tree_mistakes(truth, found), words_of)
+
+
+def judge_raw(truth: Treebank, found: Treebank) -> Judged:
+    """Both as made from raw text."""
+    scores = evaluate_raw_text(truth, found)
+    report = {"raw_text": scores.to_dict()}
+    return Judged(report, scores.table(), lambda: tree_mistakes(truth, found), words_of)
 
 
 def words_of(path: str) -> set[str]:

@@ -322,6 +322,11 @@ class Treebank(Sequence[ConlluSentence]):
                 words += 1
         return comments, others
 
+    @property
+    def byte_places(self) -> NDArray[np.int64]:
+        """Where each sentence begins in the file, with its comments, and where the last ends."""
+        return self._places
+
     def text(self, i: int) -> str:
         """A sentence as it stands in the file, comments and blank line included."""
         return self._data[self._places[i] : self._places[i + 1]].decode("utf-8-sig")

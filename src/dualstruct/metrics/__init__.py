@@ -10,12 +10,14 @@ from dualstruct.metrics.labels import (
     score_name,
     span_counts,
 )
+from dualstruct.metrics.raw_text import RawTextScores, evaluate_raw_text
 from dualstruct.metrics.reliability import Reliability, reliability
 from dualstruct.metrics.trees import Attachment, TreeScores, attachment, evaluate_trees
 
 __all__ = [
     "UNSEEN",
     "Attachment",
+    "RawTextScores",
     "Reliability",
     "Scores",
     "SpanCounts",
@@ -24,6 +26,7 @@ __all__ = [
     "attachment",
     "evaluate",
     "evaluate_ids",
+    "evaluate_raw_text",
     "evaluate_trees",
     "reliability",
     "score_name",

@@ -16,8 +16,7 @@ All scores lie between 0 and 1; only the printed table shows percentages.
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -25,73 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct.data.columns import ColumnSentences
-from dualstruct.data.treebank import Treebank, attributes
+from dualstruct.data.treebank import Treebank
 from dualstruct.metrics.counts import TypeScores, share
+from dualstruct.metrics.universal import Universal, content_scores
+from dualstruct.metrics.universal import universal as universal_relation
 from dualstruct.metrics.words import check_same_words
 
 __all__ = ["Attachment", "TreeScores", "attachment", "evaluate_trees"]
 
 Ids = NDArray[np.integer]
 
-CONTENT_RELATIONS = frozenset(
-    [
-        "nsubj",
-        "obj",
-        "iobj",
-        "csubj",
-        "ccomp",
-        "xcomp",
-        "obl",
-        "vocative",
-        "expl",
-        "dislocated",
-        "advcl",
-        "advmod",
-        "discourse",
-        "nmod",
-        "appos",
-        "nummod",
-        "acl",
-        "amod",
-        "conj",
-        "fixed",
-        "flat",
-        "compound",
-        "list",
-        "parataxis",
-        "orphan",
-        "goeswith",
-        "reparandum",
-        "root",
-        "dep",
-    ]
-)
-FUNCTION_RELATIONS = frozenset(["aux", "cop", "mark", "det", "clf", "case", "cc"])
-UNIVERSAL_FEATURES = frozenset(
-    [
-        "PronType",
-        "NumType",
-        "Poss",
-        "Reflex",
-        "Foreign",
-        "Abbr",
-        "Gender",
-        "Animacy",
-        "Number",
-        "Case",
-        "Definite",
-        "Degree",
-        "VerbForm",
-        "Mood",
-        "Tense",
-        "Aspect",
-        "Voice",
-        "Evident",
-        "Polarity",
-        "Person",
-        "Polite",
-    ]
-)
 #: Distances to the head, as CoNLL-X's evaluation groups them; the root has none.
 DISTANCES = ("to root", "1", "2", "3-6", "7-")
 
@@ -232,18 +174,20 @@ def evaluate_trees(truth: Treebank, predicted: Treebank) -> TreeScores:
     )
     universal_number: dict[str, int] = {}
     universal = np.array(
-        [universal_number.setdefault(_universal(name), len(universal_number)) for name in names]
+        [
+            universal_number.setdefault(universal_relation(name), len(universal_number))
+            for name in names
+        ]
     )
     conll18 = right & (universal[relations] == universal[predicted_relations])
-    clas, mlas, blex = _content_scores(truth, predicted)
+    same = [(word, word) for word in range(len(right))]
+    content = content_scores(Universal(truth), Universal(predicted), same)
     return TreeScores(
         uas=everything.uas,
         las=everything.las,
         without_punctuation=without_punctuation,
         conll18_las=share(int(np.count_nonzero(conll18)), len(conll18)),
-        clas=clas,
-        mlas=mlas,
-        blex=blex,
+        **{name: each.f1 for name, each in content.items()},
         exact=_whole(right, truth.sentences),
         exact_labelled=_whole(both, truth.sentences),
         words=len(right),
@@ -267,10 +211,6 @@ def is_punctuation(form: str) -> bool:
 def _scored(forms: ColumnSentences) -> NDArray[np.bool_]:
     ids, strings = forms.encoded()
     return np.array([not is_punctuation(form) for form in strings], dtype=np.bool_)[ids]
-
-
-def _universal(relation: str) -> str:
-    return relation.partition(":")[0]
 
 
 def _whole(right: NDArray[np.bool_], sentences: NDArray[np.int64]) -> float:
@@ -307,60 +247,3 @@ def _distances(treebank: Treebank) -> NDArray[np.int64]:
     group: NDArray[np.int64] = np.digitize(distance, [2, 3, 7]) + 1
     group[treebank.heads == 0] = 0
     return group
-
-
-def _content_scores(truth: Treebank, predicted: Treebank) -> tuple[float, float, float]:
-    """CLAS, MLAS and BLEX of CoNLL-2018, all of them F1 over content words."""
-    ours, theirs = _Universal(truth), _Universal(predicted)
-    support = sum(ours.is_content)
-    found = sum(theirs.is_content)
-    correct: Counter[str] = Counter()
-    for word, (here, there) in enumerate(zip(ours.is_content, theirs.is_content, strict=True)):
-        if not (here and there) or ours.arc(word) != theirs.arc(word):
-            continue
-        correct["clas"] += 1
-        correct["mlas"] += ours.grammar(word) == theirs.grammar(word)
-        correct["blex"] += ours.lemmas[word] in ("_", theirs.lemmas[word])
-    scores = [TypeScores.of(support, found, correct[name]).f1 for name in ("clas", "mlas", "blex")]
-    return scores[0], scores[1], scores[2]
-
-
-class _Universal:
-    """What CoNLL-2018 compares of each word of a treebank."""
-
-    def __init__(self, treebank: Treebank) -> None:
-        first = np.repeat(treebank.sentences[:-1], treebank.lengths)
-        heads = np.where(treebank.heads == 0, -1, first + treebank.heads - 1)
-        self.heads: list[int] = heads.tolist()
-        self.relations = _strings(treebank.relations, _universal)
-        self.lemmas = _strings(treebank.lemmas)
-        self.upos = _strings(treebank.upos)
-        self.feats = _strings(treebank.feats, _universal_features)
-        self.is_content = [relation in CONTENT_RELATIONS for relation in self.relations]
-        self._function_words: dict[int, list[int]] = {}
-        for word, (head, relation) in enumerate(zip(self.heads, self.relations, strict=True)):
-            if relation in FUNCTION_RELATIONS:
-                self._function_words.setdefault(head, []).append(word)
-
-    def arc(self, word: int) -> tuple[int, str]:
-        return self.heads[word], self.relations[word]
-
-    def grammar(self, word: int) -> object:
-        """Tag, features and function words."""
-        function = [
-            (child, self.relations[child], self.upos[child], self.feats[child])
-            for child in self._function_words.get(word, ())
-        ]
-        return self.upos[word], self.feats[word], function
-
-
-def _universal_features(cell: str) -> str:
-    kept = (f"{k}={v}" for k, v in attributes(cell).items() if k in UNIVERSAL_FEATURES)
-    return "|".join(sorted(kept))
-
-
-def _strings(column: ColumnSentences, change: Callable[[str], str] = str) -> list[str]:
-    """The cells of all words, each distinct one changed once."""
-    ids, strings = column.encoded()
-    changed = list(map(change, strings))
-    return [changed[k] for k in ids.tolist()]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dualstruct.data.columns import ColumnSentences
 from dualstruct.errors import InputError
 
-__all__ = ["check_same_words"]
+__all__ = ["check_same_words", "same_words"]
 
 
 class Worded(Protocol):
@@ -53,3 +53,12 @@ def check_same_words(truth: Worded, predicted: Worded) -> None:
             f"{truth.where(i, at)}: the word is {names[ours[word]]!r}, "
             f"but {their_names[theirs[word]]!r} in {predicted.where(i, at)}"
         )
+
+
+def same_words(truth: Worded, predicted: Worded) -> bool:
+    """Whether two files have the same sentences of the same words."""
+    try:
+        check_same_words(truth, predicted)
+    except InputError:
+        return False
+    return True

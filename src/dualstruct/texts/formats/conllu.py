@@ -12,6 +12,7 @@ from typing import IO
 
 from dualstruct.data.conllu import ConlluSentence, Treebank, iter_conllu, looks_like_conllu
 from dualstruct.data.opening import PathOrFile, name_of
+from dualstruct.data.surface import escaped, gap_behind, unescaped
 from dualstruct.errors import InputError
 from dualstruct.texts.documents import Document
 from dualstruct.texts.formats.base import Format
@@ -19,8 +20,6 @@ from dualstruct.texts.formats.columns import labels_of, with_spans
 
 __all__ = ["CONLLU", "sentence_labels"]
 
-_ESCAPES = {"\\s": " ", "\\n": "\n", "\\r": "\r", "\\t": "\t", "\\p": "|", "\\\\": "\\"}
-_ESCAPED = re.compile(r"\\[snrtp\\]")
 _COLUMNS = ("upos", "xpos", "feats")
 
 
@@ -80,17 +79,12 @@ def _document(
         for word, form in enumerate(sentence.forms):
             known = sentence.misc_of(word)
             if "SpacesBefore" in known:
-                add(_unescaped(known["SpacesBefore"]))
+                add(unescaped(known["SpacesBefore"]))
             tokens.append((place, place + len(form)))
             add(form)
-            if "SpacesAfter" in known:
-                add(_unescaped(known["SpacesAfter"]))
-            elif known.get("SpaceAfter") == "No":
-                pass
-            elif word + 1 < len(sentence):
-                add(" ")
-            elif sentence is not sentences[-1]:
-                add("\n")
+            last = sentence is sentences[-1]
+            usual = " " if word + 1 < len(sentence) else "" if last else "\n"
+            add(gap_behind(sentence.misc[word], usual))
         labels += sentence_labels(sentence, label)
         firsts.append(len(tokens))
     where = f"{name_of(source)}, sentence {first}"
@@ -101,15 +95,6 @@ def _document(
             break
     document = Document("".join(pieces), None, tokens, firsts, labels, metadata, where)
     return with_spans(document)
-
-
-def _unescaped(text: str) -> str:
-    return _ESCAPED.sub(lambda found: _ESCAPES[found[0]], text)
-
-
-def _escaped(text: str) -> str:
-    known = {value: key for key, value in _ESCAPES.items()}
-    return "".join(known.get(c, c) for c in text)
 
 
 def write(documents: Iterable[Document], out: IO[bytes]) -> None:
@@ -131,12 +116,12 @@ def write(documents: Iterable[Document], out: IO[bytes]) -> None:
                 after = document.text[end : None if last else places[count + 1][0]]
                 misc = []
                 if count == 0 and document.text[: places[0][0]]:
-                    misc.append(f"SpacesBefore={_escaped(document.text[: places[0][0]])}")
+                    misc.append(f"SpacesBefore={escaped(document.text[: places[0][0]])}")
                 usual = "" if last else "\n" if number == len(row) else " "
                 if not after and usual:
                     misc.append("SpaceAfter=No")
                 elif after != usual:
-                    misc.append(f"SpacesAfter={_escaped(after)}")
+                    misc.append(f"SpacesAfter={escaped(after)}")
                 cells = [str(number), word, *"_" * 8]
                 if labels is not None and key == "upos":
                     cells[3] = labels[count]

@@ -1,0 +1,112 @@
+"""What a treebank's words stand for in running text: tokens, blanks behind them, paragraphs.
+
+A token is a word, or a multiword token (a line such as ``3-4 don't``) that several words make up.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct.data.treebank import Treebank, attributes
+from dualstruct.errors import InputError
+
+__all__ = ["Surface", "escaped", "gap_behind", "surface_of", "unescaped"]
+
+_RANGE = re.compile(rb"^(\d+)-(\d+)\t([^\t]*)\t.*?([^\t\r\n]*)\r?$", re.MULTILINE)
+_PARAGRAPH = re.compile(rb"^#[ \t]*new(par|doc)\b", re.MULTILINE)
+_ESCAPES = {"\\s": " ", "\\n": "\n", "\\r": "\r", "\\t": "\t", "\\p": "|", "\\\\": "\\"}
+_ESCAPED = re.compile(r"\\[snrtp\\]")
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """The tokens of a treebank.
+
+    Attributes
+    ----------
+    forms, misc : list of str
+        Of each token.
+    words : int64 array [tokens + 1]
+        The first word of each token.
+    sentences : int64 array [sentences + 1]
+        The first token of each sentence.
+    paragraphs : list of int
+        The sentences with which a paragraph or document begins, as comments say.
+
+    Examples
+    --------
+    >>> rows = [f"{cells} _ _ _ _ _ _ _ _" for cells in ("1-2 don't", "1 do", "2 n't", "3 go")]
+    >>> found = surface_of(Treebank("\\n".join(rows).replace(" ", "\\t").encode() + b"\\n\\n"))
+    >>> found.forms, found.words.tolist()
+    (["don't", 'go'], [0, 2, 3])
+    """
+
+    forms: list[str]
+    misc: list[str]
+    words: NDArray[np.int64]
+    sentences: NDArray[np.int64]
+    paragraphs: list[int]
+
+    @property
+    def is_multiword(self) -> NDArray[np.bool_]:
+        """Whether each token has several words."""
+        return np.diff(self.words) > 1
+
+
+def surface_of(treebank: Treebank) -> Surface:
+    """The tokens of a treebank's words."""
+    data, places = bytes(treebank), treebank.byte_places
+    ids, strings = treebank.forms.encoded()
+    forms = [strings[k] for k in ids.tolist()]
+    ids, strings = treebank.misc.encoded()
+    misc = [strings[k] for k in ids.tolist()]
+    is_first = np.ones(len(forms) + 1, dtype=np.bool_)
+    behind = 0  # of the last range
+    for found in _RANGE.finditer(data):
+        i = int(np.searchsorted(places, found.start(), side="right")) - 1
+        first = int(treebank.sentences[i]) + int(found[1]) - 1
+        last = int(treebank.sentences[i]) + int(found[2]) - 1
+        if first < behind or last < first:
+            place = treebank.where(i, first - int(treebank.sentences[i]))
+            raise InputError(f"{place}: the range {found[1].decode()}-{found[2].decode()} overlaps")
+        forms[first], misc[first] = found[3].decode(), found[4].decode()
+        is_first[first + 1 : last + 1] = False
+        behind = last + 1
+    words = np.flatnonzero(is_first)
+    kept = words[:-1].tolist()
+    starts = (m.start() for m in _PARAGRAPH.finditer(data))
+    paragraphs = {int(np.searchsorted(places, at, side="right")) - 1 for at in starts}
+    return Surface(
+        [forms[k] for k in kept],
+        [misc[k] for k in kept],
+        words,
+        np.searchsorted(words, treebank.sentences),
+        sorted(paragraphs),
+    )
+
+
+def gap_behind(misc: str, usual: str = " ") -> str:
+    """What stands in the text behind a token: as MISC says, or what is usual.
+
+    >>> gap_behind("SpaceAfter=No"), gap_behind("SpacesAfter=\\\\s\\\\n"), gap_behind("_")
+    ('', ' \\n', ' ')
+    """
+    known = attributes(misc)
+    if "SpacesAfter" in known:
+        return unescaped(known["SpacesAfter"])
+    return "" if known.get("SpaceAfter") == "No" else usual
+
+
+def unescaped(text: str) -> str:
+    """Blanks as they are, of what MISC has for them."""
+    return _ESCAPED.sub(lambda found: _ESCAPES[found[0]], text)
+
+
+def escaped(text: str) -> str:
+    """Blanks as MISC has them."""
+    known = {value: key for key, value in _ESCAPES.items()}
+    return "".join(known.get(c, c) for c in text)
