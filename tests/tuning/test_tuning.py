@@ -264,17 +264,24 @@ def test_losses_have_scales_of_their_own():
 
 def test_the_table_and_the_picture_show_every_candidate():
     rows = [
-        Candidate({}, 0.8, 0.01, 0.0, 0.0, 5, 1.0, 0.1, True),
+        Candidate({}, 0.8, 0.01, 0.0, 0.0, 5, 1.0, None, False),
         Candidate({"C": 0.3, "averaged": True}, 0.82, 0.01, 0.02, 0.005, 5, 2.0, 0.1, True, True),
+        Candidate({"C": 0.1}, 0.81, 0.01, 0.01, 0.005, 5, 2.0, 0.0123, False),
         Candidate({"scheme": "bilou"}, None, None, None, None, 0, 0.0, None, False, note="no <b>"),
     ]
     found = Candidates(rows, "F1")
     lines = found.table().splitlines()
-    assert [line[0] for line in lines] == [" ", "*", " ", " "]
+    assert [line[0] for line in lines] == [" ", "*", " ", " ", " "]
     assert "C 0.3, averaged yes" in lines[1]
-    assert "82.00 1.00  +2.00 0.50" in lines[1]
-    assert "no <b>" in lines[3]
-    assert [row["chosen"] for row in found.to_dicts()] == [True, False, False]
+    assert "82.00  1.00  +2.00  0.50" in lines[1]
+    ends = [line[lines[0].index("gap") + 3 :].strip(" ─●") for line in lines[1:4]]
+    assert ends == ["", "", ""]  # nothing but the plot is right of the certificates
+    shown = [line[: lines[0].index("gap") + 3].split("2.0 ")[-1] for line in lines[1:3]]
+    assert [each.strip() for each in shown] == ["10 %", "~1.2 %"]
+    assert lines[3][: lines[0].index("gap") + 3].endswith(" none")
+    assert "no <b>" in lines[4]
+    assert [row["chosen"] for row in found.to_dicts()] == [True, False, False, False]
+    assert [row["certified"] for row in found.to_dicts()] == [True, False, False, False]
     import xml.etree.ElementTree as ET
 
     texts = [each.text for each in ET.fromstring(found.svg()).iter() if each.text]
@@ -298,6 +305,7 @@ def test_the_command_tells_what_it_tried_and_how_to_train_it_again(files, tmp_pa
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert sum(line.startswith("* ") for line in lines) == 1
+    assert any(line.startswith("trained: ") and " gap " in line for line in lines)
     [again] = [line.partition(": ")[2] for line in lines if line.startswith("the same again")]
     other = tmp_path / "again.dstruct"
     command = [str(other) if part == str(model) else part for part in again.split()[1:]]
@@ -326,7 +334,10 @@ def test_the_command_tunes_parsers(files, tmp_path):
     more = ["--task", "parse", "--trials", "3", "--hash-bits", "12", "--json"]
     done = run_command("tune", files / "trees.conllu", *more)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["metric"] == "LAS"
+    report = json.loads(done.stdout)
+    assert report["metric"] == "LAS"
+    assert report["certified"]
+    assert all(each["gap"] > 0 and each["certified"] for each in report["candidates"])
 
 
 @pytest.mark.parametrize(

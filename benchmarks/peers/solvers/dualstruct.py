@@ -10,7 +10,7 @@ import numpy as np
 from benchmark_utils.problems import Laps, Parsing, Tagging, arcs_in
 from benchopt import BaseSolver
 
-from dualstruct import DependencyParser, SequenceTagger, evaluate, read_conllu
+from dualstruct import DependencyParser, SequenceTagger, evaluate, read_conllu, tune
 
 #: What "chosen" chooses from, on data that is neither trained nor tested on. Each loss goes up in C
 #: until its score falls, and is tried with averaged weights at its best C.
@@ -18,6 +18,9 @@ LOSSES, CS = ("squared_hinge", "hinge", "crf"), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 PASSES = (5, 10, 15)
 #: What "certified" chooses from, besides the first four C, and how close to the optimum it comes.
 CERTIFIED, GAP = ("squared_hinge", "hinge"), 0.01
+#: Wall seconds in which "tuned" chooses and trains.
+BUDGET = 60.0
+OF_PARSERS = ("default", "tuned", "second-order")
 #: What needs no choice.
 FIXED: dict[str, dict[str, Any]] = {"quick": {"passes": 5}, "crf": {"loss": "crf"}}
 #: Each setting is judged on so many tokens or more: development data with several seeds, or several
@@ -29,12 +32,14 @@ JUDGED_TOKENS = 25_000
 class Solver(BaseSolver):
     name = "dualstruct"
     requirements = ["pip::dualstruct"]
-    parameters = {"settings": ["default", "quick", "chosen", "certified", "crf", "second-order"]}
+    parameters = {
+        "settings": ["default", "quick", "chosen", "tuned", "certified", "crf", "second-order"]
+    }
     test_config = {"settings": "chosen"}
 
     def skip(self, problem: Tagging | Parsing) -> tuple[bool, str | None]:
-        if isinstance(problem, Parsing) and self.settings not in ("default", "second-order"):
-            return True, "trees are learned with the defaults"
+        if isinstance(problem, Parsing) and self.settings not in OF_PARSERS:
+            return True, "for taggers"
         if isinstance(problem, Tagging) and self.settings == "second-order":
             return True, "a parser"
         return False, None
@@ -57,27 +62,33 @@ class Solver(BaseSolver):
             self.choice = ", ".join(f"{name} {value}" for name, value in options.items())
             self.laps.lap("choose")
         tagger = SequenceTagger(features=problem.features, **options)
-        tagger.fit(*problem.train)
-        self.laps.lap("train")
-        self.split(tagger.result_.cpu_seconds)
+        tagger = self.learned(tagger, problem.train, problem.held_out)
         predicted = tagger.predict(problem.test[0])
         self.laps.lap("test")
         return predicted
 
     def parse(self, problem: Parsing) -> list[tuple[int, str]]:
         parser = DependencyParser(order=2 if self.settings == "second-order" else 1)
-        parser.fit(read_conllu(problem.train))
-        self.laps.lap("train")
-        self.split(parser.result_.cpu_seconds)
+        dev = None if problem.held_out is None else read_conllu(problem.held_out)
+        parser = self.learned(parser, (read_conllu(problem.train),), dev)
         predicted = parser.predict(read_conllu(problem.test))
         arcs = arcs_in(bytes(predicted).decode())
         self.laps.lap("test")
         return arcs
 
-    def split(self, train: float) -> None:
-        """What ``fit`` took before the first pass is preparation."""
-        seconds = self.laps.seconds
-        seconds["prepare"], seconds["train"] = seconds["train"] - train, train
+    def learned(self, estimator: Any, train: tuple[Any, ...], dev: Any) -> Any:
+        """A trained estimator; what ``fit`` took before the first pass is preparation."""
+        if self.settings == "tuned":
+            estimator = tune(estimator, *train, dev=dev, budget=BUDGET)
+            chosen = estimator.settings_.items()
+            self.choice = ", ".join(f"{name} {value}" for name, value in chosen) or "as given"
+        else:
+            estimator.fit(*train)
+        self.laps.lap("train")
+        seconds, passes = self.laps.seconds, estimator.result_.cpu_seconds
+        before = "choose" if self.settings == "tuned" else "prepare"
+        seconds[before], seconds["train"] = seconds["train"] - passes, passes
+        return estimator
 
     def get_result(self) -> dict[str, Any]:
         return {"predicted": self.predicted, "seconds": self.laps.seconds, "choice": self.choice}

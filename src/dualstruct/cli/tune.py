@@ -120,6 +120,8 @@ def tune(
         "metric": tuned.candidates_.metric,
         "score": best.score,
         "candidates": tuned.candidates_.to_dicts(),
+        "gap": tuned.result_.gap,
+        "certified": tuned.result_.certified,
         "model": None if model is None else str(model),
         "wall_seconds": time.perf_counter() - started,
         "cpu_seconds": time.process_time() - cpu_started,
@@ -130,6 +132,7 @@ def tune(
     say(tuned.candidates_.table())
     say()
     say(f"chosen: {best.name}")
+    say(f"trained: {tuned.result_}")
     say(f"the same again: {_command(train, task, given | tuned.settings_, model)}")
     say(f"wall time: {report['wall_seconds']:.1f} s, CPU {report['cpu_seconds']:.1f} s")
     if model is not None:

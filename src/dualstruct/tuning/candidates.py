@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dualstruct.training.results import percent
+
 #: How wide the plot in the terminal is.
 WIDTH = 24
 
@@ -21,8 +23,8 @@ class Candidate:
     gain_spread: float | None  #: the standard error of the gain
     folds: int  #: on how many it was tried before it was dropped
     seconds: float  #: wall time of its runs
-    gap: float | None  #: at the end of the last run
-    certified: bool
+    gap: float | None  #: from the optimum, relative, at the end of the last run
+    certified: bool  #: whether no weights can do better by more than the gap
     chosen: bool = False
     note: str = ""  #: why it could not be tried
 
@@ -41,6 +43,17 @@ class Candidate:
         if not self.settings:
             return "as given"
         return ", ".join(f"{name} {shown(value)}" for name, value in self.settings.items())
+
+    @property
+    def certificate(self) -> str:
+        """The gap for people: ``~`` if it bounds nothing, ``none`` if the solver has none.
+
+        >>> Candidate({}, 0.9, 0.01, 0.0, 0.0, 5, 1.0, 0.031, True).certificate
+        '3.1 %'
+        """
+        if self.gap is None:
+            return "none"
+        return percent(self.gap) if self.certified else f"~{percent(self.gap)}"
 
 
 def shown(value: Any) -> str:
@@ -84,28 +97,31 @@ class Candidates(Sequence[Candidate]):
     def table(self) -> str:
         """Scores with their spreads as text; ``*`` is what was chosen.
 
+        ``gap`` is how far from the optimum the last run of a candidate may have ended (after all
+        passes that were judged), relative to the objective: certified, or with ``~`` an estimate.
         A line of the plot is from one standard error below the score to one above.
         """
         tried = [row for row in self._rows if row.score is not None]
         low, high = _range(tried)
         names = [row.name for row in self._rows]
         wide = max(map(len, names), default=0)
-        plot = WIDTH if tried else 0
         head = (
-            f"  {'candidate':{wide}}  {self.metric:>8} ±     gain ±     folds  seconds  {'':{plot}}"
+            f"  {'candidate':{wide}}  {self.metric:>8} {'±':5} {'gain':>6} {'±':5} {'folds':>6} "
+            f"{'seconds':>8} {'gap':>7}"
         )
-        lines = [head.rstrip()]
+        lines = [head]
         for row, name in zip(self._rows, names, strict=True):
             mark = "*" if row.chosen else " "
             if row.score is None:
                 lines.append(f"{mark} {name:{wide}}  {row.note}")
                 continue
-            error = _percents(row.spread, "4.2f")
+            error = _percents(row.spread, "5.2f")
             gain = _percents(row.gain, "+6.2f")
-            gain_error = _percents(row.gain_spread, "4.2f")
+            gain_error = _percents(row.gain_spread, "5.2f")
             lines.append(
                 f"{mark} {name:{wide}}  {100 * row.score:8.2f} {error} {gain} {gain_error} "
-                f"{row.folds:6} {row.seconds:8.1f}  {_interval(row, low, high)}".rstrip()
+                f"{row.folds:6} {row.seconds:8.1f} {row.certificate:>7}  "
+                f"{_interval(row, low, high)}".rstrip()
             )
         return "\n".join(lines)
 
