@@ -184,7 +184,7 @@ experiments-quick: .venv/installed-experiments
 	touch $@
 
 .venv/installed: .venv/tools $(SOURCES)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python $(PIP) $(BUILD) .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python $(PIP) $(BUILD) '.[cli]'
 	touch $@
 
 .venv/installed-%: .venv/tools $(SOURCES)

@@ -8,9 +8,9 @@ SequenceTagger(C=1.0)
 [['DET', 'NOUN']]
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from dualstruct.lazy import lazy_names
 from dualstruct.renamed import keep_old_names, old_names
 
 if TYPE_CHECKING:
@@ -83,8 +83,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-#: Which module each public name is in. They are imported when they are asked for: a program that
-#: needs one part does not wait for all of them.
+#: Which module each public name is in; it is imported when the name is asked for.
 _HOMES = {
     "clustering": "WordClusters brown_clusters vector_clusters",
     "compressing": "compress",
@@ -94,8 +93,12 @@ _HOMES = {
     "data.tokenizing": "Tokenizer",
     "drawing": "draw_tree tree_svg",
     "errors": "DualstructError InputError NotFittedError",
+    "estimators.loading": "load_model",
+    "estimators.parser": "DependencyParser",
+    "estimators.pipeline": "ParsingPipeline",
+    "estimators.structured_svm": "StructuredSVM",
+    "estimators.tagger": "SequenceTagger",
     "estimators.texts": "label_documents",
-    "estimators": "DependencyParser ParsingPipeline SequenceTagger StructuredSVM load_model",
     "features": "CSRSequences WithVectors",
     "metrics": "evaluate evaluate_raw_text evaluate_trees",
     "problem": "Certificate Problem",
@@ -113,7 +116,6 @@ _HOMES = {
     "training.stopping": "Stopping",
     "tuning": "tune",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "CPD",
@@ -185,18 +187,6 @@ __all__ = [
 ]
 
 _old_name = old_names("dualstruct", {"FactorGraphs": "structures.graph_output.FactorGraphOutput"})
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        return _old_name(name)
-    value = getattr(import_module(f"dualstruct.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
-
+__getattr__, __dir__ = lazy_names("dualstruct", _HOMES, _old_name)
 
 keep_old_names()

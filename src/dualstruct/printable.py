@@ -6,7 +6,7 @@ import json
 import unicodedata
 from typing import Any
 
-__all__ = ["json_text", "printable"]
+__all__ = ["json_text", "plural", "printable"]
 
 #: Control characters, halves of surrogate pairs, line and paragraph separators, and characters of
 #: format, which turn the direction of writing around or are not seen at all.
@@ -52,6 +52,15 @@ def json_text(value: Any, encoding: str = "utf-8", **options: Any) -> str:
     except UnicodeEncodeError:
         return json.dumps(value, **options)
     return text
+
+
+def plural(count: int, what: str) -> str:
+    """A number of things.
+
+    >>> plural(1, "mistake"), plural(2, "mistake")
+    ('1 mistake', '2 mistakes')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _is_harmless(character: str) -> bool:

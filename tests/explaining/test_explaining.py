@@ -24,7 +24,7 @@ from dualstruct.data.conllu import Treebank
 from dualstruct.datasets import load_english
 from dualstruct.explaining import Alternative, Contribution, TokenExplanation
 from dualstruct.explaining.results import by_size
-from dualstruct.explaining.terminal import sides
+from dualstruct.explaining.text import sides
 from dualstruct.tasks.tagging.explaining import explain_chain
 from naive import random_chain
 

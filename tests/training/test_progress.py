@@ -1,5 +1,8 @@
 """The progress line says what is known, and how long training still takes."""
 
+import io
+from types import SimpleNamespace
+
 import pytest
 
 from dualstruct.training.progress import ProgressLine
@@ -60,27 +63,54 @@ def test_the_best_score_so_far_stands_beside_the_last():
     assert "62.50 (best 75.00)" in lines[2]
 
 
-@pytest.mark.parametrize("show", [False, True])
-def test_the_line_is_shown_only_where_it_is_wanted_and_goes_when_training_ends(show, monkeypatch):
-    happened = []
+class Screen(io.StringIO):
+    """A line of a terminal: what is on it after each carriage return."""
 
-    class Live:
-        def __init__(self, text, *, console, transient):
-            happened.append(f"transient {transient}, standard error {console.stderr}")
+    terminal = True
 
-        def start(self):
-            happened.append("start")
+    def isatty(self):
+        return self.terminal
 
-        def update(self, text):
-            happened.append(str(text))
+    def seen(self):
+        shown, states = "", []
+        for part in self.getvalue().split("\r")[1:]:
+            shown = (part + shown[len(part) :]).rstrip()
+            states.append(shown)
+        return states
 
-        def stop(self):
-            happened.append("stop")
 
-    monkeypatch.setattr("rich.live.Live", Live)
-    progress = ProgressLine(Stopping(passes=10), show=show)
+@pytest.fixture
+def screen(monkeypatch):
+    made = Screen()
+    monkeypatch.setattr("dualstruct.training.progress.sys", SimpleNamespace(stderr=made))
+    monkeypatch.setenv("COLUMNS", "200")
+    return made
+
+
+def test_the_line_is_shown_where_it_is_wanted_and_goes_when_training_ends(screen):
+    progress = ProgressLine(Stopping(passes=10), show=True)
     with progress:
         progress.update(point(), None)
-    text = progress.describe(point())
-    expected = ["transient True, standard error True", "start", text, "stop"]
-    assert happened == (expected if show else [])
+        progress.update(point(dev_score=0.5), None)
+        progress.update(point(), None)
+    long, short = progress.describe(point(dev_score=0.5)), progress.describe(point())
+    states = [state for state in screen.seen() if state]
+    assert states == ["training …", short, long, short]
+    assert screen.seen()[-1] == ""
+
+
+@pytest.mark.parametrize(("show", "terminal"), [(False, True), (True, False)])
+def test_the_line_is_not_shown_elsewhere(show, terminal, screen):
+    screen.terminal = terminal
+    with ProgressLine(Stopping(passes=10), show=show) as progress:
+        progress.update(point(), None)
+    assert screen.getvalue() == ""
+
+
+def test_in_a_narrow_terminal_the_line_is_cut(screen, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    with ProgressLine(Stopping(passes=10), show=True) as progress:
+        progress.update(point(dev_score=0.5), None)
+    cut = screen.seen()[1]
+    assert len(cut) == 19
+    assert cut.endswith("…")

@@ -18,6 +18,20 @@ def main() -> None:
         from dualstruct.cli.output import say
 
         run(lambda: say(overview()))
+    try:
+        import rich  # noqa: F401
+        import typer  # noqa: F401
+    except ImportError:
+        from dualstruct.cli.boundary import run
+
+        run(_say_what_is_missing)
     from dualstruct.cli.building import run_alone
 
     run_alone(sys.argv[1:2])
+
+
+def _say_what_is_missing() -> None:
+    from dualstruct.libraries import library
+
+    for name in ("typer", "rich"):
+        library(name, "cli", "the command dualstruct")

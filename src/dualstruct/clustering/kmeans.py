@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dualstruct.clustering.words import WordClusters, paths_in_tree
 from dualstruct.errors import InputError
 from dualstruct.features.word_vectors import WordVectors, read_vectors
+from dualstruct.libraries import library
 
 __all__ = ["vector_clusters"]
 
@@ -122,11 +123,11 @@ def nearest(X: Floats, centres: Floats) -> NDArray[np.int64]:
 
 def means(X: Floats, cluster_of: NDArray[np.int64], n_clusters: int) -> Floats:
     """The mean of each cluster's rows; for an empty one, a row that is far from its own."""
-    from scipy.sparse import csr_array
-
     counts = np.bincount(cluster_of, minlength=n_clusters)
-    place = (np.ones(len(X)), (cluster_of, np.arange(len(X))))
-    sums = csr_array(place, shape=(n_clusters, len(X))) @ X
+    used = np.flatnonzero(counts)
+    begins = np.concatenate([[0], np.cumsum(counts[used])[:-1]])
+    sums = np.zeros((n_clusters, X.shape[1]))
+    sums[used] = np.add.reduceat(X[np.argsort(cluster_of, kind="stable")], begins, dtype=np.float64)
     centres: Floats = (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
     empty = np.flatnonzero(counts == 0)
     if len(empty):
@@ -149,13 +150,12 @@ def in_order(cluster_of: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _tree(centres: Floats) -> dict[int, str]:
     """The path of each centre: those that are merged first have the longest way in common."""
-    from scipy.cluster.hierarchy import linkage
-
+    hierarchy = library("scipy.cluster.hierarchy", "scipy", "the tree of vectors' clusters")
     if len(centres) == 1:
         return {0: "0"}
     name = list(range(len(centres)))  # of each node: that of its first leaf
     merges = []
-    for a, b in linkage(centres.astype(np.float64), "ward")[:, :2].astype(int).tolist():
+    for a, b in hierarchy.linkage(centres.astype(np.float64), "ward")[:, :2].astype(int).tolist():
         pair = sorted((name[a], name[b]))
         merges.append((pair[0], pair[1]))
         name.append(pair[0])

@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
-from dualstruct.data.sources import ColumnFiles, TreeFiles
-from dualstruct.distributed.admm import ADMM
-from dualstruct.distributed.bqo import BQO
-from dualstruct.distributed.local import fit_local
-from dualstruct.distributed.mixing import IterativeMixing, SimpleAverage
+from typing import TYPE_CHECKING
+
+from dualstruct.lazy import lazy_names
 from dualstruct.renamed import old_names
-from dualstruct.workers.communicator import (
-    CommunicationError,
-    Communicator,
-    RecoveryWarning,
-    SingleWorker,
-    partition,
-)
-from dualstruct.workers.engines import run_on
-from dualstruct.workers.local import run_local
-from dualstruct.workers.mpi import run_mpi
-from dualstruct.workers.ray import run_ray
+
+if TYPE_CHECKING:
+    from dualstruct.data.sources import ColumnFiles, TreeFiles
+    from dualstruct.distributed.admm import ADMM
+    from dualstruct.distributed.bqo import BQO
+    from dualstruct.distributed.local import fit_local
+    from dualstruct.distributed.mixing import IterativeMixing, SimpleAverage
+    from dualstruct.workers.communicator import (
+        CommunicationError,
+        Communicator,
+        RecoveryWarning,
+        SingleWorker,
+        partition,
+    )
+    from dualstruct.workers.engines import run_on
+    from dualstruct.workers.local import run_local
+    from dualstruct.workers.mpi import run_mpi
+    from dualstruct.workers.ray import run_ray
+
+_HOMES = {
+    "data.sources": "ColumnFiles TreeFiles",
+    "distributed.admm": "ADMM",
+    "distributed.bqo": "BQO",
+    "distributed.local": "fit_local",
+    "distributed.mixing": "IterativeMixing SimpleAverage",
+    "workers.communicator": (
+        "CommunicationError Communicator RecoveryWarning SingleWorker partition"
+    ),
+    "workers.engines": "run_on",
+    "workers.local": "run_local",
+    "workers.mpi": "run_mpi",
+    "workers.ray": "run_ray",
+}
 
 __all__ = [
     "ADMM",
@@ -39,4 +59,5 @@ __all__ = [
     "run_ray",
 ]
 
-__getattr__ = old_names(__name__, {"Alone": "workers.communicator.SingleWorker"})
+_old_name = old_names(__name__, {"Alone": "workers.communicator.SingleWorker"})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, _old_name)

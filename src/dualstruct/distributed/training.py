@@ -21,7 +21,6 @@ from dualstruct.training.results import FitResult, TracePoint
 from dualstruct.workers.communicator import Communicator, SingleWorker
 from dualstruct.workers.engines import run_on
 from dualstruct.workers.merging import agree, total
-from dualstruct.workers.ray import start_ray
 
 #: Seconds between two looks at how far workers elsewhere are.
 LOOK_EVERY = 0.2
@@ -171,6 +170,8 @@ def train_together(
     assert engine is not None
     if engine == "ray":
         assert workers is not None
+        from dualstruct.workers.ray import start_ray
+
         ray = start_ray(workers, estimator.address)
         if isinstance(train, InMemory):
             work.train = train.lend(ray, workers, estimator.seed)

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from rich.cells import cell_len
-
 from dualstruct.drawing.layout import Arc, Layout, Measures, check_tree, lay_out
+from dualstruct.widths import cell_len
 
 WORD_SIZE = 16
 LABEL_SIZE = 12

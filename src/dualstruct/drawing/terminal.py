@@ -5,9 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 
-from rich.cells import cell_len, set_cell_size
-
 from dualstruct.drawing.layout import Arc, Layout, Measures, check_tree, lay_out
+from dualstruct.widths import cell_len, cut_to
 
 #: Drawings that take more pieces than this are shown as an indented tree.
 MOST_PIECES = 3
@@ -243,7 +242,7 @@ def _shortened(text: str, columns: int) -> str:
     """The text, or as much of it as fits, with an ellipsis."""
     if cell_len(text) <= columns:
         return text
-    return set_cell_size(text, columns - 1).rstrip() + "…"
+    return cut_to(text, columns - 1).rstrip() + "…"
 
 
 def _indented(words: list[str], heads: list[int], relations: list[str], columns: int) -> str:

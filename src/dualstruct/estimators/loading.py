@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from dualstruct.data.arrays import format_of
 from dualstruct.data.opening import begins_with, is_text
 from dualstruct.errors import InputError
-from dualstruct.estimators.parser import DependencyParser
-from dualstruct.estimators.pipeline import ParsingPipeline
-from dualstruct.estimators.tagger import SequenceTagger
 
-AnyModel = SequenceTagger | DependencyParser | ParsingPipeline
+if TYPE_CHECKING:
+    from dualstruct.estimators.parser import DependencyParser
+    from dualstruct.estimators.pipeline import ParsingPipeline
+    from dualstruct.estimators.tagger import SequenceTagger
 
-_KINDS: dict[str, type[AnyModel]] = {
-    kind.model_format: kind for kind in (SequenceTagger, DependencyParser, ParsingPipeline)
+AnyModel: TypeAlias = "SequenceTagger | DependencyParser | ParsingPipeline"
+
+#: The formats of model files, and whose they are: what is needed is imported, and no more.
+KINDS = {
+    "dualstruct parser": ("parser", "DependencyParser"),
+    "dualstruct pipeline": ("pipeline", "ParsingPipeline"),
+    "dualstruct tagger": ("tagger", "SequenceTagger"),
 }
 
 
@@ -24,6 +31,7 @@ def load_model(path: str | Path) -> AnyModel:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
+    >>> from dualstruct import SequenceTagger
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "model.dstruct"
     ...     SequenceTagger().fit([["a", "dog"]], [["DET", "NOUN"]]).save(path)
@@ -43,6 +51,8 @@ def load_model(path: str | Path) -> AnyModel:
             f"{path} is a text file, and a model is wanted, as dualstruct train writes"
         )
     kind = format_of(path)
-    if kind not in _KINDS:
+    if kind not in KINDS:
         raise InputError(f"{path} is a {kind} file, not a model")
-    return _KINDS[kind].load(path)
+    module, name = KINDS[kind]
+    model: AnyModel = getattr(import_module(f"dualstruct.estimators.{module}"), name).load(path)
+    return model

@@ -82,9 +82,11 @@ class Parameters(Routed):
     @property
     def _repr_html_(self) -> Any:
         """What notebooks show, unless scikit-learn's configuration wants text."""
-        from sklearn import get_config
-        from sklearn.utils import estimator_html_repr
-
+        try:
+            from sklearn import get_config
+            from sklearn.utils import estimator_html_repr
+        except ImportError:
+            raise AttributeError("the diagram of an estimator is drawn by scikit-learn") from None
         if get_config()["display"] != "diagram":
             raise AttributeError("scikit-learn's option display is not 'diagram'")
         return lambda: estimator_html_repr(self)

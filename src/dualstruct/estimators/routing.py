@@ -11,6 +11,8 @@ import copy
 import inspect
 from typing import Any
 
+from dualstruct.libraries import library
+
 _DATA = ("self", "X", "y", "Y")
 
 
@@ -38,9 +40,8 @@ class RequestSetter:
             return self
 
         def set_request(**requests: bool | str | None) -> Any:
-            from sklearn import get_config
-
-            if not get_config().get("enable_metadata_routing"):
+            sklearn = library("sklearn", "sklearn", "metadata routing")
+            if not sklearn.get_config().get("enable_metadata_routing"):
                 raise RuntimeError(
                     "metadata routing is off: call sklearn.set_config(enable_metadata_routing=True)"
                 )
@@ -79,9 +80,8 @@ class Routed:
         """What each method takes beside its data, and what of it was requested."""
         if hasattr(self, "_metadata_request"):
             return copy.deepcopy(self._metadata_request)
-        from sklearn.utils.metadata_routing import MetadataRequest
-
-        routing = MetadataRequest(owner=type(self).__name__)
+        module = library("sklearn.utils.metadata_routing", "sklearn", "metadata routing")
+        routing = module.MetadataRequest(owner=type(self).__name__)
         for method in ("fit", "partial_fit", "predict", "score"):
             for name in metadata_of(type(self), method):
                 getattr(routing, method).add_request(param=name, alias=None)

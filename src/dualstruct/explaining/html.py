@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from dualstruct.explaining.results import Alternative, Contribution, Explanation, TokenExplanation
-from dualstruct.explaining.terminal import Side, elsewhere, hidden_text, sides, verdict, where
+from dualstruct.explaining.text import Side, elsewhere, hidden_text, sides, verdict, where
 from dualstruct.pages import document
 
 MOST = 20

@@ -100,7 +100,7 @@ class TokenExplanation:
         return {**vars(self), "alternatives": [each.to_dict() for each in self.alternatives]}
 
     def __str__(self) -> str:
-        from dualstruct.explaining.terminal import token_text
+        from dualstruct.explaining.text import token_text
 
         return token_text(self)
 

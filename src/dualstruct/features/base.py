@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct.errors import InputError
+from dualstruct.libraries import library
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -60,11 +61,10 @@ class FeatureRows:
 
     def matrix(self) -> scipy.sparse.csr_matrix:
         """The rows as a sparse matrix, for other libraries."""
-        import scipy.sparse
-
+        sparse = library("scipy.sparse", "scipy", "a sparse matrix")
         values = np.ones(len(self.ids), np.float32) if self.values is None else self.values
         shape = (self.n_tokens, self.dimension)
-        return scipy.sparse.csr_matrix((values, self.ids, self.offsets), shape)
+        return sparse.csr_matrix((values, self.ids, self.offsets), shape)
 
 
 def places_of(offsets: NDArray[np.int64], blocks: ArrayLike) -> NDArray[np.int64]:

@@ -1,7 +1,4 @@
-"""Features that come as sparse matrices, one row per token.
-
-scipy is imported where a matrix is at hand, not before: it takes a quarter of a second.
-"""
+"""Features that come as sparse matrices, one row per token."""
 
 from __future__ import annotations
 
@@ -12,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct.errors import InputError
-from dualstruct.sparse import is_sparse
+from dualstruct.features.base import places_of
+from dualstruct.libraries import library
+from dualstruct.sparse import SparseRows, is_sparse, rows_of
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -42,18 +41,16 @@ class CSRSequences:
     def __init__(
         self, matrix: Any, lengths: ArrayLike, *, names: Sequence[str] | None = None
     ) -> None:
-        import scipy.sparse
-
         try:
-            csr = scipy.sparse.csr_matrix(matrix)
+            found = rows_of(matrix)
             counts = np.asarray(lengths, dtype=np.int64).reshape(-1)
         except (TypeError, ValueError) as problem:
             raise InputError(
                 f"a sparse matrix and a list of lengths are wanted: {problem}"
             ) from None
-        if np.iscomplexobj(csr):
+        if np.iscomplexobj(found.values):
             raise InputError("Complex data not supported: the matrix has complex numbers")
-        rows, self.n_columns = (int(size) for size in csr.shape)
+        rows, self.n_columns = found.shape
         if (counts < 0).any() or int(counts.sum()) != rows:
             raise InputError(
                 f"the lengths add up to {int(counts.sum())}, but the matrix has {rows} rows"
@@ -63,9 +60,9 @@ class CSRSequences:
         if names is not None and len(names) != self.n_columns:
             raise InputError(f"{len(names)} names for {self.n_columns} columns")
         self.sentences: NDArray[np.int64] = np.concatenate([[0], np.cumsum(counts)])
-        self.offsets: NDArray[np.int64] = csr.indptr.astype(np.int64)
-        self.ids: NDArray[np.int32] = csr.indices.astype(np.int32)
-        self.values: NDArray[np.float32] = csr.data.astype(np.float32)
+        self.offsets: NDArray[np.int64] = found.offsets
+        self.ids: NDArray[np.int32] = found.ids
+        self.values: NDArray[np.float32] = found.values.astype(np.float32)
         self.names = None if names is None else list(names)
         self._check_values()
 
@@ -85,24 +82,20 @@ class CSRSequences:
 
     def select(self, chosen: ArrayLike) -> CSRSequences:
         """Some of the sentences, by their numbers (from 0)."""
-        import scipy.sparse
-
         numbers = np.asarray(chosen, dtype=np.int64)
-        lengths = np.diff(self.sentences)[numbers]
-        spans = [np.arange(*self.sentences[i : i + 2]) for i in numbers]
-        rows = np.concatenate(spans) if spans else np.zeros(0, np.int64)
-        shape = (int(self.sentences[-1]), self.n_columns)
-        whole = scipy.sparse.csr_matrix((self.values, self.ids, self.offsets), shape)
-        return CSRSequences(whole[rows], lengths, names=self.names)
+        rows = places_of(self.sentences, numbers)
+        cells = places_of(self.offsets, rows)
+        offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[rows])])
+        some = SparseRows((len(rows), self.n_columns), offsets, self.ids[cells], self.values[cells])
+        return CSRSequences(some, np.diff(self.sentences)[numbers], names=self.names)
 
     def __getitem__(self, index: int) -> scipy.sparse.csr_matrix:
-        """The rows of one sentence."""
-        import scipy.sparse
-
+        """The rows of one sentence, as a matrix of scipy's."""
+        sparse = library("scipy.sparse", "scipy", "a sentence's rows as a matrix")
         sentence = range(len(self))[index]
         first, last = self.sentences[sentence], self.sentences[sentence + 1]
         begin, end = self.offsets[first], self.offsets[last]
-        return scipy.sparse.csr_matrix(
+        return sparse.csr_matrix(
             (self.values[begin:end], self.ids[begin:end], self.offsets[first : last + 1] - begin),
             shape=(int(last - first), self.n_columns),
         )
@@ -128,8 +121,6 @@ def as_sequences(X: Any) -> CSRSequences:
     """Put a list with one matrix per sentence, sparse or dense, into one."""
     if isinstance(X, CSRSequences):
         return X
-    import scipy.sparse
-
     width = X[0].shape[1]
     for number, matrix in enumerate(X, 1):
         if not is_sparse(matrix) and not is_dense(matrix):
@@ -141,5 +132,13 @@ def as_sequences(X: Any) -> CSRSequences:
             raise InputError(
                 f"sentence {number}: {matrix.shape[1]} columns, but sentence 1 has {width}"
             )
-    rows = [scipy.sparse.csr_matrix(m if is_sparse(m) else np.asarray(m)) for m in X]
-    return CSRSequences(scipy.sparse.vstack(rows, format="csr"), [m.shape[0] for m in rows])
+    parts = [rows_of(m) for m in X]
+    lengths = [part.shape[0] for part in parts]
+    counts = np.concatenate([np.diff(part.offsets) for part in parts])
+    whole = SparseRows(
+        (sum(lengths), width),
+        np.concatenate([[0], np.cumsum(counts)]),
+        np.concatenate([part.ids for part in parts]),
+        np.concatenate([part.values for part in parts]),
+    )
+    return CSRSequences(whole, lengths)

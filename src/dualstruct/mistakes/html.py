@@ -9,8 +9,8 @@ from dualstruct.labels.schemes import Span
 from dualstruct.mistakes.comparing import Compared, DifferentSentence
 from dualstruct.mistakes.judging import Mistakes
 from dualstruct.mistakes.results import Confusion, Mistake, Slice
-from dualstruct.mistakes.terminal import plural
 from dualstruct.pages import document
+from dualstruct.printable import plural
 
 #: Patterns of each kind that are named, and parts of the data.
 PATTERNS, ROWS = 12, 100

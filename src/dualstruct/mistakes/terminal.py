@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -13,7 +12,8 @@ from dualstruct.labels.schemes import Span
 from dualstruct.mistakes.comparing import Compared, DifferentSentence
 from dualstruct.mistakes.judging import Mistakes
 from dualstruct.mistakes.results import Confusion, Mistake, Slice
-from dualstruct.printable import printable
+from dualstruct.printable import plural, printable
+from dualstruct.widths import cell_len
 
 #: Examples of each kind, patterns in a row, rows of a table, differences of a sentence.
 MOST, PATTERNS, ROWS, DIFFERENCES = 5, 4, 20, 6
@@ -193,15 +193,6 @@ def _different(found: Compared, each: DifferentSentence, width: int) -> list[Ren
 def more(count: int) -> list[RenderableType]:
     """A line that says how many are not shown."""
     return [Text(f"… {count:,} more", style="dim")] if count > 0 else []
-
-
-def plural(count: int, what: str) -> str:
-    """A number of things.
-
-    >>> plural(1, "mistake"), plural(2, "mistake")
-    ('1 mistake', '2 mistakes')
-    """
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def as_text(lines: RenderableType) -> str:

@@ -20,7 +20,7 @@ from dualstruct import _core
 from dualstruct.data.schema import Range, fit_type, stored_array
 from dualstruct.errors import InputError
 from dualstruct.graphs import MAX_VALUE
-from dualstruct.sparse import is_sparse
+from dualstruct.sparse import SparseRows, is_sparse, rows_of
 from dualstruct.structures.base import Structure, digest_of
 from dualstruct.structures.chain import cost_matrix
 from dualstruct.structures.output_type import OutputType, check_size
@@ -78,9 +78,8 @@ class MulticlassExamples(Structure):
         self.truth = truth
         offsets = ids = None
         values = self.X
-        if is_sparse(self.X):
-            values, offsets = self.X.data, self.X.indptr.astype(np.int64)
-            ids = self.X.indices.astype(np.int32)
+        if isinstance(self.X, SparseRows):
+            _, offsets, ids, values = self.X
         self.cost_matrix = cost_matrix(cost, labels)
         self._arrays = (values, offsets, ids, truth, self.cost_matrix)
         self.core = _core.Multiclass(
@@ -90,7 +89,9 @@ class MulticlassExamples(Structure):
     def weights(self, w: _core.Weights) -> NDArray[np.float32]:
         """A view of W: [features, labels]."""
         rows = w.array.reshape(-1, self.core.stride)
-        return rows[:, : self.labels] if is_sparse(self.X) else rows[:, : self.features].T
+        return (
+            rows[:, : self.labels] if isinstance(self.X, SparseRows) else rows[:, : self.features].T
+        )
 
     def scores(self, w: _core.Weights) -> NDArray[np.float32]:
         """The score of every label: [examples, labels]."""
@@ -153,12 +154,10 @@ class Multiclass(OutputType):
         if self.intercept:
             ones = np.ones((rows.shape[0], 1), dtype=np.float32)
             rows = _with_column(rows, ones)
-        if is_sparse(rows) and not self.sparse_:
-            rows = rows.toarray()
-        elif self.sparse_ and not is_sparse(rows):
-            import scipy.sparse
-
-            rows = scipy.sparse.csr_matrix(rows)
+        if isinstance(rows, SparseRows) and not self.sparse_:
+            rows = rows.dense()
+        elif self.sparse_:
+            rows = rows_of(rows)
         truth = None if Y is None else number_labels(Y, self.labels_, "example")
         return MulticlassExamples(rows, len(self.labels_), truth, cost=self.cost_values)
 
@@ -215,22 +214,24 @@ class _Metadata:
 
 
 def _with_column(rows: Any, column: NDArray[np.float32]) -> Any:
-    if not is_sparse(rows):
-        return np.hstack([rows, column])
-    import scipy.sparse
-
-    return scipy.sparse.hstack([rows, column])
+    if isinstance(rows, SparseRows):
+        return rows.with_column(column[:, 0])
+    return np.hstack([rows, column])
 
 
 def feature_matrix(X: Any, features: int | None = None) -> Any:
-    """X as float32 [examples, features], dense or CSR; what is wrong is named by its example."""
+    """X as float32 [examples, features], dense or sparse; what is wrong is named by its example."""
+    matrix: Any
     if hasattr(X, "dtype") and np.iscomplexobj(X):
         raise InputError("Complex data not supported: X has complex numbers")
     if is_sparse(X):
-        matrix = X.tocsr().astype(np.float32)
-        matrix.sum_duplicates()
-        bad = np.flatnonzero(~(np.abs(matrix.data) <= MAX_VALUE))
-        wrong = np.searchsorted(matrix.indptr, bad[:1], side="right") - 1
+        csr = X.tocsr().astype(np.float32)
+        csr.sum_duplicates()
+        X = rows_of(csr)
+    if isinstance(X, SparseRows):
+        matrix = X
+        bad = np.flatnonzero(~(np.abs(matrix.values) <= MAX_VALUE))
+        wrong = np.searchsorted(matrix.offsets, bad[:1], side="right") - 1
     else:
         if features is not None and not len(X):
             return np.empty((0, features), dtype=np.float32)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from dualstruct.widths import cell_len, cut_to
 
 if TYPE_CHECKING:
-    from rich.live import Live
     from typing_extensions import Self
 
     from dualstruct.training.results import TracePoint
@@ -19,25 +23,31 @@ class ProgressLine:
     def __init__(self, stopping: Stopping, show: bool) -> None:
         self._stopping = stopping
         self._show = show
-        self._live: Live | None = None
+        self._shown = 0  # how many columns are written on
         self._best: float | None = None
 
     def __enter__(self) -> Self:
-        if self._show:
-            from rich.console import Console
-            from rich.live import Live
-
-            self._live = Live("training …", console=Console(stderr=True), transient=True)
-            self._live.start()
+        self._show = self._show and _is_seen(sys.stderr)
+        self._write("training …")
         return self
 
     def update(self, point: TracePoint, iterate: object) -> None:
-        if self._live is not None:
-            from rich.text import Text
+        if self._show:
+            self._write(self.describe(point))
 
-            # In a narrow terminal it is cut: a line that is broken would leave its rest behind.
-            line = Text(self.describe(point), no_wrap=True, overflow="ellipsis")
-            self._live.update(line)
+    def _write(self, text: str) -> None:
+        """Show this instead of what was there."""
+        if not self._show:
+            return
+        # In a narrow terminal it is cut: a line that is broken would leave its rest behind.
+        room = shutil.get_terminal_size().columns - 1
+        line = text if cell_len(text) <= room else cut_to(text, room - 1) + "…"
+        columns = cell_len(line)
+        with suppress(OSError, ValueError):
+            sys.stderr.write("\r" + line + " " * (self._shown - columns))
+            sys.stderr.write("\r" * (columns == 0))
+            sys.stderr.flush()
+        self._shown = columns
 
     def describe(self, point: TracePoint) -> str:
         """The line for one trace point."""
@@ -74,5 +84,11 @@ class ProgressLine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._live is not None:
-            self._live.stop()
+        self._write("")
+
+
+def _is_seen(stream: Any) -> bool:
+    """Whether somebody looks at a stream: a terminal, or a notebook."""
+    if stream is None:
+        return False
+    return type(stream).__module__.startswith("ipykernel.") or bool(stream.isatty())

@@ -7,9 +7,6 @@ from typing import TypeVar
 
 from dualstruct.errors import InputError
 from dualstruct.workers.communicator import TIMEOUT, Communicator, check_workers
-from dualstruct.workers.local import run_local
-from dualstruct.workers.mpi import run_mpi
-from dualstruct.workers.ray import run_ray
 
 Result = TypeVar("Result")
 
@@ -68,11 +65,18 @@ def run_on(
     [0, 1]
     """
     check_engine(engine, workers, address)
+    # Each back end is imported where it is used: most programs train on one worker.
     if engine == "mpi":
+        from dualstruct.workers.mpi import run_mpi
+
         return [run_mpi(_of_this_size(workers, work), timeout=timeout)]
     assert workers is not None
     if engine == "ray":
+        from dualstruct.workers.ray import run_ray
+
         return run_ray(workers, work, address=address, timeout=timeout)
+    from dualstruct.workers.local import run_local
+
     return run_local(workers, work, timeout=timeout)
 
 

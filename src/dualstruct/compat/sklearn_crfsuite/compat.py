@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from dualstruct.libraries import library
+
 
 def __getattr__(name: str) -> Any:
     if name != "BaseEstimator":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from sklearn.base import BaseEstimator
-
-    return BaseEstimator
+    return library("sklearn.base", "sklearn", "BaseEstimator").BaseEstimator

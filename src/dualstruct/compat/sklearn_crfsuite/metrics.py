@@ -16,6 +16,7 @@ from typing import Any
 
 from dualstruct.compat.sklearn_crfsuite.utils import flatten
 from dualstruct.errors import InputError
+from dualstruct.libraries import library
 
 __all__ = [
     "flat_accuracy_score",
@@ -28,6 +29,10 @@ __all__ = [
 ]
 
 Sequences = Sequence[Sequence[str]]
+
+
+def _sklearn() -> Any:
+    return library("sklearn.metrics", "sklearn", "this score")
 
 
 def _flat(y_true: Sequences, y_pred: Sequences) -> tuple[list[str], list[str]]:
@@ -45,46 +50,34 @@ def _check_lengths(y_true: Sequences, y_pred: Sequences) -> None:
 
 def flat_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
     """The share of right labels."""
-    from sklearn.metrics import accuracy_score
-
-    return float(accuracy_score(*_flat(y_true, y_pred)))
+    return float(_sklearn().accuracy_score(*_flat(y_true, y_pred)))
 
 
 def flat_precision_score(y_true: Sequences, y_pred: Sequences, **kwargs: Any) -> Any:
     """Precision of the labels."""
-    from sklearn.metrics import precision_score
-
-    return precision_score(*_flat(y_true, y_pred), **kwargs)
+    return _sklearn().precision_score(*_flat(y_true, y_pred), **kwargs)
 
 
 def flat_recall_score(y_true: Sequences, y_pred: Sequences, **kwargs: Any) -> Any:
     """Recall of the labels."""
-    from sklearn.metrics import recall_score
-
-    return recall_score(*_flat(y_true, y_pred), **kwargs)
+    return _sklearn().recall_score(*_flat(y_true, y_pred), **kwargs)
 
 
 def flat_f1_score(y_true: Sequences, y_pred: Sequences, **kwargs: Any) -> Any:
     """F1 of the labels."""
-    from sklearn.metrics import f1_score
-
-    return f1_score(*_flat(y_true, y_pred), **kwargs)
+    return _sklearn().f1_score(*_flat(y_true, y_pred), **kwargs)
 
 
 def flat_fbeta_score(y_true: Sequences, y_pred: Sequences, beta: float, **kwargs: Any) -> Any:
     """F-beta of the labels."""
-    from sklearn.metrics import fbeta_score
-
-    return fbeta_score(*_flat(y_true, y_pred), beta=beta, **kwargs)
+    return _sklearn().fbeta_score(*_flat(y_true, y_pred), beta=beta, **kwargs)
 
 
 def flat_classification_report(
     y_true: Sequences, y_pred: Sequences, labels: Sequence[str] | None = None, **kwargs: Any
 ) -> Any:
     """A table of precision, recall and F1 by label."""
-    from sklearn.metrics import classification_report
-
-    return classification_report(*_flat(y_true, y_pred), labels=labels, **kwargs)
+    return _sklearn().classification_report(*_flat(y_true, y_pred), labels=labels, **kwargs)
 
 
 def sequence_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:

@@ -10,9 +10,9 @@ from typing import IO, Any
 
 from dualstruct.data.opening import PathOrFile, name_of, read_bytes
 from dualstruct.errors import InputError
+from dualstruct.libraries import library
 from dualstruct.texts.documents import Document, TextSpan
 from dualstruct.texts.formats.base import Format
-from dualstruct.texts.formats.libraries import library
 
 __all__ = ["DOCBIN", "doc_of"]
 

@@ -13,11 +13,11 @@ from typing import IO, Any
 
 from dualstruct.data.opening import PathOrFile, name_of
 from dualstruct.errors import InputError
+from dualstruct.libraries import library
 from dualstruct.texts.documents import Document
 from dualstruct.texts.formats.base import Format
 from dualstruct.texts.formats.columns import with_spans
 from dualstruct.texts.formats.jsonl import as_row
-from dualstruct.texts.formats.libraries import library
 from dualstruct.texts.formats.rows import document_of
 
 __all__ = ["PARQUET"]

@@ -9,12 +9,15 @@ from dualstruct.errors import InputError
 
 __all__ = ["library"]
 
+#: Modules whose packages have another name.
+_PACKAGES = {"sklearn": "scikit-learn"}
+
 
 def library(name: str, extra: str, what: str) -> Any:
     """The module of a library; an error says how to install it."""
     try:
         return import_module(name)
     except ImportError:
-        raise InputError(
-            f"{what} needs {name.partition('.')[0]}: pip install 'dualstruct[{extra}]'"
-        ) from None
+        package = name.partition(".")[0]
+        package = _PACKAGES.get(package, package)
+        raise InputError(f"{what} needs {package}: pip install 'dualstruct[{extra}]'") from None
