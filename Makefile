@@ -30,6 +30,7 @@ fuzz: .venv/installed-fuzz
 KILLS ?= 1000
 kills: .venv/installed-test
 	$(BIN)/python tests/kills.py --kills $(KILLS)
+	$(BIN)/python tests/label_kills.py --kills $(KILLS)
 
 # The page and half an hour of clients, good and bad: it serves and does not grow.
 SOAK_SECONDS ?= 1800

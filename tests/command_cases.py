@@ -14,12 +14,15 @@ from dualstruct import (
 from dualstruct.crfsuite.conversion import crfsuite_from_tagger
 from dualstruct.crfsuite.files import write_crfsuite
 from dualstruct.datasets import load_english
+from dualstruct.labelling import Project
+from dualstruct.texts import iter_documents
 
 PART = load_english("train")[::8]
 WORDS, LABELS = [s.forms for s in PART], [s.entities for s in PART]
 
 #: Each command with arguments for which it has something to say; {} is the folder of the files.
 COMMANDS = {
+    "label": ["{}/project.db", "--export", "{}/exported.jsonl"],
     "train": ["{}/names.txt", "--model", "{}/new.dstruct", "--passes", "1"],
     "tune": ["{}/names.txt", "--trials", "2", "--passes", "1"],
     "predict": ["{}/tagger.dstruct", "{}/names.txt"],
@@ -104,6 +107,8 @@ def make_files(made: Path, mark: str = "é", label_mark: str = "") -> Path:
     words = [[f"{word}{mark}" if t == 0 else word for t, word in enumerate(s)] for s in WORDS]
     labels = [[label.replace("LOC", f"ŁOC{label_mark}") for label in s] for s in LABELS]
     write_columns(made / "names.txt", words, labels)
+    with Project(made / "project.db") as project:
+        project.add(iter_documents(made / "names.txt", "conll"))
     (made / "words.txt").write_text(f"Zo{mark} sings .\n", encoding="utf-8")
     trees = load_english("train")[::24]
     trees = trees.replace(

@@ -206,6 +206,7 @@ def text_readers(folder: Path) -> dict[str, Reader]:
 def document_readers(folder: Path) -> dict[str, Reader]:
     """Files of texts: read, aligned with tokens, and written again."""
     from dualstruct.data.tokenizing import Tokenizer
+    from dualstruct.labelling import Project
     from dualstruct.texts import Document, TextSpan, iter_documents, write_documents
     from dualstruct.texts.alignment import Alignment
     from dualstruct.texts.documents import split_documents
@@ -253,6 +254,11 @@ def document_readers(folder: Path) -> dict[str, Reader]:
     found = {f"texts {name}": reader(name) for name in ours}
     found["texts brat"] = Reader(
         [b"T1\tPER 0 6\tAda Wu\nT2\tLOC 14 18\tRome\n#1\tNote T1\tx\n"], notes
+    )
+    with Project(folder / "seed.db") as project:
+        project.add(documents)
+    found["texts project"] = Reader(
+        [(folder / "seed.db").read_bytes()], lambda path: list(iter_documents(path, "project"))
     )
     found["text"] = Reader(
         [documents[0].text.encode(), "a@b.c www.x.org/(y). It's 1,2 我。".encode()],

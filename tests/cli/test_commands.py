@@ -59,6 +59,7 @@ def files(tmp_path_factory):
     ("name", "keys"),
     [
         ("calibrate", {"temperature", "model"}),
+        ("label", {"target", "format", "sentences"}),
         ("explain", {"sentences"}),
         ("suspects", {"suspects"}),
         ("draw", {"sentences"}),

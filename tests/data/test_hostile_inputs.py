@@ -24,7 +24,9 @@ NAMES = [
     "columns", "blocks", "conllu", "templates", "patterns", "clusters", "vectors",
     "numpy vectors", "gazetteer", "costs",
     "model", "resealed model", "crfsuite", "wapiti", "command", "text",
-    *(f"texts {name}" for name in ("jsonl", "labelstudio", "conllu", "csv", "conll", "brat")),
+    *(f"texts {name}" for name in (
+        "jsonl", "labelstudio", "conllu", "csv", "conll", "brat", "project",
+    )),
     *(f"page {name}" for name in ("words", "columns", "attributes", "parser", "pipeline")),
     *(f"checkpoint {name}" for name in (
         "dcd", "dcd-light", "cpd", "sdm", "frank-wolfe", "cutting-plane", "ramp-sdm", "lbfgs", "eg",

@@ -22,6 +22,14 @@ ABOUT = "Linear structured prediction by dual methods."
 #: By what people want.
 GROUPS: dict[str, dict[str, Known]] = {
     "Learn": {
+        "label": Known(
+            "label:label",
+            "Label texts on a page while a tagger learns from every answer.",
+            (
+                "label names.db --text letters.txt --labels PER,LOC",
+                "label names.db --export names.jsonl",
+            ),
+        ),
         "train": Known(
             "train:train",
             "Train a tagger on texts with marked spans or on a column file, or a parser on trees.",

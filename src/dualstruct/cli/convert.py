@@ -96,7 +96,7 @@ def convert(
     theirs = next((each for each in formats if each.begins(source)), None)
     model = theirs is not None or _is_ours(source)
     data = source.is_dir() or (is_text(source) and not model)
-    if data or (theirs is None and _needs_library(source, read_as)):
+    if data or (theirs is None and _is_other_data(source, read_as)):
         from dualstruct.cli.texts import convert_documents
 
         check_not_read(target, [source])
@@ -159,14 +159,14 @@ def _check_ending(target: Path, kind: str, known: tuple[str, ...]) -> None:
         )
 
 
-def _needs_library(path: Path, format: str | None) -> bool:
-    """Whether these are data in a format that is no text: DocBin, Parquet."""
+def _is_other_data(path: Path, format: str | None) -> bool:
+    """Whether these are data in a format that is no text: DocBin, Parquet, a project."""
     from dualstruct.texts.formats import find_format, format_named
 
     if not path.is_file():
         return False
     chosen = find_format(path) if format is None else format_named(format)
-    return chosen.needs_library is not None
+    return not chosen.is_text
 
 
 def _is_ours(path: Path) -> bool:

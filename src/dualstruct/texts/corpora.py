@@ -45,7 +45,6 @@ class TextCorpus:
         self, name: str, documents: Sequence[Document], tokenizer: Tokenizer, alignment: Alignment
     ) -> None:
         self.name = name
-        split = any(document.tokens is None for document in documents)
         split_documents(documents, tokenizer)
         self.texts = list(documents)
         words: list[list[str]] = []
@@ -64,7 +63,8 @@ class TextCorpus:
             raise InputError(f"{name}: there are no words in it")
         self.annotated = annotated
         self.notes = alignment.notes()
-        layout = ColumnLayout((0,), 1, 2, tokenizer=tokenizer if split else None)
+        split_by = next((each.split_by for each in documents if each.split_by is not None), None)
+        layout = ColumnLayout((0,), 1, 2, tokenizer=split_by)
         table = _core.TokenTable.from_sentences(words)
         self.tokens = ColumnSentences(table, [0], layout=layout)
 

@@ -46,6 +46,8 @@ class Document:
         What else stands beside the text, kept where the format has room for it.
     where : str
         The file and line that it is from, for messages.
+    split_by : Tokenizer, or None
+        Who gave it tokens, if it came without.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Document:
     labels: list[str] | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     where: str = ""
+    split_by: Tokenizer | None = None
 
     def words(self) -> list[list[str]]:
         """The sentences as lists of words."""
@@ -150,5 +153,6 @@ def split_documents(documents: Sequence[Document], tokenizer: Tokenizer) -> None
     firsts, texts = found.table.sentences.tolist(), found.texts.tolist()
     for each, (a, b) in zip(wanted, pairwise(texts), strict=True):
         begin = firsts[a]
+        each.split_by = tokenizer
         each.tokens = places[begin : firsts[b]]
         each.sentences = [first - begin for first in firsts[a : b + 1]]

@@ -18,13 +18,14 @@ from dualstruct.texts.formats.jsonl import JSONL
 from dualstruct.texts.formats.labelstudio import LABEL_STUDIO
 from dualstruct.texts.formats.parquet import PARQUET
 from dualstruct.texts.formats.plain import PLAIN
+from dualstruct.texts.formats.project import PROJECT
 
 __all__ = ["FORMATS", "Format", "find_format", "format_named", "format_of_name"]
 
 #: By name. The first whose content fits is taken; then the first whose name fits.
 FORMATS: dict[str, Format] = {
     each.name: each
-    for each in (LABEL_STUDIO, JSONL, BRAT, CONLLU, CSV, PARQUET, DOCBIN, COLUMNS, PLAIN)
+    for each in (PROJECT, LABEL_STUDIO, JSONL, BRAT, CONLLU, CSV, PARQUET, DOCBIN, COLUMNS, PLAIN)
 }
 #: As much of a file is looked at.
 _BEGINNING = 1 << 16

@@ -28,3 +28,4 @@ class Format:
     #: The same where a format is a folder of files.
     write_folder: Callable[[Iterable[Document], str], None] | None = None
     needs_library: str | None = None  #: what has to be installed for it
+    is_text: bool = True  #: whether its files are text

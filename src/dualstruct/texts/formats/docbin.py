@@ -103,4 +103,6 @@ def write(documents: Iterable[Document], out: IO[bytes]) -> None:
     out.write(held.to_bytes())
 
 
-DOCBIN = Format("spacy", "spaCy's DocBin", (".spacy",), read, write=write, needs_library="spacy")
+DOCBIN = Format(
+    "spacy", "spaCy's DocBin", (".spacy",), read, write=write, needs_library="spacy", is_text=False
+)

@@ -126,4 +126,5 @@ PARQUET = Format(
     lambda data: data.startswith(_PARQUET),
     write,
     needs_library="pyarrow",
+    is_text=False,
 )

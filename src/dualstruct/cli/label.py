@@ -1,0 +1,149 @@
+"""What the command ``dualstruct label`` does: a project of texts that are labelled on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dualstruct.cli.files import check_not_read
+from dualstruct.cli.options import FileFormat, Json, TokenizerOption, asked_tokenizer
+from dualstruct.cli.output import print_json, say, tell
+from dualstruct.errors import InputError
+
+if TYPE_CHECKING:
+    from dualstruct.labelling.store import Project
+
+_MAGIC = b"SQLite format 3\0"
+
+
+def label(
+    project: Annotated[
+        Path, typer.Argument(help="The project, a SQLite file; made if it does not exist.")
+    ],
+    text: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A file or folder of texts to add: plain text, or any format that train reads, "
+            "whose labels are then answers. May be given several times."
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option(help="The labels, with commas between them: PER,LOC.")
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="spans, or labels: one for each token (parts of speech). Default: spans, or what "
+            "the texts have.",
+            show_default=False,
+        ),
+    ] = None,
+    seed_labels: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Texts with labels of rules or of another system, as first suggestions; spans may "
+            "have a probability.",
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write what is labelled, in the format of the name (.jsonl, .conll, .conllu, "
+            ".csv, .labelstudio.json, .spacy, .parquet, a folder .brat), and end.",
+        ),
+    ] = None,
+    format: FileFormat = None,
+    tokenizer: TokenizerOption = None,
+    as_json: Json = False,
+) -> None:
+    """Label texts on a page while a tagger learns from every answer.
+
+    Answers are kept in one file with their whole history; train, evaluate and convert read it.
+    """
+    from dualstruct.labelling.store import Project
+
+    given = [*(text or ()), *([] if seed_labels is None else [seed_labels])]
+    _check(project, given, kind, export)
+    if export is not None and not (given or labels or kind):
+        counts = _export(project, export)
+        _report(counts, f"{counts['sentences']:,} sentences written to {export}", as_json)
+        return
+    split_as = None if tokenizer is None else asked_tokenizer(tokenizer)
+    with Project(project, kind, split_as) as opened:  # type: ignore[arg-type]
+        _add(opened, text or [], seed_labels, labels, format)
+        counts = _counts(opened)
+    if export is not None:
+        _export(project, export)
+    _report(
+        counts,
+        f"{project}: {counts['sentences']:,} sentences, {counts['labelled']:,} labelled, "
+        f"{counts['conflicts']:,} in conflict",
+        as_json,
+    )
+
+
+def _check(project: Path, given: Sequence[Path], kind: str | None, export: Path | None) -> None:
+    from dualstruct.data.opening import begins_with
+
+    if kind not in (None, "spans", "labels"):
+        raise InputError(f"--kind is {kind!r}; it is spans or labels")
+    if project.exists() and not begins_with(project, _MAGIC) and project.stat().st_size:
+        raise InputError(
+            f"{project} exists and is no project; name a new file, and give texts with --text"
+        )
+    for path in given:
+        if not path.exists():
+            raise InputError(f"{path} does not exist")
+        check_not_read(project, [path])
+    if export is not None:
+        check_not_read(export, [project, *given])
+
+
+def _add(
+    project: Project,
+    texts: Sequence[Path],
+    seed_labels: Path | None,
+    labels: str | None,
+    format: str | None,
+) -> None:
+    from dualstruct.labelling.importing import documents_in
+
+    if labels is not None:
+        project.add_types(name.strip() for name in labels.split(","))
+    for path in texts:
+        labelled, total = project.add(documents_in(path, format))
+        tell(f"{path}: {total:,} sentences added, {labelled:,} with labels")
+    if seed_labels is not None:
+        labelled, _ = project.add(documents_in(seed_labels, format), drafts=True)
+        tell(f"{seed_labels}: {labelled:,} sentences with suggestions")
+
+
+def _counts(project: Project) -> dict[str, Any]:
+    all_of_them = project.sentences.values()
+    return {
+        "project": str(project.path),
+        "sentences": len(all_of_them),
+        "labelled": sum(each.labels is not None for each in all_of_them),
+        "conflicts": sum(each.in_conflict for each in all_of_them),
+        "labels": project.types,
+    }
+
+
+def _export(project: Path, target: Path) -> dict[str, Any]:
+    from dualstruct.cli.texts import convert_documents
+    from dualstruct.data.tokenizing import Tokenizer
+
+    made = convert_documents(str(project), target, "project", None, None, Tokenizer())
+    return {"target": made["target"], "format": made["format"], "sentences": made["documents"]}
+
+
+def _report(counts: dict[str, Any], sentence: str, as_json: bool) -> None:
+    if as_json:
+        print_json(counts)
+    else:
+        say(sentence)

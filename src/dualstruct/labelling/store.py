@@ -1,0 +1,521 @@
+"""A project: sentences, and every answer ever given, in one SQLite file.
+
+An answer is on the disk before :meth:`Project.answer` returns. It says which answers its annotator
+had seen; those it replaces, and others stay beside it: nobody overwrites anybody. Where answers
+that count differ there is a conflict, until somebody who has seen them all answers once more.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from dualstruct.data.schema import fit_type
+from dualstruct.data.tokenizing import Tokenizer
+from dualstruct.errors import InputError
+from dualstruct.labelling.locking import Lock
+from dualstruct.labelling.schema import connect, read_facts, write_fact
+from dualstruct.labels.schemes import split_label
+from dualstruct.texts.alignment import Alignment
+from dualstruct.texts.corpora import document_blocks
+from dualstruct.texts.documents import Document
+from dualstruct.texts.formats.project import VALID, in_project, parsed
+
+__all__ = ["Answer", "Draft", "Kind", "Project", "Sentence"]
+
+Kind = Literal["spans", "labels"]
+#: Of a sentence: more tokens are no sentence that somebody labels.
+MOST_TOKENS = 2000
+MOST_TYPES = 200
+LONGEST_TYPE = 100
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an annotator said of a sentence."""
+
+    id: int
+    sentence: int
+    seen: int  #: the last answer of this sentence that the annotator had seen, or 0
+    annotator: str
+    labels: tuple[str, ...]  #: one for each token: B-, I- and O where labels mark spans
+    said: float  #: seconds since 1970
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Labels that nobody has looked at: of rules, of another system."""
+
+    labels: tuple[str, ...]
+    weights: tuple[float, ...] | None = None  #: how probable each is
+
+
+@dataclass
+class Sentence:
+    """A sentence, and what was said of it."""
+
+    id: int
+    document: str
+    text: str
+    tokens: list[tuple[int, int]]
+    draft: Draft | None = None
+    answers: list[Answer] = field(default_factory=list)  #: that were not withdrawn
+
+    @property
+    def words(self) -> list[str]:
+        return [self.text[a:b] for a, b in self.tokens]
+
+    @property
+    def version(self) -> int:
+        """What somebody has seen who sees it now."""
+        return self.answers[-1].id if self.answers else 0
+
+    @property
+    def counting(self) -> list[Answer]:
+        """The answers that no later one replaced."""
+        seen = max((each.seen for each in self.answers), default=0)
+        return [each for each in self.answers if each.id > seen]
+
+    @property
+    def labels(self) -> tuple[str, ...] | None:
+        """What it is labelled with; None without an answer, and where answers differ."""
+        found = {each.labels for each in self.counting}
+        return found.pop() if len(found) == 1 else None
+
+    @property
+    def in_conflict(self) -> bool:
+        return len({each.labels for each in self.counting}) > 1
+
+
+class Project:
+    """Sentences and answers; one process has it open at a time.
+
+    Parameters
+    ----------
+    path : path
+        A SQLite file, made if it does not exist.
+    kind : {"spans", "labels"}, optional
+        Whether spans are marked, or each token gets a label (parts of speech); for a new file.
+    tokenizer : Tokenizer, optional
+        How texts are split, for a new file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, Project(Path(folder) / "names.db") as project:
+    ...     project.add([Document("Ada sings. Bo left.")])
+    ...     first = project.sentences[1]
+    ...     answer = project.answer(1, ["B-PER", "O", "O"], annotator="me", seen=first.version)
+    ...     first.words, first.labels, project.types
+    (0, 2)
+    (['Ada', 'sings', '.'], ('B-PER', 'O', 'O'), ['PER'])
+    """
+
+    def __init__(
+        self, path: str | Path, kind: Kind | None = None, tokenizer: Tokenizer | None = None
+    ) -> None:
+        self.path = Path(path)
+        self.name = self.path.name
+        self._guard = threading.RLock()
+        self._lock = Lock(self.path)
+        try:
+            self._base = connect(self.path)
+        except BaseException:
+            self._lock.release()
+            raise
+        try:
+            with in_project(self.name):
+                self._load(kind, tokenizer)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Project:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the file back."""
+        with self._guard:
+            self._base.close()
+            self._lock.release()
+
+    # What there is.
+
+    def _load(self, kind: Kind | None, tokenizer: Tokenizer | None) -> None:
+        facts = read_facts(self._base, self.name)
+        self._kind: Kind | None = fit_type(Kind | None, facts.get("kind"), "kind")  # type: ignore[arg-type]
+        if kind is not None and self._kind not in (None, kind):
+            raise InputError(f"{self.path} is a project of {self._kind}, not of {kind}")
+        self._types: list[str] = fit_type(list[str], facts.get("types", []), "types")
+        self.own_tokens: bool = fit_type(bool, facts.get("own_tokens", False), "own_tokens")
+        self.tokenizer = tokenizer or Tokenizer()
+        if "tokenizer" in facts:
+            kept = fit_type(Tokenizer, facts["tokenizer"], "tokenizer")
+            if tokenizer not in (None, kept):
+                raise InputError(f"{self.path} splits texts in another way since it was made")
+            self.tokenizer = kept
+        else:
+            self._keep("tokenizer", asdict(self.tokenizer))
+        if kind is not None and self._kind is None:
+            self._set_kind(kind)
+        self.sentences: dict[int, Sentence] = {}
+        rows = self._base.execute(
+            "SELECT sentences.id, documents.name, text, tokens FROM sentences "
+            "JOIN documents ON documents.id = document ORDER BY sentences.id"
+        )
+        for number, document, text, tokens in rows:
+            places = fit_type(list[tuple[int, int]], parsed(tokens, "tokens"), "tokens")
+            self.sentences[number] = Sentence(number, document, text, places)
+        for number, labels, weights in self._base.execute("SELECT * FROM drafts"):
+            given = None if weights is None else tuple(parsed(weights, "weights"))
+            self.sentences[number].draft = Draft(tuple(parsed(labels, "labels")), given)
+        found = self._base.execute(
+            f"SELECT id, sentence, seen, annotator, labels, said FROM ({VALID}) ORDER BY id"
+        )
+        for number, sentence, seen, annotator, labels, said in found:
+            row = tuple(parsed(labels, f"{self.name}, answer {number}: labels"))
+            self.sentences[sentence].answers.append(
+                Answer(number, sentence, seen, annotator, row, said)
+            )
+
+    @property
+    def kind(self) -> Kind:
+        return self._kind or "spans"
+
+    @property
+    def types(self) -> list[str]:
+        """The types of spans, or the labels of tokens, in the order of their keys."""
+        return list(self._types)
+
+    def settled(self) -> list[Sentence]:
+        """The sentences with an answer that counts, in the order in which they were answered."""
+        with self._guard:
+            found = [each for each in self.sentences.values() if each.labels is not None]
+            return sorted(found, key=lambda each: each.version)
+
+    def history(self, sentence: int) -> list[dict[str, Any]]:
+        """Every answer ever given to a sentence, also those withdrawn."""
+        with self._guard, in_project(self.name):
+            rows = self._base.execute(
+                "SELECT id, seen, annotator, labels, withdraws, said FROM answers "
+                "WHERE sentence = ? ORDER BY id",
+                (sentence,),
+            ).fetchall()
+        names = ("id", "seen", "annotator", "labels", "withdraws", "said")
+        found = [dict(zip(names, row, strict=True)) for row in rows]
+        for each in found:
+            each["labels"] = None if each["labels"] is None else json.loads(each["labels"])
+        return found
+
+    # What is added.
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: on the disk when the block ends, or not at all."""
+        with self._guard, in_project(self.name):
+            self._base.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._base
+                self._base.execute("COMMIT")
+            except BaseException:
+                if self._base.in_transaction:
+                    self._base.execute("ROLLBACK")
+                raise
+
+    def _keep(self, key: str, value: Any) -> None:
+        with self._writing() as base:
+            write_fact(base, key, value)
+
+    def _set_kind(self, kind: Kind) -> None:
+        if self._kind not in (None, kind):
+            raise InputError(
+                f"{self.path} is a project of {self._kind}, and these are {kind}: make another one"
+            )
+        if self._kind is None:
+            self._keep("kind", kind)
+            self._kind = kind
+
+    def add_types(self, names: Iterable[str]) -> None:
+        """More types of spans, or labels of tokens."""
+        with self._guard:
+            new = [name for name in dict.fromkeys(names) if name not in self._types]
+            for name in new:
+                if not name or len(name) > LONGEST_TYPE or any(c.isspace() for c in name):
+                    raise InputError(
+                        f"{name[:LONGEST_TYPE]!a} is no label: 1 to {LONGEST_TYPE} characters "
+                        "without blanks are wanted"
+                    )
+                if self.kind == "spans" and name[0] == "<" and name[-1] == ">":
+                    raise InputError(f"{name!a}: the label of a span has no angle brackets")
+            if len(self._types) + len(new) > MOST_TYPES:
+                raise InputError(f"a project has at most {MOST_TYPES} labels")
+            if new:
+                self._keep("types", self._types + new)
+                self._types += new
+
+    def add(
+        self, documents: Iterable[Document], *, drafts: bool = False, annotator: str = "import"
+    ) -> tuple[int, int]:
+        """Sentences of documents: how many of them came with labels, and how many there are.
+
+        Parameters
+        ----------
+        documents : documents
+            Without spans or labels they are to be labelled.
+        drafts : bool
+            Whether the labels that they have are suggestions, not answers. A sentence that is there
+            already gets the draft.
+        annotator : str
+            Whose answers they are otherwise.
+        """
+        alignment = Alignment("move", "longest")
+        labelled = total = 0
+        known: dict[tuple[str, ...], int] = {}
+        if drafts:
+            known = {tuple(each.words): number for number, each in self.sentences.items()}
+        for block in document_blocks(documents, self.tokenizer):
+            rows = []
+            for document in block:
+                document.check()
+                rows += self._rows(document, alignment)
+            labelled += sum(row[3] is not None for row in rows)
+            total += len(rows)
+            self._insert(rows, drafts, annotator, known)
+        return labelled, total
+
+    def _rows(self, document: Document, alignment: Alignment) -> list[_Row]:
+        flat = document.labels
+        if document.spans is not None:
+            flat = alignment.labels(document)
+            self._set_kind("spans")
+        elif flat is not None:
+            self._set_kind("labels")
+        sure = None
+        if document.spans is not None and any(s.probability is not None for s in document.spans):
+            sure = _token_weights(document)
+        if document.split_by is None and not self.own_tokens:
+            self._keep("own_tokens", True)
+            self.own_tokens = True
+        rows: list[_Row] = []
+        at = 0
+        name = str(document.metadata.get("id") or document.where or "text")
+        for places in document.by_sentence(document.places):
+            size = len(places)
+            if 0 < size <= MOST_TOKENS:
+                begin, end = places[0][0], places[-1][1]
+                rows.append(
+                    (
+                        name,
+                        document.text[begin:end],
+                        [(a - begin, b - begin) for a, b in places],
+                        None if flat is None else tuple(flat[at : at + size]),
+                        None if sure is None else tuple(sure[at : at + size]),
+                    )
+                )
+            at += size
+        return rows
+
+    def _insert(
+        self,
+        rows: list[_Row],
+        drafts: bool,
+        annotator: str,
+        known: dict[tuple[str, ...], int],
+    ) -> None:
+        self.add_types(t for row in rows for t in types_of(row[3] or (), self.kind))
+        added: list[Sentence] = []
+        drafted: list[tuple[int, Draft]] = []
+        document, name_of_it = 0, None
+        with self._writing() as base:
+            for name, text, places, labels, weights in rows:
+                words = tuple(text[a:b] for a, b in places)
+                number = known.get(words)
+                if number is None:
+                    if name != name_of_it:
+                        made = base.execute("INSERT INTO documents (name) VALUES (?)", (name,))
+                        document, name_of_it = made.lastrowid or 0, name
+                    made = base.execute(
+                        "INSERT INTO sentences (document, text, tokens) VALUES (?, ?, ?)",
+                        (document, text, json.dumps(places, separators=(",", ":"))),
+                    )
+                    number = made.lastrowid or 0
+                    added.append(Sentence(number, name, text, places))
+                if labels is None:
+                    continue
+                if drafts:
+                    base.execute(
+                        "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?)",
+                        (number, json.dumps(labels), weights and json.dumps(weights)),
+                    )
+                    drafted.append((number, Draft(labels, weights)))
+                else:
+                    now = time.time()
+                    row = self._add_answer(base, number, labels, 0, annotator, None, now)
+                    added[-1].answers.append(Answer(row, number, 0, annotator, labels, now))
+        for each in added:
+            self.sentences[each.id] = each
+        for number, draft in drafted:
+            self.sentences[number].draft = draft
+
+    @staticmethod
+    def _add_answer(
+        base: sqlite3.Connection,
+        sentence: int,
+        labels: Sequence[str],
+        seen: int,
+        annotator: str,
+        key: str | None,
+        said: float,
+    ) -> int:
+        made = base.execute(
+            "INSERT INTO answers (sentence, seen, annotator, labels, key, said) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (sentence, seen, annotator, json.dumps(list(labels)), key, said),
+        )
+        return made.lastrowid or 0
+
+    def answer(
+        self,
+        sentence: int,
+        labels: Sequence[str],
+        *,
+        annotator: str,
+        seen: int,
+        key: str | None = None,
+    ) -> Answer:
+        """Add an answer; it is on the disk when this returns.
+
+        Parameters
+        ----------
+        sentence : int
+        labels : list of str
+            One for each token.
+        annotator : str
+        seen : int
+            ``Sentence.version`` as the annotator saw it.
+        key : str, optional
+            What the client calls this answer. Sent again, because the network lost what we said,
+            it is not added again.
+        """
+        with self._guard:
+            found = self._sentence(sentence)
+            if key is not None and (before := self._said_before(sentence, key)) is not None:
+                return before
+            self.check_labels(found, labels)
+            if not 0 <= seen <= found.version:
+                raise InputError(f"nobody has seen version {seen} of sentence {sentence}")
+            self.add_types(types_of(labels, self.kind))
+            if self._kind is None:
+                self._set_kind("spans")
+            now = time.time()
+            with self._writing() as base:
+                number = self._add_answer(base, sentence, labels, seen, annotator, key, now)
+            made = Answer(number, sentence, seen, annotator, tuple(labels), now)
+            found.answers.append(made)
+            return made
+
+    def _said_before(self, sentence: int, key: str) -> Answer | None:
+        with in_project(self.name):
+            row = self._base.execute(
+                "SELECT id, sentence, seen, annotator, labels, said FROM answers WHERE key = ?",
+                (key,),
+            ).fetchone()
+        if row is None:
+            return None
+        if row[1] != sentence or row[4] is None:
+            raise InputError("this key belongs to another answer")
+        return Answer(row[0], row[1], row[2], row[3], tuple(json.loads(row[4])), row[5])
+
+    def withdraw(self, answer: int, annotator: str, key: str | None = None) -> Sentence:
+        """Take an answer of one's own back: everything is as if it had not been given."""
+        with self._guard:
+            with in_project(self.name):
+                row = self._base.execute(
+                    "SELECT sentence, annotator FROM answers WHERE id = ? AND labels IS NOT NULL",
+                    (answer,),
+                ).fetchone()
+            if row is None:
+                raise InputError(f"there is no answer {answer}")
+            found = self._sentence(row[0])
+            if row[1] != annotator:
+                raise InputError(f"answer {answer} is not yours to take back")
+            if all(each.id != answer for each in found.answers):
+                return found  # it was taken back before
+            with self._writing() as base:
+                base.execute(
+                    "INSERT INTO answers (sentence, seen, annotator, withdraws, key, said) "
+                    "VALUES (?, 0, ?, ?, ?, ?)",
+                    (found.id, annotator, answer, key, time.time()),
+                )
+            found.answers = [each for each in found.answers if each.id != answer]
+            return found
+
+    def _sentence(self, number: int) -> Sentence:
+        found = self.sentences.get(number)
+        if found is None:
+            raise InputError(f"there is no sentence {number}")
+        return found
+
+    def check_labels(self, sentence: Sentence, labels: Sequence[str]) -> None:
+        """Refuse labels that are not one for each token, or mark no spans."""
+        if len(labels) != len(sentence.tokens):
+            raise InputError(
+                f"sentence {sentence.id} has {len(sentence.tokens)} tokens, and there are "
+                f"{len(labels)} labels"
+            )
+        if self.kind != "spans":
+            return
+        before = "O"
+        for t, label in enumerate(labels, 1):
+            prefix, type_ = split_label(label)
+            inside = prefix == "I" and before != "O" and split_label(before)[1] == type_
+            if label != "O" and not (type_ and (prefix == "B" or inside)):
+                raise InputError(
+                    f"sentence {sentence.id}, token {t}: {label[:LONGEST_TYPE]!a} cannot stand "
+                    "here; B- begins a span, I- continues it, and O is outside"
+                )
+            before = label
+
+    # How well it is going.
+
+    def add_point(self, point: dict[str, Any]) -> None:
+        """A point of the learning curve."""
+        with self._writing() as base:
+            base.execute("INSERT INTO curve (point) VALUES (?)", (json.dumps(point),))
+
+    def curve(self) -> list[dict[str, Any]]:
+        """The points of the learning curve."""
+        with self._guard, in_project(self.name):
+            rows = self._base.execute("SELECT point FROM curve ORDER BY id").fetchall()
+        return [json.loads(point) for (point,) in rows]
+
+
+_Row = tuple[str, str, list[tuple[int, int]], tuple[str, ...] | None, tuple[float, ...] | None]
+
+
+def types_of(labels: Iterable[str], kind: Kind) -> list[str]:
+    """The types of spans that labels mark, or the labels themselves."""
+    if kind == "labels":
+        return list(dict.fromkeys(labels))
+    return list(dict.fromkeys(split_label(label)[1] for label in labels if label != "O"))
+
+
+def _token_weights(document: Document) -> list[float]:
+    """How probable the label of each token is: as the span that it is in, or as sure as can be."""
+    weights = [1.0] * len(document.places)
+    for span in document.spans or ():
+        if span.probability is not None:
+            for t, (start, end) in enumerate(document.places):
+                if start < span.end and end > span.start:
+                    weights[t] = min(max(float(span.probability), 0.0), 1.0)
+    return weights
