@@ -13,85 +13,28 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from dualstruct.data.schema import fit_type
 from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.errors import InputError
 from dualstruct.labelling.locking import Lock
 from dualstruct.labelling.schema import connect, read_facts, write_fact
+from dualstruct.labelling.sentences import Answer, Draft, Kind, Sentence, token_weights, types_of
 from dualstruct.labels.schemes import split_label
 from dualstruct.texts.alignment import Alignment
 from dualstruct.texts.corpora import document_blocks
 from dualstruct.texts.documents import Document
 from dualstruct.texts.formats.project import VALID, in_project, parsed
 
-__all__ = ["Answer", "Draft", "Kind", "Project", "Sentence"]
+__all__ = ["Project"]
 
-Kind = Literal["spans", "labels"]
 #: Of a sentence: more tokens are no sentence that somebody labels.
 MOST_TOKENS = 2000
 MOST_TYPES = 200
 LONGEST_TYPE = 100
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What an annotator said of a sentence."""
-
-    id: int
-    sentence: int
-    seen: int  #: the last answer of this sentence that the annotator had seen, or 0
-    annotator: str
-    labels: tuple[str, ...]  #: one for each token: B-, I- and O where labels mark spans
-    said: float  #: seconds since 1970
-
-
-@dataclass(frozen=True)
-class Draft:
-    """Labels that nobody has looked at: of rules, of another system."""
-
-    labels: tuple[str, ...]
-    weights: tuple[float, ...] | None = None  #: how probable each is
-
-
-@dataclass
-class Sentence:
-    """A sentence, and what was said of it."""
-
-    id: int
-    document: str
-    text: str
-    tokens: list[tuple[int, int]]
-    draft: Draft | None = None
-    answers: list[Answer] = field(default_factory=list)  #: that were not withdrawn
-
-    @property
-    def words(self) -> list[str]:
-        return [self.text[a:b] for a, b in self.tokens]
-
-    @property
-    def version(self) -> int:
-        """What somebody has seen who sees it now."""
-        return self.answers[-1].id if self.answers else 0
-
-    @property
-    def counting(self) -> list[Answer]:
-        """The answers that no later one replaced."""
-        seen = max((each.seen for each in self.answers), default=0)
-        return [each for each in self.answers if each.id > seen]
-
-    @property
-    def labels(self) -> tuple[str, ...] | None:
-        """What it is labelled with; None without an answer, and where answers differ."""
-        found = {each.labels for each in self.counting}
-        return found.pop() if len(found) == 1 else None
-
-    @property
-    def in_conflict(self) -> bool:
-        return len({each.labels for each in self.counting}) > 1
 
 
 class Project:
@@ -302,7 +245,7 @@ class Project:
             self._set_kind("labels")
         sure = None
         if document.spans is not None and any(s.probability is not None for s in document.spans):
-            sure = _token_weights(document)
+            sure = token_weights(document)
         if document.split_by is None and not self.own_tokens:
             self._keep("own_tokens", True)
             self.own_tokens = True
@@ -501,21 +444,3 @@ class Project:
 
 
 _Row = tuple[str, str, list[tuple[int, int]], tuple[str, ...] | None, tuple[float, ...] | None]
-
-
-def types_of(labels: Iterable[str], kind: Kind) -> list[str]:
-    """The types of spans that labels mark, or the labels themselves."""
-    if kind == "labels":
-        return list(dict.fromkeys(labels))
-    return list(dict.fromkeys(split_label(label)[1] for label in labels if label != "O"))
-
-
-def _token_weights(document: Document) -> list[float]:
-    """How probable the label of each token is: as the span that it is in, or as sure as can be."""
-    weights = [1.0] * len(document.places)
-    for span in document.spans or ():
-        if span.probability is not None:
-            for t, (start, end) in enumerate(document.places):
-                if start < span.end and end > span.start:
-                    weights[t] = min(max(float(span.probability), 0.0), 1.0)
-    return weights
