@@ -25,7 +25,7 @@ __all__ = ["FORMATS", "Format", "find_format", "format_named", "format_of_name"]
 #: By name. The first whose content fits is taken; then the first whose name fits.
 FORMATS: dict[str, Format] = {
     each.name: each
-    for each in (PROJECT, LABEL_STUDIO, JSONL, BRAT, CONLLU, CSV, PARQUET, DOCBIN, COLUMNS, PLAIN)
+    for each in (LABEL_STUDIO, JSONL, BRAT, CONLLU, CSV, PARQUET, DOCBIN, PROJECT, COLUMNS, PLAIN)
 }
 #: As much of a file is looked at.
 _BEGINNING = 1 << 16
