@@ -8,10 +8,10 @@ says in this process. Others do not behave (MISCHIEF): they say nothing, break o
 take no answer. Every few seconds the server's memory, descriptors, threads and log are looked at.
 
 The exit code is 1 if a client that behaves was not served, or heard something else than the model
-says; if the median over the last fifth of the time is above the one over the second fifth by more
-than ALLOWED (the first fifth is for warming up); if the log grew faster than LOG_BYTES a minute or
-has a traceback in it; if the server, once all clients are gone, has more descriptors than before
-they came. Linux alone tells all this of a process (/proc).
+says; if it takes more in the last fifth of the time than in the second, by more than ALLOWED (the
+first fifth is for warming up); if the log grew faster than LOG_BYTES a minute or has a traceback in
+it; if the server, once all clients are gone, has more descriptors than before they came. Linux
+alone tells all this of a process (/proc).
 """
 
 from __future__ import annotations
@@ -55,6 +55,9 @@ class Sample:
 
 #: How much more the last fifth may take than the second.
 ALLOWED = Sample(memory=8, descriptors=16, threads=2, log=float("inf"))
+#: What stands for a fifth where it is not the median. Each client that is there has a descriptor,
+#: and a busy machine has more of them at once; one that is never given back shows in the minimum.
+TYPICAL = {"descriptors": min}
 LOG_BYTES = 4000  # a minute: 20 messages, and the one that counts the others
 
 
@@ -67,7 +70,7 @@ def judge(samples: list[Sample], seconds: float) -> list[str]:
     for each in fields(Sample):
         second, last, allowed = (getattr(one, each.name) for one in (*fifths(samples), ALLOWED))
         if last > second + allowed:
-            wrong.append(f"{each.name} grew from {second:,.0f} to {last:,.0f} (medians of fifths)")
+            wrong.append(f"{each.name} grew from {second:,.0f} to {last:,.0f} between fifths")
     grown = samples[-1].log - samples[-1 - fifth].log
     if grown > LOG_BYTES * max(seconds / 5 / 60, 1):
         wrong.append(f"the log grew by {grown:,.0f} bytes in the last fifth of the time")
@@ -75,11 +78,19 @@ def judge(samples: list[Sample], seconds: float) -> list[str]:
 
 
 def fifths(samples: list[Sample]) -> tuple[Sample, Sample]:
-    """The medians of the second and of the last fifth."""
+    """What is typical of the second and of the last fifth."""
     fifth = len(samples) // 5
     parts = samples[fifth : 2 * fifth], samples[-fifth:]
-    second, last = (Sample(*map(median, zip(*map(astuple, part), strict=True))) for part in parts)
+    second, last = (
+        Sample(**{name: TYPICAL.get(name, median)(of) for name, of in by_name(part)})
+        for part in parts
+    )
     return second, last
+
+
+def by_name(samples: list[Sample]) -> Iterator[tuple[str, list[float]]]:
+    for each in fields(Sample):
+        yield each.name, [getattr(sample, each.name) for sample in samples]
 
 
 @dataclass

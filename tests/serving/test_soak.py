@@ -24,9 +24,11 @@ def test_what_grows_is_named_and_what_settles_is_not(name):
     assert judge(settling, 300) == []
 
 
-def test_a_crowd_now_and_then_is_not_growth():
-    samples = [replace(FLAT, descriptors=260 if k % 3 == 0 else 20) for k in range(50)]
+def test_a_crowd_is_not_growth_unless_it_stays():
+    samples = [replace(FLAT, descriptors=260 if k > 20 and k % 3 else 20) for k in range(50)]
     assert judge(samples, 300) == []
+    samples = [replace(FLAT, descriptors=260 if k > 20 else 20) for k in range(50)]
+    assert judge(samples, 300) != []
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it needs /proc")
