@@ -184,7 +184,7 @@ def passes(corpus: Corpus, C: float = 0.1) -> None:
     w = corpus.chain.new_weights()
     viterbi = timed(lambda: corpus.chain.decode_all(w))
     target = corpus.chain.new_weights()
-    gradient = _core.GradientPass(corpus.chain.core, 1)
+    gradient = _core.GradientPass(corpus.chain.core_examples, 1)
     crf = timed(lambda: gradient.run(w, target, _core.SoftmaxMarginGradient(1.0, 0.0)))
     print(f"Viterbi pass {viterbi:.4f} s, crf pass with gradient {crf:.4f} s: {crf / viterbi:.1f}")
 

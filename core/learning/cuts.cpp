@@ -86,22 +86,21 @@ namespace {
 bool alike(double saved, double made) { return std::abs(saved - made) <= 1e-4 * std::abs(made); }
 
 // Whether the structure could have made a cut that comes from outside.
-bool could_be(const Cut& head, std::span<const Code> codes, const Structure& structure, std::int64_t i) {
+bool could_be(const Cut& head, std::span<const Code> codes, const Examples& from, std::int64_t i) {
     return std::isfinite(head.alpha) && head.alpha >= 0 && std::isfinite(head.cost) && std::isfinite(head.norm2) &&
-           head.norm2 >= 0 && structure.is_valid(i, codes);
+           head.norm2 >= 0 && from.structure.is_valid(from[i], codes);
 }
 
 }  // namespace
 
-void CutStore::load(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
-                    const Structure& structure) {
+void CutStore::load(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, const Examples& from) {
     const auto check = [](bool good) {
         if (!good) throw std::invalid_argument("the saved cuts are damaged or belong to other data");
     };
     if (codes_of_example.size() != blocks_.size()) {
         throw std::invalid_argument("the saved cuts belong to another number of examples");
     }
-    const auto scratch = structure.make_scratch();
+    const auto scratch = from.structure.make_scratch();
     Difference made;
     CutStore loaded(examples());
     std::size_t offset = 0;
@@ -115,8 +114,9 @@ void CutStore::load(std::span<const Code> codes, std::span<const std::int64_t> c
             check(end - offset >= sizeof head / sizeof(Code));
             std::memcpy(&head, codes.data() + offset, sizeof head);
             check(head.extent() <= end - offset && head.alpha >= 0 && std::isfinite(head.alpha));
-            check(structure.remake(i, codes.subspan(offset + sizeof head / sizeof(Code), head.count), *scratch, made));
-            const double norm2 = structure.inner(i, made.codes, made.codes, *scratch);
+            check(from.structure.remake(from[i], codes.subspan(offset + sizeof head / sizeof(Code), head.count),
+                                        *scratch, made));
+            const double norm2 = from.structure.inner(from[i], made.codes, made.codes, *scratch);
             if (!alike(head.cost, made.cost) || !alike(head.norm2, norm2)) {
                 throw std::invalid_argument("the saved cuts claim other costs or features than their outputs have");
             }
@@ -141,7 +141,7 @@ struct SavedCut {
 // back: a match is most often the first that is left.
 class SavedCuts {
 public:
-    void read(std::span<const Code> block, std::int64_t i, const Structure& structure) {
+    void read(std::span<const Code> block, std::int64_t i, const Examples& from) {
         cuts_.clear();
         first_ = 0;
         while (!block.empty()) {
@@ -149,7 +149,7 @@ public:
             if (block.size() < sizeof head / sizeof(Code)) throw std::invalid_argument("the saved cuts are damaged");
             std::memcpy(&head, block.data(), sizeof head);
             if (block.size() < head.extent() ||
-                !could_be(head, block.subspan(sizeof head / sizeof(Code), head.count), structure, i)) {
+                !could_be(head, block.subspan(sizeof head / sizeof(Code), head.count), from, i)) {
                 throw std::invalid_argument("the saved cuts are damaged");
             }
             cuts_.push_back({head, block.subspan(sizeof head / sizeof(Code), head.count)});
@@ -198,11 +198,11 @@ bool CutStore::is_as_saved(std::int64_t i, std::span<const Code> codes) const {
 }
 
 void CutStore::interpolate(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, double step,
-                           const Structure& structure) {
+                           const Examples& from) {
     SavedCuts before;
     for_each_saved(codes, codes_of_example, examples(), [&](std::int64_t i, std::span<const Code> saved) {
         if (is_as_saved(i, saved)) return;
-        before.read(saved, i, structure);
+        before.read(saved, i, from);
         bool zeros = false;
         for_each(i, [&](Cut& cut) {
             const double from = before.take(cut);
@@ -218,7 +218,7 @@ void CutStore::interpolate(std::span<const Code> codes, std::span<const std::int
 }
 
 double CutStore::largest_step(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
-                              const Structure& structure) const {
+                              const Examples& from) const {
     double largest = std::numeric_limits<double>::infinity();
     const auto follow = [&](double before, double now) {
         if (now < before) largest = std::min(largest, before / (before - now));
@@ -226,7 +226,7 @@ double CutStore::largest_step(std::span<const Code> codes, std::span<const std::
     SavedCuts saved;
     for_each_saved(codes, codes_of_example, examples(), [&](std::int64_t i, std::span<const Code> block) {
         if (is_as_saved(i, block)) return;
-        saved.read(block, i, structure);
+        saved.read(block, i, from);
         for_each(i, [&](const Cut& cut) { follow(saved.take(cut), cut.alpha); });
         for (const SavedCut& dropped : saved.left()) follow(dropped.head.alpha, 0);
     });

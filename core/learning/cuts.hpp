@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/index.hpp"
-#include "structures/structure.hpp"
+#include "learning/examples.hpp"
 
 namespace dualstruct {
 
@@ -65,15 +65,15 @@ public:
     std::vector<Code> save(std::vector<std::int64_t>& codes_of_example) const;
     // Takes what save gave, if every cut is one that the structure could have made. Costs and norms are recomputed:
     // certificates rest on them, whoever wrote them down.
-    void load(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, const Structure& structure);
+    void load(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, const Examples& from);
 
     // What save gave, as the start of a line through the duals of this moment: every α goes to
     // before + step·(α − before). Cuts that were dropped since come back where their α does.
     void interpolate(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, double step,
-                     const Structure& structure);
+                     const Examples& from);
     // The largest step at which all α are still at least 0; infinite if none falls.
     double largest_step(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
-                        const Structure& structure) const;
+                        const Examples& from) const;
 
 private:
     struct Block {

@@ -9,8 +9,9 @@
 
 namespace dualstruct {
 
-DualState::DualState(const Structure& structure, Weights& w, const Weights* center)
-    : structure(structure), w(w), cuts(structure.size()), sum_alpha(at(structure.size())), center_(center) {
+DualState::DualState(const Examples& examples, Weights& w, const Weights* center)
+    : examples(examples), structure(examples.structure), w(w), cuts(examples.size()), sum_alpha(at(examples.size())),
+      center_(center) {
     if (center) start(w, 1);
 }
 
@@ -19,12 +20,12 @@ void DualState::rebuild(int threads) {
     add_up();
 }
 
-std::vector<HeldOutput> DualState::take(std::span<const std::int64_t> examples) {
+std::vector<HeldOutput> DualState::take(std::span<const std::int64_t> some) {
     std::vector<HeldOutput> held;
-    for (std::int64_t i : examples) {
+    for (std::int64_t i : some) {
         cuts.for_each(i, [&](Cut& cut) {
             held.push_back({i, cut.alpha, {}});
-            structure.output_of(i, cut.codes(), held.back().output);
+            structure.output_of(examples[i], cut.codes(), held.back().output);
             cut.alpha = 0;
         });
         cuts.remove_zeros(i);
@@ -36,9 +37,9 @@ void DualState::put(std::span<const HeldOutput> held) {
     const auto scratch = structure.make_scratch();
     Difference found;
     for (const HeldOutput& each : held) {
-        structure.difference(each.i, each.output, found);
+        structure.difference(examples[each.i], each.output, found);
         if (found.is_truth) continue;  // its α is the truth's share now
-        const double norm2 = structure.inner(each.i, found.codes, found.codes, *scratch);
+        const double norm2 = structure.inner(examples[each.i], found.codes, found.codes, *scratch);
         cuts.add(each.i, found, norm2).alpha = each.alpha;
     }
 }
@@ -46,7 +47,7 @@ void DualState::put(std::span<const HeldOutput> held) {
 void DualState::load(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
                      std::span<const double> sums) {
     if (sums.size() != sum_alpha.size()) throw std::invalid_argument("the saved cuts are damaged");
-    cuts.load(codes, codes_of_example, structure);
+    cuts.load(codes, codes_of_example, examples);
     add_up();
     const double rounding = sums.empty() ? 0 : 1e-12 * *std::ranges::max_element(sum_alpha);
     for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -58,7 +59,7 @@ void DualState::load(std::span<const Code> codes, std::span<const std::int64_t> 
 }
 
 void DualState::interpolate(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, double step) {
-    cuts.interpolate(codes, codes_of_example, step, structure);
+    cuts.interpolate(codes, codes_of_example, step, examples);
     add_up();
 }
 
@@ -80,10 +81,12 @@ void DualState::write(Weights& out, int threads) const {
     for (std::int64_t i = 0; i < n; ++i) {
         if (i + 2 < n) cuts.prefetch_cuts(i + 2);
         if (i + 1 < n) {
-            cuts.for_each(i + 1, [&](const Cut& cut) { structure.prefetch_cut(out.data(), i + 1, cut.codes()); });
+            cuts.for_each(i + 1,
+                          [&](const Cut& cut) { structure.prefetch_cut(out.data(), examples[i + 1], cut.codes()); });
         }
-        cuts.for_each(
-            i, [&](const Cut& cut) { structure.axpy(out.data(), i, cut.codes(), static_cast<float>(cut.alpha)); });
+        cuts.for_each(i, [&](const Cut& cut) {
+            structure.axpy(out.data(), examples[i], cut.codes(), static_cast<float>(cut.alpha));
+        });
     }
 }
 

@@ -8,8 +8,8 @@
 
 #include "base/random.hpp"
 #include "learning/cuts.hpp"
+#include "learning/examples.hpp"
 #include "learning/weights.hpp"
-#include "structures/structure.hpp"
 
 namespace dualstruct {
 
@@ -35,7 +35,7 @@ struct EveryNth {
 // (α, w) with w = center + Σ_iy α_iy δ_i(y); no center stands for 0.
 class DualState {
 public:
-    DualState(const Structure& structure, Weights& w, const Weights* center);
+    DualState(const Examples& examples, Weights& w, const Weights* center);
 
     // Where w goes from now on is averaged there; null: nowhere.
     Average* average = nullptr;
@@ -45,7 +45,7 @@ public:
 
     // Takes all cuts of some examples out, as outputs with their α: the truth may change then, and put
     // gives the outputs back as differences from the new one. w and the sums follow with rebuild.
-    std::vector<HeldOutput> take(std::span<const std::int64_t> examples);
+    std::vector<HeldOutput> take(std::span<const std::int64_t> some);
     void put(std::span<const HeldOutput> held);
 
     // Takes what cuts.save gave, and the sums of α with the rounding that they had gathered.
@@ -66,6 +66,7 @@ public:
     // Σ_iy α_iy Δ_i(y): the linear part of every dual.
     double sum_alpha_cost() const;
 
+    const Examples& examples;
     const Structure& structure;
     Weights& w;
     CutStore cuts;

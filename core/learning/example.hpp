@@ -28,8 +28,8 @@ struct PassScratch {
 class Example {
 public:
     Example(DualState& state, std::int64_t i, PassScratch& scratch)
-        : sum_alpha(state.sum_alpha[at(i)]), weight(state.structure.weight(i)), scratch(scratch), state_(state), i_(i) {
-    }
+        : sum_alpha(state.sum_alpha[at(i)]), weight(state.examples.weight(i)), scratch(scratch), state_(state), own_(i),
+          i_(state.examples[i]) {}
 
     double& sum_alpha;
     const double weight;       // what C is multiplied by here
@@ -40,7 +40,7 @@ public:
     // The cuts, oldest first.
     std::vector<Cut*>& cuts() {
         scratch.order.clear();
-        state_.cuts.for_each(i_, [&](Cut& cut) { scratch.order.push_back(&cut); });
+        state_.cuts.for_each(own_, [&](Cut& cut) { scratch.order.push_back(&cut); });
         return scratch.order;
     }
 
@@ -56,6 +56,9 @@ public:
 
     // H_i(y; w) = Δ_i(y) − w·δ_i(y).
     double violation(const Cut& cut) const { return cut.cost - state_.structure.dot(state_.w.data(), i_, cut.codes()); }
+    double violation(const Difference& found) const {
+        return found.is_truth ? 0 : found.cost - state_.structure.dot(state_.w.data(), i_, found.codes);
+    }
 
     // α ← alpha, w ← w + (change of α)·δ.
     void set_alpha(Cut& cut, double alpha) {
@@ -65,6 +68,12 @@ public:
         if (state_.average) state_.average->add(state_.structure, i_, cut.codes(), step);
         sum_alpha += alpha - cut.alpha;
         cut.alpha = alpha;
+    }
+
+    // Keeps what was found as a cut.
+    Cut& add(const Difference& found) {
+        const double norm2 = state_.structure.inner(i_, found.codes, found.codes, *scratch.structure);
+        return state_.cuts.add(own_, found, norm2);
     }
 
     // ‖δ − δ'‖² of two cuts, ‖Σ c_p δ_p‖² of several.
@@ -89,11 +98,11 @@ public:
         return best;
     }
 
-    void remove_zero_cuts() { state_.cuts.remove_zeros(i_); }
+    void remove_zero_cuts() { state_.cuts.remove_zeros(own_); }
 
 private:
     DualState& state_;
-    std::int64_t i_;
+    std::int64_t own_, i_;  // its number among those that are learned from, and in the structure
 };
 
 }  // namespace dualstruct

@@ -14,29 +14,30 @@ static double inner(std::span<const float> a, std::span<const float> b) {
     return total;
 }
 
-ExponentiatedGradient::ExponentiatedGradient(const Structure& structure, Weights& w, const Weights* center, double C,
+ExponentiatedGradient::ExponentiatedGradient(const Examples& examples, Weights& w, const Weights* center, double C,
                                              double inverse_beta, double gamma, double first_step, double first_score)
-    : structure_(structure), parts_(parts_of(structure)), w_(w), center_(center), C_(C), inverse_beta_(inverse_beta),
-      gamma_(gamma), offsets_(at(structure.size()) + 1), steps(at(structure.size()), first_step),
-      value_(at(structure.size())) {
-    for (std::int64_t i = 0; i < structure.size(); ++i) {
-        offsets_[at(i) + 1] = offsets_[at(i)] + parts_.part_count(i);
+    : examples_(examples), parts_(parts_of(examples.structure)), w_(w), center_(center), C_(C),
+      inverse_beta_(inverse_beta), gamma_(gamma), offsets_(at(examples.size()) + 1),
+      steps(at(examples.size()), first_step), value_(at(examples.size())) {
+    for (std::int64_t i = 0; i < examples.size(); ++i) {
+        offsets_[at(i) + 1] = offsets_[at(i)] + parts_.part_count(examples_[i]);
     }
     theta.resize(at(offsets_.back()));
     std::fill_n(w_.data(), w_.dimension(), 0.0f);
-    for (std::int64_t i = 0; i < structure.size(); ++i) parts_.part_scores(w_.data(), i, -first_score, scores(i));
+    for (std::int64_t i = 0; i < examples.size(); ++i)
+        parts_.part_scores(w_.data(), examples_[i], -first_score, scores(i));
     rebuild();
 }
 
 void ExponentiatedGradient::write(Weights& out) {
     out.start_from(center_);
-    const auto scratch = structure_.make_scratch();
+    const auto scratch = structure().make_scratch();
     std::vector<float> marginals;
-    for (std::int64_t i = 0; i < structure_.size(); ++i) {
+    for (std::int64_t i = 0; i < examples_.size(); ++i) {
         value_[at(i)] = measure(i, scores(i), marginals, *scratch).value;
-        parts_.add_part_difference(out.data(), i, marginals, static_cast<float>(C_of(i)));
+        parts_.add_part_difference(out.data(), examples_[i], marginals, static_cast<float>(C_of(i)));
     }
-    structure_.derive(out.data());
+    structure().derive(out.data());
 }
 
 double ExponentiatedGradient::dual(const Weights& w) const {
@@ -47,8 +48,8 @@ double ExponentiatedGradient::dual(const Weights& w) const {
 
 PassReport ExponentiatedGradient::pass(std::uint64_t seed, const Interrupt& interrupt) {
     PassReport report;
-    const auto order = shuffled_order(structure_.size(), seed);
-    const auto scratch = structure_.make_scratch();
+    const auto order = shuffled_order(examples_.size(), seed);
+    const auto scratch = structure().make_scratch();
     for (std::size_t q = 0; q < order.size(); ++q) {
         if (interrupt()) break;
         update(order[q], *scratch);
@@ -60,8 +61,8 @@ PassReport ExponentiatedGradient::pass(std::uint64_t seed, const Interrupt& inte
 ExponentiatedGradient::Measure ExponentiatedGradient::measure(std::int64_t i, std::span<const float> scores,
                                                               std::vector<float>& marginals, Scratch& scratch) const {
     marginals.resize(scores.size());
-    const double log_sum = parts_.part_marginals(i, scores, marginals, scratch);
-    const double cost = parts_.expected_part_cost(i, marginals);
+    const double log_sum = parts_.part_marginals(examples_[i], scores, marginals, scratch);
+    const double cost = parts_.expected_part_cost(examples_[i], marginals);
     return {inverse_beta_ * (log_sum - inner(scores, marginals)) + gamma_ * cost, log_sum};
 }
 
@@ -72,7 +73,7 @@ void ExponentiatedGradient::update(std::int64_t i, Scratch& scratch) {
     double& step = steps[at(i)];
     const Measure before = measure(i, old, marginals_, scratch);
     gains_.resize(parts);
-    parts_.part_scores(w_.data(), i, gamma_, gains_);
+    parts_.part_scores(w_.data(), examples_[i], gamma_, gains_);
     trial_.resize(parts);
     change_.resize(parts);
     after_gains_.resize(parts);
@@ -83,8 +84,8 @@ void ExponentiatedGradient::update(std::int64_t i, Scratch& scratch) {
         const Measure after = measure(i, trial_, trial_marginals_, scratch);
         // E_new δ − E_old δ = E_old φ − E_new φ.
         for (std::size_t k = 0; k < parts; ++k) change_[k] = marginals_[k] - trial_marginals_[k];
-        parts_.add_parts(w_.data(), i, change_, static_cast<float>(C));
-        parts_.part_scores(w_.data(), i, gamma_, after_gains_);
+        parts_.add_parts(w_.data(), examples_[i], change_, static_cast<float>(C));
+        parts_.part_scores(w_.data(), examples_[i], gamma_, after_gains_);
         double slope = 0, noise = 0, divergence = before.log_sum - after.log_sum, both = 0, length = 0;
         for (std::size_t k = 0; k < parts; ++k) {
             const double gradient = gains_[k] - inverse_beta_ * old[k], by = double{trial_[k]} - old[k];
@@ -104,7 +105,7 @@ void ExponentiatedGradient::update(std::int64_t i, Scratch& scratch) {
             value_[at(i)] = after.value;
             return;
         }
-        parts_.add_parts(w_.data(), i, change_, -static_cast<float>(C));
+        parts_.add_parts(w_.data(), examples_[i], change_, -static_cast<float>(C));
         step = eta / 2;
     }
     step *= 1 << most_halvings;  // nothing to gain here and now; later there may be

@@ -27,15 +27,15 @@
 #include <vector>
 
 #include "base/index.hpp"
+#include "learning/examples.hpp"
 #include "learning/passes.hpp"
 #include "learning/weights.hpp"
-#include "structures/structure.hpp"
 
 namespace dualstruct {
 
 class ExponentiatedGradient {
 public:
-    ExponentiatedGradient(const Structure& structure, Weights& w, const Weights* center, double C, double inverse_beta,
+    ExponentiatedGradient(const Examples& examples, Weights& w, const Weights* center, double C, double inverse_beta,
                           double gamma, double first_step, double first_score);
     ExponentiatedGradient(const ExponentiatedGradient&) = delete;
 
@@ -48,7 +48,7 @@ public:
     // D(p), where w is what p stands for.
     double dual(const Weights& w) const;
     double dual() const { return dual(w_); }
-    const Structure& structure() const { return structure_; }
+    const Structure& structure() const { return examples_.structure; }
 
     PassReport pass(std::uint64_t seed, const Interrupt& interrupt);
 
@@ -57,7 +57,7 @@ public:
     static constexpr double growth = 1.1;  // of a step size that did well (the paper: 1.05)
 
 private:
-    const Structure& structure_;
+    const Examples& examples_;
     const Parts& parts_;
     Weights& w_;
     const Weights* center_;
@@ -74,7 +74,7 @@ private:
         double log_sum;  // of exp θ
     };
 
-    double C_of(std::int64_t i) const { return C_ * structure_.weight(i); }
+    double C_of(std::int64_t i) const { return C_ * examples_.weight(i); }
 
     std::span<float> scores(std::int64_t i) {
         const auto first = at(offsets_[at(i)]);

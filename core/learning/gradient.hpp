@@ -11,10 +11,10 @@
 #include <memory>
 #include <vector>
 
+#include "learning/examples.hpp"
 #include "learning/passes.hpp"
 #include "learning/range_sums.hpp"
 #include "learning/weights.hpp"
-#include "structures/structure.hpp"
 
 namespace dualstruct {
 
@@ -24,7 +24,7 @@ struct SoftmaxMarginGradient {
 
     void check(const Structure& structure) const { expectations_of(structure); }
 
-    double operator()(const Structure& structure, const float* w, std::int64_t i, float* target, Scratch& scratch,
+    double operator()(const Examples& examples, const float* w, std::int64_t place, float* target, Scratch& scratch,
                       Difference&) const;
 };
 
@@ -33,24 +33,24 @@ struct HingeGradient {
 
     void check(const Structure&) const {}
 
-    double operator()(const Structure& structure, const float* w, std::int64_t i, float* target, Scratch& scratch,
+    double operator()(const Examples& examples, const float* w, std::int64_t place, float* target, Scratch& scratch,
                       Difference& found) const;
 };
 
 // Adds up losses and −∇ on several threads. From two threads on the sums are the same on any number of them.
 class GradientPass {
 public:
-    GradientPass(const Structure& structure, int threads);
+    GradientPass(const Examples& examples, int threads);
     GradientPass(const GradientPass&) = delete;
 
-    const Structure& structure() const { return structure_; }
+    const Structure& structure() const { return examples_.structure; }
 
     // Returns Σ_i weight_i ℓ_i(w); descent = −∇ of it. Both mean nothing after an interrupt.
     template <class Gradient>
     double run(const Weights& w, Weights& descent, const Gradient& gradient, const Interrupt& interrupt);
 
 private:
-    const Structure& structure_;
+    const Examples& examples_;
     int threads_;
     RangeSums sums_;
     std::vector<std::unique_ptr<Scratch>> scratch_;

@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include "learning/examples.hpp"
 #include "learning/passes.hpp"
 #include "learning/weights.hpp"
-#include "structures/structure.hpp"
 
 namespace dualstruct {
 
@@ -109,10 +109,8 @@ public:
     ScaledWeights& w;
     Scratch& scratch;
     Difference& found;  // what find found
-    std::int64_t i = 0;
-
-    // What C, or the step, is multiplied by here.
-    double weight() const { return w.structure.weight(i); }
+    std::int64_t i = 0;   // in the structure
+    double weight = 1;    // what C, or the step, is multiplied by here
 
     // max_y cost_weight·Δ_i(y) − w·δ_i(y), with the maximiser in `found`.
     double find(double cost_weight) {
@@ -166,11 +164,11 @@ struct SingleStep {
 //   check(structure) refuses a structure that lacks what the step needs
 //   meet(example)    what the example costs at w; may move w
 //   finish(w, last)  whether this example completes a step; may move w (mini-batches)
-// `examples` are those to meet, all if empty; they come in an order that follows from the seed.
+// `some` are those to meet, all if empty; they come in an order that follows from the seed.
 template <class Step>
 struct OnlinePass {
-    static PassReport run(const Structure& structure, Weights& weights, Average* average, Step& step,
-                          std::span<const std::int32_t> examples, std::uint64_t seed, const Interrupt& interrupt);
+    static PassReport run(const Examples& from, Weights& weights, Average* average, Step& step,
+                          std::span<const std::int32_t> some, std::uint64_t seed, const Interrupt& interrupt);
 };
 
 }  // namespace dualstruct

@@ -15,14 +15,14 @@ namespace dualstruct {
 inline constexpr double diverged_loss = 1e18;
 
 template <class Step>
-PassReport OnlinePass<Step>::run(const Structure& structure, Weights& weights, Average* average, Step& step,
-                                 std::span<const std::int32_t> examples, std::uint64_t seed,
-                                 const Interrupt& interrupt) {
+PassReport OnlinePass<Step>::run(const Examples& from, Weights& weights, Average* average, Step& step,
+                                 std::span<const std::int32_t> some, std::uint64_t seed, const Interrupt& interrupt) {
+    const Structure& structure = from.structure;
     Step::check(structure);
     PassReport report;
-    auto order = shuffled_order(structure.size(), seed);
-    if (!examples.empty()) {
-        order.assign(examples.begin(), examples.end());
+    auto order = shuffled_order(from.size(), seed);
+    if (!some.empty()) {
+        order.assign(some.begin(), some.end());
         Random(seed).shuffle(order.begin(), order.end());
     }
     const auto n = static_cast<std::int64_t>(order.size());
@@ -32,14 +32,15 @@ PassReport OnlinePass<Step>::run(const Structure& structure, Weights& weights, A
     ExampleStep example(w, *scratch, found, report);
     for (std::int64_t q = 0; q < n; ++q) {
         if (interrupt()) break;
-        if (q + 2 < n) structure.prefetch_example(order[q + 2]);
-        if (q + 1 < n) structure.prefetch_decode(weights.data(), order[q + 1]);
-        example.i = order[q];
+        if (q + 2 < n) structure.prefetch_example(from[order[q + 2]]);
+        if (q + 1 < n) structure.prefetch_decode(weights.data(), from[order[q + 1]]);
+        example.i = from[order[q]];
+        example.weight = from.weight(order[q]);
         const double loss = step.meet(example);
         if (!(std::abs(loss) < diverged_loss)) {
             throw DivergedError("the steps diverge: the loss of an example is beyond all bounds; give a smaller C");
         }
-        report.loss += example.weight() * loss;
+        report.loss += example.weight * loss;
         if (step.finish(w, q + 1 == n)) w.end_step();
         report.moves += w.take_moved();
     }

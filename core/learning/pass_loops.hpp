@@ -28,11 +28,11 @@ inline void prefetch_cuts(const DualState& state, std::span<const std::int32_t> 
     if (q + 6 < n) state.cuts.prefetch_block(order[q + 6]);
     if (q + 4 < n) {
         state.cuts.prefetch_cuts(order[q + 4]);
-        if (!state.cuts.empty(order[q + 4])) state.structure.prefetch_example(order[q + 4]);
+        if (!state.cuts.empty(order[q + 4])) state.structure.prefetch_example(state.examples[order[q + 4]]);
     }
     if (q + 1 < n) {
         state.cuts.for_each(order[q + 1], [&](const Cut& cut) {
-            state.structure.prefetch_cut(state.w.data(), order[q + 1], cut.codes());
+            state.structure.prefetch_cut(state.w.data(), state.examples[order[q + 1]], cut.codes());
         });
     }
 }
@@ -40,7 +40,7 @@ inline void prefetch_cuts(const DualState& state, std::span<const std::int32_t> 
 template <class Rule>
 PassReport Passes<Rule>::revisit(DualState& state, const Rule& rule, std::uint64_t seed, const Interrupt& interrupt) {
     PassReport report;
-    const auto order = state.share.shuffled(state.structure.size(), seed);
+    const auto order = state.share.shuffled(state.examples.size(), seed);
     PassScratch scratch(state.structure, seed);
     for (std::size_t q = 0; q < order.size(); ++q) {
         if (interrupt()) break;
@@ -57,8 +57,8 @@ PassReport Passes<Rule>::revisit(DualState& state, const Rule& rule, std::uint64
 
 // Whether a cut held beats what was decoded at this w: then the decoder did not find the maximum.
 inline bool is_beaten(DualState& state, std::int64_t i, const Difference& found, PassScratch& scratch) {
-    const double violation = found.is_truth ? 0 : found.cost - state.structure.dot(state.w.data(), i, found.codes);
-    return Example(state, i, scratch).better_than(violation) != nullptr;
+    Example example(state, i, scratch);
+    return example.better_than(example.violation(found)) != nullptr;
 }
 
 // What follows the inference of a visit: perhaps a new cut, then the rule. An approximate decoder may
@@ -67,22 +67,19 @@ inline bool is_beaten(DualState& state, std::int64_t i, const Difference& found,
 template <class Rule>
 void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Difference& found, double admission,
                 PassScratch& scratch, PassReport& report, std::optional<bool> beaten = {}) {
-    const Structure& structure = state.structure;
     Example example(state, i, scratch);
     example.decoded = true;
     ++report.inferences;
     if (example.weight == 0) return;  // its duals stay 0
-    double violation = 0;
+    double violation = example.violation(found);
     if (!found.is_truth) {
-        violation = found.cost - structure.dot(state.w.data(), i, found.codes);
         example.found = state.cuts.find(i, found.codes);
         if (!example.found && rule.admits(example, violation, admission)) {
-            const double norm2 = structure.inner(i, found.codes, found.codes, *scratch.structure);
-            example.found = &state.cuts.add(i, found, norm2);
+            example.found = &example.add(found);
             ++report.added;
         }
     }
-    if (!structure.exact_decoder()) {
+    if (!state.structure.exact_decoder()) {
         if (Cut* better = example.better_than(violation)) {
             report.beaten += beaten.value_or(true);
             example.found = better;
@@ -100,17 +97,18 @@ PassReport visit_on_one_thread(DualState& state, const Rule& rule, double admiss
                                const Interrupt& interrupt) {
     PassReport report;
     const Structure& structure = state.structure;
-    const auto order = state.share.shuffled(structure.size(), seed);
+    const Examples& examples = state.examples;
+    const auto order = state.share.shuffled(examples.size(), seed);
     const std::size_t n = order.size();
     PassScratch scratch(structure, seed);
     Difference found;
     for (std::size_t q = 0; q < n; ++q) {
         if (interrupt()) break;
-        if (q + 2 < n) structure.prefetch_example(order[q + 2]);
-        if (q + 1 < n) structure.prefetch_decode(state.w.data(), order[q + 1]);
+        if (q + 2 < n) structure.prefetch_example(examples[order[q + 2]]);
+        if (q + 1 < n) structure.prefetch_decode(state.w.data(), examples[order[q + 1]]);
         const std::int64_t i = order[q];
-        structure.decode(state.w.data(), i, 1, *scratch.structure);
-        structure.difference(i, scratch.structure->output, found);
+        structure.decode(state.w.data(), examples[i], 1, *scratch.structure);
+        structure.difference(examples[i], scratch.structure->output, found);
         learn_from(state, rule, i, found, admission, scratch, report);
         if (state.average) state.average->end_step();
     }
@@ -122,21 +120,22 @@ template <class Rule>
 PassReport Gathering<Rule>::gather(DualState& state, const Rule& rule, double admission, std::uint64_t seed,
                                    int threads, const Interrupt& interrupt) {
     const Structure& structure = state.structure;
-    std::vector<Difference> found(at(structure.size()));
+    const Examples& examples = state.examples;
+    std::vector<Difference> found(at(examples.size()));
     bool interrupted = false;
     for_all(
-        structure, threads, [&] { return interrupted = interrupt(); },
+        examples, threads, [&] { return interrupted = interrupt(); },
         [&](std::int64_t i, Scratch& scratch, Difference&, bool more) {
             if (!state.share.has(i)) return 0.0;
-            if (more) structure.prefetch_decode(state.w.data(), i + 1);
-            structure.decode(state.w.data(), i, 1, scratch);
-            structure.difference(i, scratch.output, found[at(i)]);
+            if (more) structure.prefetch_decode(state.w.data(), examples[i + 1]);
+            structure.decode(state.w.data(), examples[i], 1, scratch);
+            structure.difference(examples[i], scratch.output, found[at(i)]);
             return 0.0;
         });
     PassReport report;
     if (interrupted) return report;
     PassScratch scratch(structure, seed);
-    for (std::int64_t i = state.share.first; i < structure.size(); i += state.share.step) {
+    for (std::int64_t i = state.share.first; i < examples.size(); i += state.share.step) {
         learn_from(state, rule, i, found[at(i)], admission, scratch, report);
         if (state.average) state.average->end_step();
     }
@@ -149,7 +148,8 @@ PassReport Passes<Rule>::visit(DualState& state, const Rule& rule, double admiss
     if (threads == 1) return visit_on_one_thread(state, rule, admission, seed, interrupt);
     constexpr std::size_t batch = 16;  // larger ones decode at a w that is too old
     const Structure& structure = state.structure;
-    const auto order = state.share.shuffled(structure.size(), seed);
+    const Examples& examples = state.examples;
+    const auto order = state.share.shuffled(examples.size(), seed);
     const std::size_t n = order.size();
     PassReport report;
     PassScratch learner(structure, seed);
@@ -162,9 +162,9 @@ PassReport Passes<Rule>::visit(DualState& state, const Rule& rule, double admiss
 
     const auto decode = [&](std::size_t end, std::size_t members, PassScratch& scratch) {
         for (std::size_t q = next++; q < end; q = next++) {
-            if (q + members < end) structure.prefetch_decode(state.w.data(), order[q + members]);
-            structure.decode(state.w.data(), order[q], 1, *scratch.structure);
-            structure.difference(order[q], scratch.structure->output, found[q % batch]);
+            if (q + members < end) structure.prefetch_decode(state.w.data(), examples[order[q + members]]);
+            structure.decode(state.w.data(), examples[order[q]], 1, *scratch.structure);
+            structure.difference(examples[order[q]], scratch.structure->output, found[q % batch]);
             beaten[q % batch] = !exact && is_beaten(state, order[q], found[q % batch], scratch);
         }
     };

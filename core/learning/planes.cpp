@@ -63,25 +63,27 @@ void PlaneStore::by_chunks(const std::vector<std::size_t>& some, std::int64_t fi
     }
 }
 
-PlaneStore::PlaneStore(const Structure& structure, Weights& w, const Weights* center)
-    : structure_(structure), w_(w), center_(center), found_(at(structure.size())), dense_(structure), sums_(structure) {
+PlaneStore::PlaneStore(const Examples& examples, Weights& w, const Weights* center)
+    : examples_(examples), structure_(examples.structure), w_(w), center_(center), found_(at(examples.size())),
+      dense_(structure_), sums_(structure_) {
     rebuild(1);
 }
 
 double PlaneStore::add(bool squared, int threads, const Interrupt& interrupt) {
     Plane plane;
     std::vector<double> violations =
-        for_all(structure_, threads, interrupt, [&](std::int64_t i, Scratch& scratch, Difference&, bool more) {
-            Difference& difference = found_[at(i)];
-            if (more) structure_.prefetch_decode(w_.data(), i + 1);
+        for_all(examples_, threads, interrupt, [&](std::int64_t place, Scratch& scratch, Difference&, bool more) {
+            const std::int64_t i = examples_[place];
+            Difference& difference = found_[at(place)];
+            if (more) structure_.prefetch_decode(w_.data(), examples_[place + 1]);
             structure_.decode(w_.data(), i, 1, scratch);
             structure_.difference(i, scratch.output, difference);
             return difference.is_truth ? 0 : difference.cost - structure_.dot(w_.data(), i, difference.codes);
         });
     double risk = 0;
-    for (std::int64_t i = 0; i < structure_.size(); ++i) {
+    for (std::int64_t i = 0; i < examples_.size(); ++i) {
         const Difference& difference = found_[at(i)];
-        const double H = violations[at(i)], weight = structure_.weight(i);
+        const double H = violations[at(i)], weight = examples_.weight(i);
         if (difference.is_truth || H <= 0 || weight == 0) continue;
         risk += weight * (squared ? H * H : H);
         plane.offset += weight * (squared ? 2 * H * difference.cost - H * H : difference.cost);
@@ -204,9 +206,9 @@ PlaneStore::Height PlaneStore::height(const Plane& plane, bool squared, Scratch&
     std::int64_t previous = -1;
     for (std::int64_t k = 0; k < static_cast<std::int64_t>(plane.examples.size()); ++k) {
         const std::int64_t i = plane.example(k);
-        check(i > previous && i < structure_.size());
-        check(structure_.remake(i, plane.codes_of(k), scratch, made));
-        const double c = plane.coefficients[at(k)], weight = structure_.weight(i);
+        check(i > previous && i < examples_.size());
+        check(structure_.remake(examples_[i], plane.codes_of(k), scratch, made));
+        const double c = plane.coefficients[at(k)], weight = examples_.weight(i);
         check(weight > 0 && (squared ? c >= 0 && std::isfinite(c) : c == static_cast<float>(weight)));
         const double H = c / (2 * weight);
         found.offset += weight * (squared ? 2 * H * made.cost - H * H : made.cost);
@@ -221,8 +223,8 @@ void PlaneStore::lay_out(Plane& plane, int threads) {
     const auto count = static_cast<std::int64_t>(plane.examples.size());
     sums_.add_up(count, threads, dense_.data(), [&](std::int64_t first, std::int64_t last, int, int, float* g) {
         for (std::int64_t k = first; k < last; ++k) {
-            if (k + 1 < last) structure_.prefetch_cut(g, plane.example(k + 1), plane.codes_of(k + 1));
-            structure_.axpy(g, plane.example(k), plane.codes_of(k), plane.coefficients[at(k)]);
+            if (k + 1 < last) structure_.prefetch_cut(g, examples_[plane.example(k + 1)], plane.codes_of(k + 1));
+            structure_.axpy(g, examples_[plane.example(k)], plane.codes_of(k), plane.coefficients[at(k)]);
         }
     });
     std::vector<Plane> pieces(at(threads));

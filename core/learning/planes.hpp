@@ -18,16 +18,16 @@
 #include <vector>
 
 #include "base/index.hpp"
+#include "learning/examples.hpp"
 #include "learning/passes.hpp"
 #include "learning/range_sums.hpp"
 #include "learning/weights.hpp"
-#include "structures/structure.hpp"
 
 namespace dualstruct {
 
 class PlaneStore {
 public:
-    PlaneStore(const Structure& structure, Weights& w, const Weights* center);
+    PlaneStore(const Examples& examples, Weights& w, const Weights* center);
 
     // The plane that touches the risk at w. Returns Σ_i ℓ_i(w).
     double add(bool squared, int threads, const Interrupt& interrupt);
@@ -103,6 +103,7 @@ private:
 
     void remove(std::size_t p);
 
+    const Examples& examples_;
     const Structure& structure_;
     Weights& w_;
     const Weights* center_;

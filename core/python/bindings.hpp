@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "learning/examples.hpp"
 #include "learning/weights.hpp"
 #include "python/gil.hpp"
-#include "structures/structure.hpp"
 
 namespace dualstruct {
 
@@ -73,13 +73,25 @@ W& checked(W& w, const Structure& structure) {
     return w;
 }
 
+template <class W>
+W& checked(W& w, const Examples& examples) {
+    return checked(w, examples.structure);
+}
+
 inline const Structure& with_truth(const Structure& structure) {
     if (!structure.has_truth()) throw std::invalid_argument("the structure has no true outputs to learn from");
     return structure;
 }
 
-inline std::int64_t example(const Structure& structure, std::int64_t i) {
-    if (i < 0 || i >= structure.size()) throw nb::index_error("no such example");
+inline const Examples& with_truth(const Examples& examples) {
+    with_truth(examples.structure);
+    return examples;
+}
+
+// Of a structure, or of what is learned from.
+template <class Examples>
+std::int64_t example(const Examples& examples, std::int64_t i) {
+    if (i < 0 || i >= examples.size()) throw nb::index_error("no such example");
     return i;
 }
 

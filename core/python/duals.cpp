@@ -76,11 +76,11 @@ void bind_duals(nb::module_& m) {
     state
         .def(
             "__init__",
-            [](DualState* self, const Structure& structure, Weights& w, const Weights* center) {
-                if (center) checked(*center, structure);
-                new (self) DualState(with_truth(structure), checked(w, structure), center);
+            [](DualState* self, const Examples& examples, Weights& w, const Weights* center) {
+                if (center) checked(*center, examples);
+                new (self) DualState(with_truth(examples), checked(w, examples), center);
             },
-            "structure"_a, "w"_a, "center"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+            "examples"_a, "w"_a, "center"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
             nb::keep_alive<1, 4>())
         .def_prop_ro("cuts", [](const DualState& s) { return s.cuts.size(); })
         .def(
@@ -111,9 +111,8 @@ void bind_duals(nb::module_& m) {
         .def(
             "cuts_of",
             [](const DualState& s, std::int64_t i) {
-                if (i < 0 || i >= s.cuts.examples()) throw nb::index_error("no such example");
                 nb::list cuts;
-                s.cuts.for_each(i, [&](const Cut& cut) {
+                s.cuts.for_each(example(s.examples, i), [&](const Cut& cut) {
                     cuts.append(nb::make_tuple(cut.alpha, cut.cost, cut.norm2,
                                                to_numpy(std::vector<Code>(cut.codes().begin(), cut.codes().end()))));
                 });
@@ -136,9 +135,7 @@ void bind_duals(nb::module_& m) {
         .def(
             "take",
             [](DualState& s, Input<std::int64_t> examples) {
-                for (std::int64_t i : view(examples)) {
-                    if (i < 0 || i >= s.cuts.examples()) throw nb::index_error("no such example");
-                }
+                for (std::int64_t i : view(examples)) example(s.examples, i);
                 GilReleased no_gil;
                 return new std::vector<HeldOutput>(s.take(view(examples)));
             },
@@ -147,7 +144,7 @@ void bind_duals(nb::module_& m) {
             "put",
             [](DualState& s, const std::vector<HeldOutput>& held) {
                 for (const HeldOutput& one : held) {
-                    if (one.i >= s.cuts.examples() || !s.structure.is_output(one.i, one.output)) {
+                    if (one.i >= s.cuts.examples() || !s.structure.is_output(s.examples[one.i], one.output)) {
                         throw std::invalid_argument("these outputs were taken from other data");
                     }
                 }
@@ -173,7 +170,7 @@ void bind_duals(nb::module_& m) {
             "largest_step",
             [](const DualState& s, Input<Code> codes, Input<std::int64_t> codes_of_example) {
                 GilReleased no_gil;
-                return s.cuts.largest_step(view(codes), view(codes_of_example), s.structure);
+                return s.cuts.largest_step(view(codes), view(codes_of_example), s.examples);
             },
             "codes"_a, "codes_of_example"_a);
     bind_rule<DCDRule>(m, state, "DCDRule").def("__init__", &set_C<DCDRule>, "C"_a);

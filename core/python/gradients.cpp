@@ -42,10 +42,10 @@ void bind_gradients(nb::module_& m) {
     nb::class_<GradientPass> gradient(m, "GradientPass");
     gradient.def(
         "__init__",
-        [](GradientPass* self, const Structure& structure, int threads) {
-            new (self) GradientPass(with_truth(structure), threads);
+        [](GradientPass* self, const Examples& examples, int threads) {
+            new (self) GradientPass(with_truth(examples), threads);
         },
-        "structure"_a, "threads"_a, nb::keep_alive<1, 2>());
+        "examples"_a, "threads"_a, nb::keep_alive<1, 2>());
     bind_gradient<SoftmaxMarginGradient>(gradient);
     bind_gradient<HingeGradient>(gradient);
 
@@ -53,14 +53,14 @@ void bind_gradients(nb::module_& m) {
     nb::class_<EG>(m, "ExponentiatedGradient")
         .def(
             "__init__",
-            [](EG* self, const Structure& structure, Weights& w, const Weights* center, double C, double inverse_beta,
+            [](EG* self, const Examples& examples, Weights& w, const Weights* center, double C, double inverse_beta,
                double gamma, double first_step, double first_score) {
-                if (center) checked(*center, structure);
-                new (self) EG(with_truth(structure), checked(w, structure), center, C, inverse_beta, gamma, first_step,
+                if (center) checked(*center, examples);
+                new (self) EG(with_truth(examples), checked(w, examples), center, C, inverse_beta, gamma, first_step,
                               first_score);
             },
-            "structure"_a, "w"_a, "center"_a.none(), "C"_a, "inverse_beta"_a, "gamma"_a, "first_step"_a,
-            "first_score"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+            "examples"_a, "w"_a, "center"_a.none(), "C"_a, "inverse_beta"_a, "gamma"_a, "first_step"_a, "first_score"_a,
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
         .def(
             "run",
             [](EG& eg, std::uint64_t seed) {

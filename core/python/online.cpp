@@ -25,18 +25,16 @@ template <class Step>
 void bind_step(nb::module_& m) {
     m.def(
         "online_pass",
-        [](const Structure& structure, Weights& w, Average* average, Step& step, std::uint64_t seed,
-           std::optional<Input<std::int32_t>> examples) {
-            for (std::int32_t i : view(examples)) {
-                if (i < 0 || i >= structure.size()) throw nb::index_error("no such example");
-            }
-            if (average) checked(average->deferred(), structure);
+        [](const Examples& examples, Weights& w, Average* average, Step& step, std::uint64_t seed,
+           std::optional<Input<std::int32_t>> some) {
+            for (std::int32_t i : view(some)) example(examples, i);
+            if (average) checked(average->deferred(), examples);
             return run([&](const Interrupt& interrupt) {
-                return OnlinePass<Step>::run(with_truth(structure), checked(w, structure), average, step,
-                                             view(examples), seed, interrupt);
+                return OnlinePass<Step>::run(with_truth(examples), checked(w, examples), average, step, view(some),
+                                             seed, interrupt);
             });
         },
-        "structure"_a, "w"_a, "average"_a.none(), "step"_a, "seed"_a, "examples"_a.none() = nb::none());
+        "examples"_a, "w"_a, "average"_a.none(), "step"_a, "seed"_a, "some"_a.none() = nb::none());
 }
 
 }  // namespace

@@ -31,21 +31,22 @@ std::vector<const float*> row_pointers(const std::vector<Input<float>>& rows, st
 void bind_packing(nb::module_& m) {
     m.def(
         "weight_variances",
-        [](const Structure& structure) {
-            const Expectations& expectations = expectations_of(structure);
-            Weights sums(structure);
-            for (std::int64_t i = 0; i < structure.size(); ++i) expectations.add_variance(sums.data(), i);
+        [](const Examples& examples) {
+            const Expectations& expectations = expectations_of(examples.structure);
+            Weights sums(examples.structure);
+            for (std::int64_t i = 0; i < examples.size(); ++i) expectations.add_variance(sums.data(), examples[i]);
             return to_numpy(std::vector<float>(sums.data(), sums.data() + sums.dimension()));
         },
-        "structure"_a);
+        "examples"_a);
     m.def(
         "observed_weights",
-        [](const Structure& structure) {
-            Weights marks(with_truth(structure));
-            for (std::int64_t i = 0; i < structure.size(); ++i) structure.mark_observed(marks.data(), i);
+        [](const Examples& examples) {
+            const Structure& structure = with_truth(examples.structure);
+            Weights marks(structure);
+            for (std::int64_t i = 0; i < examples.size(); ++i) structure.mark_observed(marks.data(), examples[i]);
             return to_numpy(std::vector<float>(marks.data(), marks.data() + marks.dimension()));
         },
-        "structure"_a);
+        "examples"_a);
     m.def(
         "dots",
         [](const std::vector<Input<float>>& rows, const std::vector<Input<float>>& vectors, int threads) {

@@ -61,34 +61,33 @@ void bind_passes(nb::module_& m) {
 
     m.def(
         "largest_violations",
-        [](const Structure& structure, const Weights& w, double cost_weight, int threads) {
+        [](const Examples& examples, const Weights& w, double cost_weight, int threads) {
             return for_every_example([&](const Interrupt& interrupt) {
-                return largest_violations(with_truth(structure), checked(w, structure), cost_weight, threads,
-                                          interrupt);
+                return largest_violations(with_truth(examples), checked(w, examples), cost_weight, threads, interrupt);
             });
         },
-        "structure"_a, "w"_a, "cost_weight"_a = 1.0, "threads"_a = 1);
+        "examples"_a, "w"_a, "cost_weight"_a = 1.0, "threads"_a = 1);
     m.def(
         "log_losses",
-        [](const Structure& structure, const Weights& w, double beta, double gamma, int threads) {
+        [](const Examples& examples, const Weights& w, double beta, double gamma, int threads) {
             return for_every_example([&](const Interrupt& interrupt) {
-                return log_losses(with_truth(structure), checked(w, structure), beta, gamma, threads, interrupt);
+                return log_losses(with_truth(examples), checked(w, examples), beta, gamma, threads, interrupt);
             });
         },
-        "structure"_a, "w"_a, "beta"_a, "gamma"_a, "threads"_a = 1);
+        "examples"_a, "w"_a, "beta"_a, "gamma"_a, "threads"_a = 1);
 
     m.def(
         "linearise_concave",
-        [](const Structure& structure, const Weights& w, double cost_weight, double C, Weights& center) {
+        [](const Examples& examples, const Weights& w, double cost_weight, double C, Weights& center) {
             std::vector<std::int64_t> active;
             {
                 GilReleased no_gil;
-                active = linearise_concave(with_truth(structure), checked(w, structure), cost_weight, C,
-                                           checked(center, structure));
+                active = linearise_concave(with_truth(examples), checked(w, examples), cost_weight, C,
+                                           checked(center, examples));
             }
             return to_numpy(std::move(active));
         },
-        "structure"_a, "w"_a, "cost_weight"_a, "C"_a, "center"_a);
+        "examples"_a, "w"_a, "cost_weight"_a, "C"_a, "center"_a);
 }
 
 }  // namespace dualstruct

@@ -82,11 +82,11 @@ void bind_planes(nb::module_& m) {
     nb::class_<PlaneStore>(m, "PlaneStore")
         .def(
             "__init__",
-            [](PlaneStore* self, const Structure& structure, Weights& w, const Weights* center) {
-                if (center) checked(*center, structure);
-                new (self) PlaneStore(with_truth(structure), checked(w, structure), center);
+            [](PlaneStore* self, const Examples& examples, Weights& w, const Weights* center) {
+                if (center) checked(*center, examples);
+                new (self) PlaneStore(with_truth(examples), checked(w, examples), center);
             },
-            "structure"_a, "w"_a, "center"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+            "examples"_a, "w"_a, "center"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
             nb::keep_alive<1, 4>())
         .def_prop_ro("size", &PlaneStore::size)
         .def(

@@ -1,15 +1,16 @@
 // What every structure offers to Python, and weights. Loops over examples run without the GIL.
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/index.hpp"
 #include "base/parallel.hpp"
 #include "learning/passes.hpp"
 #include "python/bindings.hpp"
-#include "structures/subset.hpp"
 
 namespace dualstruct {
 
@@ -18,18 +19,19 @@ using namespace nb::literals;
 namespace {
 
 // The outputs of all examples, one after the other.
-std::vector<std::int32_t> decode_all(const Structure& structure, const Weights& w, float cost_weight, int threads,
+std::vector<std::int32_t> decode_all(const Examples& examples, const Weights& w, float cost_weight, int threads,
                                      const Interrupt& interrupt) {
-    const std::int64_t n = structure.size();
+    const Structure& structure = examples.structure;
+    const std::int64_t n = examples.size();
     std::vector<std::int64_t> begins{0};
-    for (std::int64_t i = 0; i < n; ++i) begins.push_back(begins.back() + structure.output_size(i));
+    for (std::int64_t i = 0; i < n; ++i) begins.push_back(begins.back() + structure.output_size(examples[i]));
     std::vector<std::int32_t> outputs(at(begins.back()));
     for_each_range(n, threads, [&](std::int64_t begin, std::int64_t end, int thread) {
         const auto scratch = structure.make_scratch();
         for (std::int64_t i = begin; i < end; ++i) {
             if (thread == 0 && interrupt()) return;
-            if (i + 1 < end) structure.prefetch_decode(w.data(), i + 1);
-            structure.decode(w.data(), i, cost_weight, *scratch);
+            if (i + 1 < end) structure.prefetch_decode(w.data(), examples[i + 1]);
+            structure.decode(w.data(), examples[i], cost_weight, *scratch);
             std::ranges::copy(scratch->output, outputs.begin() + begins[at(i)]);
         }
     });
@@ -98,14 +100,6 @@ void bind_structures(nb::module_& m) {
         .def_prop_ro("has_expectations", [](const Structure& s) { return s.expectations() != nullptr; })
         .def_prop_ro("has_parts", [](const Structure& s) { return s.parts() != nullptr; })
         .def(
-            "set_example_weights",
-            [](Structure& s, Input<double> weights) {
-                if (static_cast<std::int64_t>(weights.size()) != s.size())
-                    throw std::invalid_argument("one weight per example");
-                s.set_weights({weights.data(), weights.data() + weights.size()});
-            },
-            "weights"_a)
-        .def(
             "output_size", [](const Structure& s, std::int64_t i) { return s.output_size(example(s, i)); }, "i"_a)
         .def(
             "decode",
@@ -119,19 +113,6 @@ void bind_structures(nb::module_& m) {
                 return to_numpy(std::move(scratch->output));
             },
             "w"_a, "i"_a, "cost_weight"_a = 0.0f)
-        .def(
-            "decode_all",
-            [](const Structure& s, const Weights& w, float cost_weight, int threads) {
-                check_cost(s, cost_weight);
-                std::vector<std::int32_t> outputs;
-                {
-                    GilReleased no_gil;
-                    outputs = decode_all(s, checked(w, s), cost_weight, threads, SignalCheck());
-                }
-                raise_if_signalled();
-                return to_numpy(std::move(outputs));
-            },
-            "w"_a, "cost_weight"_a = 0.0f, "threads"_a = 1)
         .def(
             "k_best",
             [](const Structure& s, const Weights& w, std::int64_t i, int k, float cost_weight) {
@@ -275,14 +256,38 @@ void bind_structures(nb::module_& m) {
             },
             "w"_a, "i"_a, "marginals"_a, "step"_a);
 
-    nb::class_<Subset, Structure>(m, "Subset")
+    nb::class_<Examples>(m, "Examples")
         .def(
             "__init__",
-            [](Subset* self, const Structure& whole, Input<std::int64_t> examples) {
-                for (std::int64_t i : view(examples)) example(whole, i);
-                new (self) Subset(whole, {examples.data(), examples.data() + examples.size()});
+            [](Examples* self, const Structure& structure, std::optional<Input<std::int64_t>> chosen) {
+                for (std::int64_t i : view(chosen)) example(structure, i);
+                std::optional<std::vector<std::int64_t>> indices;
+                if (chosen) indices.emplace(chosen->data(), chosen->data() + chosen->size());
+                new (self) Examples(structure, std::move(indices));
             },
-            "whole"_a, "examples"_a, nb::keep_alive<1, 2>());
+            "structure"_a, "chosen"_a.none() = nb::none(), nb::keep_alive<1, 2>())
+        .def_prop_ro("size", &Examples::size)
+        .def(
+            "set_weights",
+            [](Examples& e, Input<double> weights) {
+                if (static_cast<std::int64_t>(weights.size()) != e.size())
+                    throw std::invalid_argument("one weight per example");
+                e.set_weights({weights.data(), weights.data() + weights.size()});
+            },
+            "weights"_a)
+        .def(
+            "decode_all",
+            [](const Examples& e, const Weights& w, float cost_weight, int threads) {
+                check_cost(e.structure, cost_weight);
+                std::vector<std::int32_t> outputs;
+                {
+                    GilReleased no_gil;
+                    outputs = decode_all(e, checked(w, e), cost_weight, threads, SignalCheck());
+                }
+                raise_if_signalled();
+                return to_numpy(std::move(outputs));
+            },
+            "w"_a, "cost_weight"_a = 0.0f, "threads"_a = 1);
 
     nb::class_<Weights>(m, "Weights", nb::is_weak_referenceable())
         .def(nb::init<const Structure&>(), "structure"_a)

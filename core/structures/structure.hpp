@@ -111,12 +111,6 @@ public:
     // Structures with the same layout can share weights.
     virtual std::uint64_t layout() const = 0;
 
-    // How much example i counts: its loss has the weight C·weight(i). 1 unless set.
-    double weight(std::int64_t i) const { return weights_.empty() ? 1 : weights_[at(i)]; }
-    const std::vector<double>& weights() const { return weights_; }
-    // One for each example, at least 0; none: all 1.
-    void set_weights(std::vector<double> weights) { weights_ = std::move(weights); }
-
     // Whether decode always finds the maximum. If not, what it finds is compared with the cuts held.
     virtual bool exact_decoder() const { return true; }
 
@@ -182,9 +176,6 @@ public:
     virtual void prefetch_example(std::int64_t) const {}
     virtual void prefetch_decode(const float*, std::int64_t) const {}
     virtual void prefetch_cut(const float*, std::int64_t, std::span<const Code>) const {}
-
-private:
-    std::vector<double> weights_;
 };
 
 inline bool Structure::remake(std::int64_t i, std::span<const Code> codes, Scratch& scratch, Difference& d) const {

@@ -337,12 +337,8 @@ class Structure:
     def has_expectations(self) -> bool: ...
     @property
     def has_parts(self) -> bool: ...
-    def set_example_weights(self, weights: NDArray[np.float64]) -> None: ...
     def output_size(self, i: int) -> int: ...
     def decode(self, w: Weights, i: int, cost_weight: float = 0.0) -> NDArray[np.int32]: ...
-    def decode_all(
-        self, w: Weights, cost_weight: float = 0.0, threads: int = 1
-    ) -> NDArray[np.int32]: ...
     def k_best(
         self, w: Weights, i: int, k: int, cost_weight: float = 0.0
     ) -> list[tuple[float, NDArray[np.int32]]]: ...
@@ -380,8 +376,14 @@ class Structure:
         self, w: Weights, i: int, marginals: NDArray[np.float32], step: float
     ) -> None: ...
 
-class Subset(Structure):
-    def __init__(self, whole: Structure, examples: NDArray[np.int64]) -> None: ...
+class Examples:
+    def __init__(self, structure: Structure, chosen: NDArray[np.int64] | None = None) -> None: ...
+    @property
+    def size(self) -> int: ...
+    def set_weights(self, weights: NDArray[np.float64]) -> None: ...
+    def decode_all(
+        self, w: Weights, cost_weight: float = 0.0, threads: int = 1
+    ) -> NDArray[np.int32]: ...
 
 class Weights:
     def __init__(self, structure: Structure) -> None: ...
@@ -704,20 +706,20 @@ class Average:
     ) -> None: ...
 
 def largest_violations(
-    structure: Structure, w: Weights, cost_weight: float = 1.0, threads: int = 1
+    examples: Examples, w: Weights, cost_weight: float = 1.0, threads: int = 1
 ) -> NDArray[np.float64]: ...
 def log_losses(
-    structure: Structure, w: Weights, beta: float, gamma: float, threads: int = 1
+    examples: Examples, w: Weights, beta: float, gamma: float, threads: int = 1
 ) -> NDArray[np.float64]: ...
 def linearise_concave(
-    structure: Structure, w: Weights, cost_weight: float, C: float, center: Weights
+    examples: Examples, w: Weights, cost_weight: float, C: float, center: Weights
 ) -> NDArray[np.int64]: ...
 
 class HeldOutputs:
     pass
 
 class DualState:
-    def __init__(self, structure: Structure, w: Weights, center: Weights | None = None) -> None: ...
+    def __init__(self, examples: Examples, w: Weights, center: Weights | None = None) -> None: ...
     @property
     def cuts(self) -> int: ...
     def go_through(self, first: int, step: int) -> None: ...
@@ -782,7 +784,7 @@ class FrankWolfeRule:
     def __init__(self, C: float) -> None: ...
 
 class PlaneStore:
-    def __init__(self, structure: Structure, w: Weights, center: Weights | None = None) -> None: ...
+    def __init__(self, examples: Examples, w: Weights, center: Weights | None = None) -> None: ...
     @property
     def size(self) -> int: ...
     def add(self, squared: bool, threads: int) -> PassReport: ...
@@ -834,57 +836,57 @@ class PegasosStep:
 
 @overload
 def online_pass(
-    structure: Structure,
+    examples: Examples,
     w: Weights,
     average: Average | None,
     step: PerceptronStep,
     seed: int,
-    examples: NDArray[np.int32] | None = None,
+    some: NDArray[np.int32] | None = None,
 ) -> PassReport: ...
 @overload
 def online_pass(
-    structure: Structure,
+    examples: Examples,
     w: Weights,
     average: Average | None,
     step: PassiveAggressiveStep,
     seed: int,
-    examples: NDArray[np.int32] | None = None,
+    some: NDArray[np.int32] | None = None,
 ) -> PassReport: ...
 @overload
 def online_pass(
-    structure: Structure,
+    examples: Examples,
     w: Weights,
     average: Average | None,
     step: ExpectedPassiveAggressiveStep,
     seed: int,
-    examples: NDArray[np.int32] | None = None,
+    some: NDArray[np.int32] | None = None,
 ) -> PassReport: ...
 @overload
 def online_pass(
-    structure: Structure,
+    examples: Examples,
     w: Weights,
     average: Average | None,
     step: SubgradientStep,
     seed: int,
-    examples: NDArray[np.int32] | None = None,
+    some: NDArray[np.int32] | None = None,
 ) -> PassReport: ...
 @overload
 def online_pass(
-    structure: Structure,
+    examples: Examples,
     w: Weights,
     average: Average | None,
     step: ExpectedGradientStep,
     seed: int,
-    examples: NDArray[np.int32] | None = None,
+    some: NDArray[np.int32] | None = None,
 ) -> PassReport: ...
 @overload
 def online_pass(
-    structure: Structure,
+    examples: Examples,
     w: Weights,
     average: Average | None,
     step: PegasosStep,
     seed: int,
-    examples: NDArray[np.int32] | None = None,
+    some: NDArray[np.int32] | None = None,
 ) -> PassReport: ...
 def hildreth(G: NDArray[np.float64], H: NDArray[np.float64], C: float) -> NDArray[np.float64]: ...
 
@@ -895,7 +897,7 @@ class HingeGradient:
     def __init__(self, squared: bool) -> None: ...
 
 class GradientPass:
-    def __init__(self, structure: Structure, threads: int) -> None: ...
+    def __init__(self, examples: Examples, threads: int) -> None: ...
     @overload
     def run(self, w: Weights, descent: Weights, gradient: SoftmaxMarginGradient) -> float: ...
     @overload
@@ -904,7 +906,7 @@ class GradientPass:
 class ExponentiatedGradient:
     def __init__(
         self,
-        structure: Structure,
+        examples: Examples,
         w: Weights,
         center: Weights | None,
         C: float,
@@ -920,8 +922,8 @@ class ExponentiatedGradient:
     def save(self) -> tuple[NDArray[np.float32], NDArray[np.float64]]: ...
     def load(self, theta: NDArray[np.float32], steps: NDArray[np.float64]) -> None: ...
 
-def weight_variances(structure: Structure) -> NDArray[np.float32]: ...
-def observed_weights(structure: Structure) -> NDArray[np.float32]: ...
+def weight_variances(examples: Examples) -> NDArray[np.float32]: ...
+def observed_weights(examples: Examples) -> NDArray[np.float32]: ...
 def dots(
     rows: Sequence[NDArray[np.float32]], vectors: Sequence[NDArray[np.float32]], threads: int = 1
 ) -> NDArray[np.float64]: ...

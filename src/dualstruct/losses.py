@@ -38,7 +38,7 @@ class Loss(Protocol):
     def sums(self) -> bool:
         """Whether it sums over all outputs, where others look for the best one."""
 
-    def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
+    def values(self, examples: _core.Examples, w: _core.Weights, threads: int) -> Numbers:
         """ℓ_i(w) of every example, by a full inference pass."""
 
     def dual_penalty(self, sum_alpha: Numbers, C: Numbers) -> float:
@@ -52,8 +52,8 @@ class Hinge:
     name: ClassVar[str] = "hinge"
     sums: ClassVar[bool] = False
 
-    def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
-        return _core.largest_violations(structure, w, 1.0, threads)
+    def values(self, examples: _core.Examples, w: _core.Weights, threads: int) -> Numbers:
+        return _core.largest_violations(examples, w, 1.0, threads)
 
     def dual_penalty(self, sum_alpha: Numbers, C: Numbers) -> float:
         return 0.0
@@ -66,8 +66,8 @@ class SquaredHinge:
     name: ClassVar[str] = "squared_hinge"
     sums: ClassVar[bool] = False
 
-    def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
-        return np.square(_core.largest_violations(structure, w, 1.0, threads))
+    def values(self, examples: _core.Examples, w: _core.Weights, threads: int) -> Numbers:
+        return np.square(_core.largest_violations(examples, w, 1.0, threads))
 
     def dual_penalty(self, sum_alpha: Numbers, C: Numbers) -> float:
         used = sum_alpha > 0  # where C_i is 0 nothing is
@@ -81,8 +81,8 @@ class Perceptron:
     name: ClassVar[str] = "perceptron"
     sums: ClassVar[bool] = False
 
-    def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
-        return _core.largest_violations(structure, w, 0.0, threads)
+    def values(self, examples: _core.Examples, w: _core.Weights, threads: int) -> Numbers:
+        return _core.largest_violations(examples, w, 0.0, threads)
 
     def dual_penalty(self, sum_alpha: Numbers, C: Numbers) -> float:
         return 0.0
@@ -106,8 +106,8 @@ class SoftmaxMargin:
     def name(self) -> str:
         return "crf" if (self.beta, self.gamma) == (1.0, 0.0) else "softmax_margin"
 
-    def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
-        return _core.log_losses(structure, w, self.beta, self.gamma, threads)
+    def values(self, examples: _core.Examples, w: _core.Weights, threads: int) -> Numbers:
+        return _core.log_losses(examples, w, self.beta, self.gamma, threads)
 
     def dual_penalty(self, sum_alpha: Numbers, C: Numbers) -> float:
         raise NotImplementedError("the dual of this loss is not over cuts")
@@ -132,9 +132,9 @@ class Ramp:
     def concave_cost_weight(self) -> float:
         return -1.0 if self.costed else 0.0
 
-    def values(self, structure: _core.Structure, w: _core.Weights, threads: int) -> Numbers:
-        convex = _core.largest_violations(structure, w, 1.0, threads)
-        return convex - _core.largest_violations(structure, w, self.concave_cost_weight, threads)
+    def values(self, examples: _core.Examples, w: _core.Weights, threads: int) -> Numbers:
+        convex = _core.largest_violations(examples, w, 1.0, threads)
+        return convex - _core.largest_violations(examples, w, self.concave_cost_weight, threads)
 
     def dual_penalty(self, sum_alpha: Numbers, C: Numbers) -> float:
         raise NotImplementedError("the ramp is not convex; its dual bounds nothing")

@@ -86,7 +86,7 @@ class Problem:
     def primal(self, w: _core.Weights) -> float:
         """P(w), by a full inference pass."""
         with self.structure.translating_errors():
-            losses = self.loss.values(self.structure.core, w, self.threads)
+            losses = self.loss.values(self.structure.core_examples, w, self.threads)
         weights = self.structure.example_weights
         total = float(losses.sum() if weights is None else losses @ weights)
         return self.regulariser(w) + self.C * self._total(total)

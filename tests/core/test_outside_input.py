@@ -73,6 +73,7 @@ def test_outputs_out_of_range_are_refused(kind):
 def test_examples_that_are_not_there_are_refused(kind):
     case, w = built(kind)
     core = case.structure.core
+    examples = case.structure.core_examples
     truth, no_words = case.truth(0), np.zeros(0, np.uint32)
     marginals = np.zeros(1, np.float32)
     calls = {
@@ -96,9 +97,9 @@ def test_examples_that_are_not_there_are_refused(kind):
         "expected_part_cost": lambda i: core.expected_part_cost(i, marginals),
         "add_parts": lambda i: core.add_parts(w, i, marginals, 1.0),
         "add_part_difference": lambda i: core.add_part_difference(w, i, marginals, 1.0),
-        "cuts_of": lambda i: _core.DualState(core, w).cuts_of(i),
-        "take": lambda i: _core.DualState(core, w).take(np.array([i])),
-        "Subset": lambda i: _core.Subset(core, np.array([i])),
+        "cuts_of": lambda i: _core.DualState(examples, w).cuts_of(i),
+        "take": lambda i: _core.DualState(examples, w).take(np.array([i])),
+        "Examples": lambda i: _core.Examples(core, np.array([i])),
         # Those that only some have.
         "expectation": lambda i: core.expectation(w, i, 1.0, 0.0),
         "best": lambda i: core.best(w, i, 0.0),
@@ -147,18 +148,19 @@ def test_weights_and_averages_of_another_structure_are_refused(kind):
     core = case.structure.core
     other = random_chain(np.random.default_rng(0), labels=5, features=9).fast()
     foreign, average = other.new_weights(), _core.Average(other.core)
+    examples = case.structure.core_examples
     own = _core.Average(core)
     truth = case.truth(0)
     problem_calls = [
         lambda: core.decode(foreign, 0),
-        lambda: core.decode_all(foreign),
+        lambda: examples.decode_all(foreign),
         lambda: core.score(foreign, 0, truth),
         lambda: core.add_features(foreign, 0, truth, 1.0),
-        lambda: _core.DualState(core, foreign),
-        lambda: _core.DualState(core, w, foreign),
-        lambda: _core.DualState(core, w).average_into(average),
-        lambda: _core.PlaneStore(core, foreign),
-        lambda: _core.largest_violations(core, foreign),
+        lambda: _core.DualState(examples, foreign),
+        lambda: _core.DualState(examples, w, foreign),
+        lambda: _core.DualState(examples, w).average_into(average),
+        lambda: _core.PlaneStore(examples, foreign),
+        lambda: _core.largest_violations(examples, foreign),
         lambda: own.write(other.core, foreign, 1.0, foreign),
         lambda: average.write(core, w, 1.0, w),
         lambda: own.load(core, np.zeros(core.dimension + 1, np.float32), 1.0, 1),
@@ -202,7 +204,7 @@ def test_costs_need_true_outputs():
     assert len(core.decode(w, 0)) == len(y)
     for call in (
         lambda: core.decode(w, 0, 1.0),
-        lambda: core.decode_all(w, 1.0),
+        lambda: bare.core_examples.decode_all(w, 1.0),
         lambda: core.k_best(w, 0, 2, 1.0),
         lambda: core.cost(0, y),
         lambda: core.difference(0, y),
@@ -211,7 +213,7 @@ def test_costs_need_true_outputs():
         lambda: core.part_scores(w, 0, 1.0),
         lambda: core.expectation(w, 0, 1.0, 1.0),
         lambda: core.marginals_all(w, 1.0, 1.0, 1),
-        lambda: _core.observed_weights(core),
+        lambda: _core.observed_weights(bare.core_examples),
     ):
         with pytest.raises(ValueError, match="true outputs"):
             call()
@@ -309,7 +311,7 @@ def test_outputs_taken_from_other_data_cannot_be_put_back():
     n = len(problem.structure)
     held = iterate.duals.take(np.arange(n))
     few = Subset(problem.structure, [0])
-    state = _core.DualState(few.core, few.new_weights())
+    state = _core.DualState(few.core_examples, few.new_weights())
     if n > 1:
         with pytest.raises(ValueError, match="other data"):
             state.put(held)

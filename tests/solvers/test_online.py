@@ -201,7 +201,7 @@ def test_a_projection_that_shrinks_w_again_and_again_leaves_the_average_exact():
     for t in range(300):
         step = _core.PegasosStep(1 / (50.0 * 60), 1, t, radius, None)
         one = np.array([t * 7 % 60], dtype=np.int32)
-        _core.online_pass(problem.structure.core, w, average, step, t, one)
+        _core.online_pass(problem.structure.core_examples, w, average, step, t, one)
         total += w.array
         norms.append(np.linalg.norm(w.array))
     out = problem.structure.new_weights()
@@ -404,7 +404,7 @@ def test_losses_met_are_those_of_the_weights_met():
     problem = problem_of("hinge", C=1e-9)  # w hardly moves from 0
     solver = MIRA()
     report = solver.run_pass(solver.start(problem, 0))
-    at_zero = problem.loss.values(problem.structure.core, problem.structure.new_weights(), 1)
+    at_zero = problem.loss.values(problem.structure.core_examples, problem.structure.new_weights(), 1)
     assert report.loss == pytest.approx(at_zero.sum(), rel=1e-5)
 
 
@@ -416,7 +416,7 @@ def test_negative_loss_estimates_are_counted():
         structure.add_features(w, i, truth, 3.1)
     center = structure.new_weights(w.array)
     problem = Problem(structure, "crf", C=1e-30, center=center)
-    losses = problem.loss.values(structure.core, center, 1)
+    losses = problem.loss.values(structure.core_examples, center, 1)
     result = []
     fit(problem, DCA(averaged=False), Stopping(passes=2),
         callbacks=[lambda point, iterate: result.append(iterate.memory["clamped"])])  # fmt: skip
@@ -501,11 +501,11 @@ def test_impossible_parameters_are_refused():
 
 
 def test_examples_that_do_not_exist_are_refused():
-    core = DATA.structure().core
+    structure = DATA.structure()
     with pytest.raises(IndexError, match="no such example"):
         _core.online_pass(
-            core,
-            _core.Weights(core),
+            structure.core_examples,
+            structure.new_weights(),
             None,
             _core.PerceptronStep(),
             0,
@@ -514,12 +514,13 @@ def test_examples_that_do_not_exist_are_refused():
 
 
 def test_weights_and_averages_of_another_structure_are_refused():
-    core, other = DATA.structure().core, make_chains(features=7).structure().core
+    structure, other = DATA.structure(), make_chains(features=7).structure().core
+    examples, w = structure.core_examples, structure.new_weights()
     step = _core.PerceptronStep()
     with pytest.raises(ValueError, match="another structure"):
-        _core.online_pass(core, _core.Weights(other), None, step, 0)
+        _core.online_pass(examples, _core.Weights(other), None, step, 0)
     with pytest.raises(ValueError, match="another structure"):
-        _core.online_pass(core, _core.Weights(core), _core.Average(other), step, 0)
+        _core.online_pass(examples, w, _core.Average(other), step, 0)
 
 
 def test_ctrl_c_in_a_pass_leaves_w_whole():

@@ -88,7 +88,7 @@ def test_gradient_pass_equals_enumeration_and_differences(naive, loss, seed, thr
     judge = NaiveSmooth(naive, loss, C=1.0)
     descent = chain.new_weights()
     gradient = _core.SoftmaxMarginGradient(loss.beta, loss.gamma)
-    total = _core.GradientPass(chain.core, threads).run(weights, descent, gradient)
+    total = _core.GradientPass(chain.core_examples, threads).run(weights, descent, gradient)
     assert total == pytest.approx(judge.losses(w).sum(), abs=1e-4)
     np.testing.assert_allclose(w - flat(naive, chain, descent), judge.gradient(w), atol=2e-4)
     direction = np.random.default_rng(seed).normal(size=w.size)
@@ -103,7 +103,7 @@ def test_hinge_gradients_equal_enumeration(naive, squared):
     chain = naive.fast()
     w, weights = random_weights(naive, chain, 1)
     descent = chain.new_weights()
-    total = _core.GradientPass(chain.core, 1).run(weights, descent, _core.HingeGradient(squared))
+    total = _core.GradientPass(chain.core_examples, 1).run(weights, descent, _core.HingeGradient(squared))
     value, g = 0.0, np.zeros_like(w)
     for i in range(len(naive.X)):
         y = naive.scored(w, i, 1.0)[0][1]
@@ -123,7 +123,7 @@ def test_scores_too_far_apart_for_products_go_through_logarithms(naive, spread, 
     weights = chain.pack(*naive.split(w))
     judge = NaiveSmooth(naive, SoftmaxMargin(1.0, 0.0), C=1.0)
     descent = chain.new_weights()
-    total = _core.GradientPass(chain.core, 1).run(
+    total = _core.GradientPass(chain.core_examples, 1).run(
         weights, descent, _core.SoftmaxMarginGradient(1.0, 0.0)
     )
     assert total == pytest.approx(judge.losses(w).sum(), rel=1e-4, abs=1e-2)

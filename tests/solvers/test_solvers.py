@@ -216,8 +216,8 @@ def test_the_ramp_lies_between_its_bounds():
     for loss in (Ramp(), Ramp(costed=False)):
         w = rng.normal(size=naive.dimension)
         weights = chain.pack(*naive.split(w))
-        values = loss.values(chain.core, weights, 1)
-        hinge = Hinge().values(chain.core, weights, 1)
+        values = loss.values(chain.core_examples, weights, 1)
+        hinge = Hinge().values(chain.core_examples, weights, 1)
         assert (values <= hinge + 1e-5).all()
         for i in range(20):
             w_fast = w.astype(np.float32).astype(float)

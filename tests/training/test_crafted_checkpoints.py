@@ -241,7 +241,7 @@ def test_only_outputs_that_the_constraints_allow_are_taken(kind):
             for y in itertools.islice(itertools.product(*choices), 300):
                 if y == truth:
                     continue
-                duals = _core.DualState(core, case.structure.new_weights())
+                duals = _core.DualState(case.structure.core_examples, case.structure.new_weights())
                 counts, sums = np.zeros(len(case.structure), np.int64), np.zeros(core.size)
                 try:
                     words = cut(core, i, np.array(y, dtype=np.int32))

@@ -33,7 +33,7 @@ struct PassiveAggressiveStep : SingleStep, DecodingStep {
         const double loss = example.find(cost_weight);  // negative where an approximate decoder missed the truth
         clamped += loss < 0;
         if (loss > 0) {
-            const double step = passive_aggressive_step(C * example.weight(), loss, example.norm2(example.found));
+            const double step = passive_aggressive_step(C * example.weight, loss, example.norm2(example.found));
             example.w.add(example.i, example.found.codes, step);
         }
         return loss < 0 ? 0 : loss;
@@ -56,7 +56,7 @@ private:
                     example.w.structure.inner(example.i, best[a].codes, best[b].codes, example.scratch);
             }
         }
-        const auto alpha = hildreth(G, H, C * example.weight());
+        const auto alpha = hildreth(G, H, C * example.weight);
         for (std::size_t a = 0; a < m; ++a) {
             if (alpha[a] > 0) example.w.add(example.i, best[a].codes, alpha[a]);
         }
@@ -76,7 +76,7 @@ struct ExpectedPassiveAggressiveStep : SingleStep, ExpectedStep {
         clamped += loss < 0;
         if (!(loss > 0)) return loss < 0 ? 0 : loss;  // NaN is passed on
         const double norm2 = example.w.structure.expectations()->expected_difference_norm2(example.i, example.scratch);
-        const double step = passive_aggressive_step(C * example.weight(), loss, norm2);
+        const double step = passive_aggressive_step(C * example.weight, loss, norm2);
         if (step > 0) example.w.add_expected(example.i, step, example.scratch);
         return loss;
     }

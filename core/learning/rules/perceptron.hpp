@@ -8,7 +8,7 @@ namespace dualstruct {
 struct PerceptronStep : SingleStep, DecodingStep {
     double meet(ExampleStep& example) const {
         const double loss = example.find(0);
-        if (!example.found.is_truth) example.w.add(example.i, example.found.codes, example.weight());
+        if (!example.found.is_truth) example.w.add(example.i, example.found.codes, example.weight);
         return loss;
     }
 };

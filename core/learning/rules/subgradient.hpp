@@ -38,7 +38,7 @@ struct SubgradientStep : SingleStep, DecodingStep {
         const double H = std::max(example.find(1), 0.0);
         const double eta = schedule.next();
         example.w.shrink(schedule.kept(eta));
-        if (H > 0) example.w.add(example.i, example.found.codes, example.weight() * (squared ? 2 * H * eta : eta));
+        if (H > 0) example.w.add(example.i, example.found.codes, example.weight * (squared ? 2 * H * eta : eta));
         return squared ? H * H : H;
     }
 };
@@ -54,7 +54,7 @@ struct ExpectedGradientStep : SingleStep, ExpectedStep {
         const double loss = example.log_loss(beta, gamma);
         const double eta = schedule.next();
         example.w.shrink(schedule.kept(eta));
-        if (eta > 0) example.w.add_expected(example.i, example.weight() * eta, example.scratch);
+        if (eta > 0) example.w.add_expected(example.i, example.weight * eta, example.scratch);
         return loss;
     }
 };
@@ -117,7 +117,7 @@ private:
         const double norm2 = radius ? example.norm2(example.found) : 0;
         Part& part = parts_[gathered_++];
         part.i = example.i;
-        part.sign = sign * example.weight();
+        part.sign = sign * example.weight;
         part.norm2 = norm2;
         std::swap(part.difference, example.found);
     }

@@ -170,7 +170,7 @@ class DualIterate(Iterate):
 
     def __init__(self, problem: Problem, seed: int = 0) -> None:
         super().__init__(problem, seed)
-        self.duals = _core.DualState(problem.structure.core, self.w, problem.center)
+        self.duals = _core.DualState(problem.structure.core_examples, self.w, problem.center)
 
     def start_averaging(self, linear: bool = False) -> None:
         super().start_averaging(linear)

@@ -45,7 +45,7 @@ class PlaneIterate(Iterate):
 
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed)
-        self.planes = _core.PlaneStore(problem.structure.core, self.w, problem.center)
+        self.planes = _core.PlaneStore(problem.structure.core_examples, self.w, problem.center)
 
     def start_averaging(self, linear: bool = False) -> None:
         raise InputError("the 1-slack cutting plane method has no steps to average over")

@@ -53,7 +53,7 @@ class ExponentiatedGradientIterate(Iterate):
         loss = problem.loss
         assert isinstance(loss, SoftmaxMargin)
         self.duals = _core.ExponentiatedGradient(
-            problem.structure.core,
+            problem.structure.core_examples,
             self.w,
             problem.center,
             problem.C,

@@ -72,9 +72,9 @@ class LBFGSIterate(Iterate):
 
     def __init__(self, problem: Problem, seed: int, solver: LBFGS) -> None:
         super().__init__(problem, seed)
-        core = problem.structure.core
+        core, examples = problem.structure.core, problem.structure.core_examples
         self._threads = problem.threads
-        variances = _core.weight_variances(core)
+        variances = _core.weight_variances(examples)
         learned = (variances > 0) & solver.learned(problem)
         index = np.flatnonzero(learned)
         loss = problem.loss
@@ -85,7 +85,7 @@ class LBFGSIterate(Iterate):
         self.scale: Vector = (1 / np.sqrt(curvature)).astype(np.float32)
         self.l1 = solver.l1 * self.scale if solver.l1 else None  # of |x|, not of |w|
         self.packing = _core.Packing(core, index, self.scale, problem.center, self._threads)
-        self.passer = _core.GradientPass(core, self._threads)
+        self.passer = _core.GradientPass(examples, self._threads)
         self.descent = problem.structure.new_weights()
         self.memory = {"pairs": 0, "next": 0, "converged": False}
         m = solver.memory_size
@@ -277,7 +277,7 @@ class LBFGS(Solver):
     def learned(self, problem: Problem) -> NDArray[np.bool_] | np.bool_:
         """Which weights are learned; the others stay as they are."""
         if self.states == "observed":
-            return _core.observed_weights(problem.structure.core) > 0
+            return _core.observed_weights(problem.structure.core_examples) > 0
         return np.True_
 
     def run_pass(self, iterate: LBFGSIterate) -> Point:

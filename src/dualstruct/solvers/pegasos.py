@@ -79,7 +79,7 @@ class Pegasos(OnlineSolver):
         elif self.projection:
             structure = problem.structure
             costs = _core.largest_violations(
-                structure.core, structure.new_weights(), 1.0, problem.threads
+                structure.core_examples, structure.new_weights(), 1.0, problem.threads
             )  # at w = 0 a violation is a cost
             bound = float(costs @ problem.weights_of_losses())
             iterate.memory["radius"] = sqrt(2 * bound if problem.loss.name == "ramp" else bound)

@@ -61,7 +61,7 @@ class RampIterate(DualIterate):
     def start_round(self, loss: Ramp) -> None:
         """Linearise the concave part at w."""
         self.given_up = _core.linearise_concave(
-            self.problem.structure.core,
+            self.problem.structure.core_examples,
             self.w,
             loss.concave_cost_weight,
             self.problem.C,

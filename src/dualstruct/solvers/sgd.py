@@ -109,12 +109,12 @@ class SGD(OnlineSolver):
     def _try(self, iterate: Iterate, eta0: float, examples: NDArray[np.int32]) -> float:
         """The objective P/(C n), its mean loss that of the examples, after one pass over them."""
         problem = iterate.problem
-        core, w = problem.structure.core, problem.structure.new_weights()
+        whole, w = problem.structure.core_examples, problem.structure.new_weights()
         try:
             step = self._step(problem, eta0, 0)
-            learned = _core.online_pass(core, w, None, step, iterate.seed, examples)
+            learned = _core.online_pass(whole, w, None, step, iterate.seed, examples)
             still = self._step(problem, 0.0, 0)  # a rate of 0 only adds up the losses
-            judged = _core.online_pass(core, w, None, still, iterate.seed, examples)
+            judged = _core.online_pass(whole, w, None, still, iterate.seed, examples)
         except DivergedError:
             return float("inf")
         iterate.inference_calls += learned.inferences + judged.inferences

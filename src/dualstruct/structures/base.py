@@ -6,6 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,13 @@ class Structure(ABC):
     #: How much each example counts; None: all 1. :meth:`set_example_weights` sets it.
     example_weights: NDArray[np.float64] | None = None
 
+    @cached_property
+    def core_examples(self) -> _core.Examples:
+        """What learners go through: every example, with its weight."""
+        return _core.Examples(self.core)
+
     def __len__(self) -> int:
-        return self.core.size
+        return self.core_examples.size
 
     def new_weights(self, values: NDArray[np.float32] | None = None) -> _core.Weights:
         """Weights in this structure's layout: zeros, or a copy of ``values``."""
@@ -76,7 +82,7 @@ class Structure(ABC):
     def set_example_weights(self, weights: ArrayLike | None) -> None:
         """Multiply C by a weight of each example: 2 is as if the example were there twice.
 
-        Set it before a problem or a subset is made of the structure.
+        Set it before a subset is made of the structure.
         """
         if weights is None:
             return
@@ -91,7 +97,7 @@ class Structure(ABC):
             )
         if len(given) and not given.any():
             raise InputError("the weights of all examples are zero: there is nothing to learn from")
-        self.core.set_example_weights(given)
+        self.core_examples.set_weights(given)
         self.example_weights = given
 
     completes = OldAttribute("has_unknown_truth")
@@ -136,7 +142,7 @@ class Structure(ABC):
         """The best output of every example, one after the other."""
         self._needs_truth(cost_weight)
         with self.translating_errors():
-            return self.core.decode_all(w, cost_weight, threads)
+            return self.core_examples.decode_all(w, cost_weight, threads)
 
     def k_best(
         self, w: _core.Weights, i: int, k: int, cost_weight: float = 0.0

@@ -189,7 +189,7 @@ class Chain(Structure):
             *self._pair_arrays(self.rows.pairs),
             self.pair_dimension,
         )
-        self._completer = _core.Subset(whole, self.incomplete)
+        self._completer = _core.Examples(whole, self.incomplete)
         lengths = np.diff(self.sentences)
         inside = np.zeros(len(lengths), dtype=np.bool_)
         inside[self.incomplete] = True

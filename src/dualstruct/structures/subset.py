@@ -37,9 +37,11 @@ class Subset(Structure):
             self.examples.min() >= 0 and self.examples.max() < len(whole)
         ):
             raise InputError(f"examples must be numbers from 0 to {len(whole) - 1}")
-        self.core = _core.Subset(whole.core, self.examples)
+        self.core = whole.core
+        self.core_examples = _core.Examples(whole.core, self.examples)
         if whole.example_weights is not None:
             self.example_weights = whole.example_weights[self.examples]
+            self.core_examples.set_weights(self.example_weights)
 
     @property
     def kind(self) -> str:
@@ -75,6 +77,9 @@ class Subset(Structure):
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.whole.restore(arrays)
+
+    def _example(self, i: int, cost_weight: float = 0.0) -> int:
+        return int(self.examples[super()._example(i, cost_weight)])
 
     @contextmanager
     def translating_errors(self) -> Iterator[None]:
