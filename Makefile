@@ -101,11 +101,28 @@ FLIPS ?= 10000
 flips: .venv/installed-test
 	FLIPS=$(FLIPS) $(BIN)/python -m pytest tests/data/test_model_files.py -k flipped
 
-# What runs on several threads, under ThreadSanitizer. It sees the core alone: the interpreter is as it is.
+# What runs on several threads, under ThreadSanitizer: every loop of the core that does (`grep -rn for_each_ core`), and
+# what several threads of Python may share. It sees the core alone: the interpreter is as it is.
+THREADED := \
+	clustering/test_brown.py \
+	compat/test_compat_pycrfsuite.py \
+	core/test_threads.py \
+	estimators/test_tagger.py \
+	features/test_pair_features.py \
+	features/test_template_features.py \
+	solvers/test_certificates.py \
+	solvers/test_smooth.py \
+	solvers/test_solvers.py \
+	structures/test_chain.py \
+	structures/test_custom.py \
+	structures/test_factor_graph.py \
+	tasks/test_large.py
+
 tsan: .venv-tsan/installed
 	LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS=halt_on_error=1 \
-	.venv-tsan/bin/python -m pytest -p no:cacheprovider -k "claimed or dropped or thread" \
-		tests/solvers/test_certificates.py tests/solvers/test_dcd.py tests/solvers/test_solvers.py tests/structures/test_custom.py
+	.venv-tsan/bin/python -m pytest -p no:cacheprovider \
+		-k "(claimed or dropped or thread) and not bounded and not fork and not program and not cannot_be_started" \
+		$(addprefix tests/,$(THREADED))
 
 # A wheel in a new environment, without a compiler in reach: WHEEL_TESTS says which tests.
 WHEEL_TESTS ?= tests

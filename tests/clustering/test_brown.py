@@ -32,14 +32,14 @@ def drawn_text(seed: int, n_words: int, n_sentences: int) -> list[list[str]]:
     return text
 
 
-def counted(text: list[list[str]]) -> _core.Neighbours:
+def counted(text: list[list[str]], threads: int = 1) -> _core.Neighbours:
     raw = _core.RawText()
     raw.add("".join(" ".join(sentence) + "\n" for sentence in text).encode())
-    return raw.neighbours()
+    return raw.neighbours(threads=threads)
 
 
 def merges(text: list[list[str]], n_clusters: int, threads: int = 1) -> list[tuple[int, int]]:
-    found = _core.Brown(counted(text), n_clusters, NOTHING, threads)
+    found = _core.Brown(counted(text, threads), n_clusters, NOTHING, threads)
     found.advance(10**6, threads)
     return [(a, b) for a, b in found.merges().tolist()]
 

@@ -9,7 +9,8 @@ import random
 
 import pytest
 
-from hostile_inputs import all_readers, try_input
+from hostile_inputs import try_input
+from hostile_readers import all_readers
 
 #: Changed inputs of each reader, the same every time.
 INPUTS = 25

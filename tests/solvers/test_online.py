@@ -404,7 +404,9 @@ def test_losses_met_are_those_of_the_weights_met():
     problem = problem_of("hinge", C=1e-9)  # w hardly moves from 0
     solver = MIRA()
     report = solver.run_pass(solver.start(problem, 0))
-    at_zero = problem.loss.values(problem.structure.core_examples, problem.structure.new_weights(), 1)
+    at_zero = problem.loss.values(
+        problem.structure.core_examples, problem.structure.new_weights(), 1
+    )
     assert report.loss == pytest.approx(at_zero.sum(), rel=1e-5)
 
 

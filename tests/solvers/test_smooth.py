@@ -103,7 +103,9 @@ def test_hinge_gradients_equal_enumeration(naive, squared):
     chain = naive.fast()
     w, weights = random_weights(naive, chain, 1)
     descent = chain.new_weights()
-    total = _core.GradientPass(chain.core_examples, 1).run(weights, descent, _core.HingeGradient(squared))
+    total = _core.GradientPass(chain.core_examples, 1).run(
+        weights, descent, _core.HingeGradient(squared)
+    )
     value, g = 0.0, np.zeros_like(w)
     for i in range(len(naive.X)):
         y = naive.scored(w, i, 1.0)[0][1]

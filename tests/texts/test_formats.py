@@ -288,6 +288,9 @@ def test_csv_names_its_columns(tmp_path):
     assert [d.labels for d in iter_documents(path, label="pos")] == [["NNP", ","], ["NNP"]]
     with pytest.raises(InputError, match=r"kaggle.csv, line 1: no column of labels \(kind\)"):
         list(iter_documents(path, label="kind"))
+    path.write_bytes(b"word,\rlabel\nAda,O\n")
+    with pytest.raises(InputError, match=r"kaggle.csv, line 1: .*new-line"):
+        list(iter_documents(path))
 
 
 @pytest.mark.parametrize(

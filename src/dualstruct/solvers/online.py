@@ -26,7 +26,11 @@ class OnlineSolver(Solver):
     def meet_all(self, iterate: Iterate, step: _core.Step) -> _core.PassReport:
         """One pass over all examples with this step."""
         report = _core.online_pass(
-            iterate.problem.structure.core_examples, iterate.w, iterate.average, step, iterate.next_seed()
+            iterate.problem.structure.core_examples,
+            iterate.w,
+            iterate.average,
+            step,
+            iterate.next_seed(),
         )
         iterate.inference_calls += report.inferences
         return report

@@ -41,7 +41,10 @@ def read(source: PathOrFile, label: str | None = None) -> Iterator[Document]:
     lines = (f"{line}\n" for block in line_blocks(source) for line in block.lines)
     header = next(lines, "")
     sign = max(",;\t", key=header.count)
-    names = [cell.strip().lower() for cell in next(csv.reader([header], delimiter=sign), [])]
+    try:
+        names = [cell.strip().lower() for cell in next(csv.reader([header], delimiter=sign), [])]
+    except csv.Error as problem:
+        raise InputError(f"{name}, line 1: {problem}") from None
     word = _column(names, WORDS, name, "words")
     tag = _column(names, LABELS if label is None else (label.lower(),), name, "labels")
     group = next((names.index(each) for each in SENTENCES if each in names), None)
