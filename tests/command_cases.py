@@ -35,6 +35,7 @@ COMMANDS = {
     "draw": ["{}/trees.conllu", "--sentence", "1"],
     "inspect": ["{}/tagger.dstruct"],
     "compress": ["{}/tagger.dstruct", "{}/small.dstruct"],
+    "export": ["{}/tagger.dstruct", "{}/exported.py"],
     "convert": ["{}/model.crfsuite", "{}/converted.dstruct"],
     "serve": ["{}/tagger.dstruct", "--port", "0", "--no-browser"],
     "demo": [],

@@ -1,5 +1,6 @@
 // Binds the tokenizer: texts become a table of tokens, and places in the texts.
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -13,6 +14,7 @@
 #include "base/errors.hpp"
 #include "python/bindings.hpp"
 #include "text/tokenizer.hpp"
+#include "text/unicode.hpp"
 
 namespace dualstruct {
 
@@ -88,6 +90,19 @@ void bind_tokenizer(nb::module_& m) {
                                       to_numpy(std::move(found.texts)));
             },
             "texts"_a, "All tokens; where each begins and ends in its text; the first sentence of each text.");
+    m.def(
+        "mark_ranges",
+        [] {
+            std::vector<std::pair<int, int>> found;
+            for (char32_t c = 0; c <= 0x10FFFF; ++c) {
+                if (!is_mark(c)) continue;
+                const int code = static_cast<int>(c);
+                if (found.empty() || found.back().second != code - 1) found.emplace_back(code, code);
+                found.back().second = code;
+            }
+            return found;
+        },
+        "The first and the last code point of each run of combining marks.");
 }
 
 }  // namespace dualstruct

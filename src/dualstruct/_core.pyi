@@ -217,6 +217,9 @@ class Tokenizer:
         All tokens; where each begins and ends in its text; the first sentence of each text.
         """
 
+def mark_ranges() -> list[tuple[int, int]]:
+    """The first and the last code point of each run of combining marks."""
+
 class Neighbours:
     """Words from the most frequent on, and which stand beside which."""
 

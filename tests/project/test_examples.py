@@ -41,6 +41,7 @@ def blocks(text: str, language: str) -> list[str]:
         DOCS / "data.md",
         DOCS / "documents.md",
         DOCS / "explaining.md",
+        DOCS / "export.md",
         DOCS / "features.md",
         DOCS / "compress.md",
         DOCS / "confidence.md",

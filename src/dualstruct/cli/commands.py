@@ -89,6 +89,14 @@ GROUPS: dict[str, dict[str, Known]] = {
                 "compress ner.dstruct small.dstruct --size 450KB",
             ),
         ),
+        "export": Known(
+            "export:export",
+            "Write a model as a program that needs no dualstruct: plain Python.",
+            (
+                "export ner.dstruct ner.py",
+                "export model.crfsuite tagger.py --weights beside",
+            ),
+        ),
     },
     "Understand": {
         "evaluate": Known(

@@ -105,6 +105,13 @@ class LearnedColumn(ABC):
         ids, strings = self._column(self._counts.by(values), len(values), values)
         return ids[group].astype(np.int32), strings
 
+    def answers(self) -> tuple[NDArray[np.uint64], list[str]]:
+        """The hashes of all values that training had, and the column's string for each; one more
+        string for values that it did not have."""
+        keys = np.append(np.arange(self._core.dimension), -1).astype(np.int32)
+        ids, strings = self._column(self._counts.by(keys), len(keys), keys)
+        return self._core.hashes(), [strings[id] for id in ids.tolist()]
+
     def _strings(self, keys: NDArray[np.int32]) -> list[str]:
         return [name.removeprefix(self._start) for name in self._core.names(keys)]
 

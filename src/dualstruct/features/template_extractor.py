@@ -31,7 +31,7 @@ from dualstruct.features.learned import LEARNED, Cells, LearnedColumn
 from dualstruct.features.patterns import Pattern, parse_patterns
 from dualstruct.features.templates import Template, Templates, Term, parse_templates
 
-__all__ = ["TemplateExtractor"]
+__all__ = ["TemplateExtractor", "lists_of"]
 
 
 class TemplateExtractor(FeatureExtractor):
@@ -97,7 +97,7 @@ class TemplateExtractor(FeatureExtractor):
         phrases = {name: read_phrases(each.file, each.column) for name, each in lists.items()}
         gazetteers = {
             key: make_gazetteer(phrases[name], exact=lists[name].exact, part=part)
-            for key, (name, part) in _lists_of(templates).items()
+            for key, (name, part) in lists_of(templates).items()
         }
         return cls(
             templates,
@@ -145,6 +145,11 @@ class TemplateExtractor(FeatureExtractor):
     @property
     def learns_from_labels(self) -> bool:
         return bool(self._learned)
+
+    @property
+    def learned_columns(self) -> tuple[LearnedColumn, ...]:
+        """What training says of words, in the order in which templates ask for it first."""
+        return tuple(self._learned)
 
     def learn(self, X: Any, truth: TruthOf, names: Sequence[str]) -> None:
         if self._learned:
@@ -315,7 +320,7 @@ class TemplateExtractor(FeatureExtractor):
         if templates.clusters is not None:
             clusters = clusters_from(arrays)
         gazetteers = {}
-        for number, (key, (name, _)) in enumerate(_lists_of(templates).items()):
+        for number, (key, (name, _)) in enumerate(lists_of(templates).items()):
             prefixes, is_phrase = (
                 stored_array(arrays, each, dtype)
                 for each, dtype in _gazetteer_arrays(number).items()
@@ -398,7 +403,7 @@ def _gazetteer_arrays(number: int) -> dict[str, Any]:
     }
 
 
-def _lists_of(templates: Templates) -> dict[str, tuple[str, bool]]:
+def lists_of(templates: Templates) -> dict[str, tuple[str, bool]]:
     """The lists that templates look into, in the order in which a model keeps them: their names,
     and whether words of their phrases are looked for."""
     lists = {name: (name, False) for name in templates.gazetteers}

@@ -1,0 +1,182 @@
+"""The best labels of a sentence, and their probabilities (core/structures/chain).
+
+Scores are added up in single precision, in the same order as in the core: an ``array("f")`` rounds
+what is put into it, and rounding the sum of two such numbers once more changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+from operator import add
+from typing import Any
+
+from dualstruct.exporting.runtime.features import Row
+
+#: Tokens between two shifts of the maxima, which keep them small.
+SHIFT_INTERVAL = 64
+NEVER = -math.inf
+
+Matrix = list[list[float]]
+
+
+class Chain:
+    """Which label follows which, and how gladly."""
+
+    def __init__(self, labels: int, transition: Any, allowed: Any) -> None:
+        K = self.labels = labels
+        width = K + 1
+        masked = [w if allowed is None or allowed[n] else NEVER for n, w in enumerate(transition)]
+        self._rows = [masked[j * width : j * width + K] for j in range(K)]  # from j to k
+        self._columns = [list(column) for column in zip(*self._rows, strict=True)]
+        self._start = masked[K * width : K * width + K]
+        self._end = [masked[j * width + K] for j in range(K)]
+
+    def emissions(self, rows: Sequence[Sequence[Row]]) -> list[array[float]]:
+        """The score of each label at each token."""
+        nothing = array("f", bytes(4 * self.labels))
+        found = []
+        for features in rows:
+            sums = nothing[:]
+            for row in features:
+                for label, weight in row:
+                    sums[label] += weight
+            found.append(sums)
+        return found
+
+    def steps(self, pairs: Sequence[Sequence[Row]] | None, tokens: int) -> list[Matrix]:
+        """The scores of steps into each token, by the label that is stepped into."""
+        if pairs is None:
+            return [self._columns] * tokens
+        found = []
+        for features in pairs:
+            if not any(features):
+                found.append(self._columns)
+                continue
+            step = [array("f", row) for row in self._rows]
+            for row in features:
+                for place, weight in row:
+                    step[place // self.labels][place % self.labels] += weight
+            found.append([list(column) for column in zip(*step, strict=True)])
+        return found
+
+    def best(self, emissions: Sequence[array[float]], steps: Sequence[Matrix]) -> list[int]:
+        """The best labels: the first of equally good ones, from the last token backwards."""
+        maxima: list[array[float]] = []
+        row = array("f", self._start)
+        for t, emission in enumerate(emissions):
+            if t:
+                row = array("f", [max(map(add, row, column)) for column in steps[t]])
+            row = array("f", map(add, row, emission))
+            if t % SHIFT_INTERVAL == SHIFT_INTERVAL - 1:
+                top = max(row)
+                if top > NEVER:
+                    row = array("f", [x - top for x in row])
+            maxima.append(row)
+        path: list[int] = []
+        into = self._end
+        for t in range(len(maxima) - 1, -1, -1):
+            sums = array("f", map(add, maxima[t], into))
+            top = max(sums)
+            if top == NEVER:
+                raise ValueError("no labelling of the sentence is allowed")
+            path.append(sums.index(top))
+            into = steps[t][path[-1]]
+        return path[::-1]
+
+    def beliefs(
+        self, emissions: Sequence[array[float]], steps: Sequence[Matrix], beta: float
+    ) -> Beliefs:
+        """Sums over all labellings, p ∝ exp(β·score)."""
+        return Beliefs(self._start, self._end, emissions, steps, beta)
+
+
+def log_sum(values: Sequence[float]) -> float:
+    """log Σ exp."""
+    top = max(values)
+    return top if top == NEVER else top + math.log(sum([math.exp(x - top) for x in values]))
+
+
+class Beliefs:
+    """Logarithms of sums over labellings: those of all up to a token, and of all from it on."""
+
+    def __init__(
+        self,
+        start: list[float],
+        end: list[float],
+        emissions: Sequence[array[float]],
+        steps: Sequence[Matrix],
+        beta: float,
+    ) -> None:
+        n = len(emissions)
+        self.emissions = [[beta * e for e in row] for row in emissions]
+        # A matrix for each token, once where they are the same.
+        made = {id(step): [[beta * x for x in column] for column in step] for step in steps}
+        self.steps = [made[id(step)] for step in steps]
+        self.forward = [[beta * s + e for s, e in zip(start, self.emissions[0], strict=True)]]
+        for t in range(1, n):
+            before = self.forward[-1]
+            self.forward.append(
+                [
+                    log_sum(list(map(add, before, column))) + e
+                    for column, e in zip(self.steps[t], self.emissions[t], strict=True)
+                ]
+            )
+        self.backward = [[beta * x for x in end]]
+        for t in range(n - 1, 0, -1):
+            after = list(map(add, self.backward[-1], self.emissions[t]))
+            rows = zip(*self.steps[t], strict=True)
+            self.backward.append([log_sum(list(map(add, row, after))) for row in rows])
+        self.backward.reverse()
+        self.total = log_sum(list(map(add, self.forward[-1], self.backward[-1])))
+
+    def labels(self) -> Matrix:
+        """The probability of each label at each token."""
+        return [
+            [math.exp(min(f + b - self.total, 0.0)) for f, b in zip(row, other, strict=True)]
+            for row, other in zip(self.forward, self.backward, strict=True)
+        ]
+
+    def span(self, inside: list[int], parts: list[list[bool]], start: int, end: int) -> float:
+        """The probability that tokens start … end − 1 are a span whose labels are ``inside``."""
+        here = [self.forward[start][k] for k in inside]
+        if start:
+            before, column = self.forward[start - 1], self.steps[start]
+            here = [
+                log_sum(
+                    [
+                        b + x if parts[j][k] else NEVER
+                        for j, (b, x) in enumerate(zip(before, column[k], strict=True))
+                    ]
+                )
+                + self.emissions[start][k]
+                for k in inside
+            ]
+        for t in range(start + 1, end):
+            column = self.steps[t]
+            here = [
+                log_sum(
+                    [
+                        NEVER if parts[j][k] else h + column[k][j]
+                        for h, j in zip(here, inside, strict=True)
+                    ]
+                )
+                + self.emissions[t][k]
+                for k in inside
+            ]
+        if end == len(self.forward):
+            here = [h + self.backward[-1][k] for h, k in zip(here, inside, strict=True)]
+        else:
+            after = list(map(add, self.backward[end], self.emissions[end]))
+            here = [
+                h
+                + log_sum(
+                    [
+                        a + column[j] if parts[j][k] else NEVER
+                        for k, (a, column) in enumerate(zip(after, self.steps[end], strict=True))
+                    ]
+                )
+                for h, j in zip(here, inside, strict=True)
+            ]
+        return math.exp(min(log_sum(here) - self.total, 0.0))
