@@ -119,6 +119,7 @@ def tune(
         "settings": tuned.settings_,
         "metric": tuned.candidates_.metric,
         "score": best.score,
+        "certain": tuned.candidates_.certain,
         "candidates": tuned.candidates_.to_dicts(),
         "gap": tuned.result_.gap,
         "certified": tuned.result_.certified,
@@ -130,6 +131,11 @@ def tune(
         print_json(report)
         return
     say(tuned.candidates_.table())
+    certain = tuned.candidates_.certain
+    say(
+        f"what was given is left for candidates that are better by {certain:.1f} standard errors: "
+        "the luckiest of so many seldom is"
+    )
     say()
     say(f"chosen: {best.name}")
     say(f"trained: {tuned.result_}")

@@ -72,6 +72,43 @@ def compared(
     return gain, spread_of(without_each(one, score) - without_each(other, score))
 
 
+def by_luck(
+    differences: NDArray[np.float64], luck: float, rounds: int = ROUNDS, seed: int = 0
+) -> float:
+    """How many standard errors the best of several candidates is ahead by luck, not seldom.
+
+    The more candidates there are, the better the luckiest looks, but those that do nearly the same
+    count as one. So the differences of blocks from their mean get random signs and sizes, the same
+    for all candidates (a multiplier bootstrap), and the largest of all gains in standard errors is
+    looked at: White's reality check, 2000.
+
+    Parameters
+    ----------
+    differences : [candidates, blocks]
+        By how much each is better than what it is compared with, without one block after the other;
+        NaN for blocks that it was not tried on.
+    luck : float
+        How probable it is that the best is ahead by more although none is better.
+    rounds, seed : int
+        How many draws, and which.
+
+    Examples
+    --------
+    >>> one = np.random.default_rng(0).normal(size=(1, 20))
+    >>> many = np.random.default_rng(0).normal(size=(30, 20))
+    >>> [round(by_luck(each, 0.2), 1) for each in (one, np.repeat(one, 30, axis=0), many)]
+    [0.8, 0.8, 2.4]
+    """
+    means = np.nanmean(differences, axis=1, keepdims=True)
+    centred = np.nan_to_num(differences - means, nan=0.0)
+    sizes = np.sqrt((centred**2).sum(axis=1))
+    centred = centred[sizes > ROUNDING] / sizes[sizes > ROUNDING, None]
+    if not len(centred):
+        return 0.0
+    draws = np.random.default_rng(seed).normal(size=(rounds, centred.shape[1]))
+    return float(np.quantile((draws @ centred.T).max(axis=1), 1 - luck))
+
+
 def exchange_test(
     one: NDArray[np.float64],
     other: NDArray[np.float64],

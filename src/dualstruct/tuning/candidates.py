@@ -71,15 +71,17 @@ class Candidates(Sequence[Candidate]):
     rows : list of Candidate
     metric : str
         What the scores are: F1, accuracy, LAS.
+    certain : float
+        How many standard errors better than what was given a candidate had to be.
     """
 
-    def __init__(self, rows: list[Candidate], metric: str) -> None:
+    def __init__(self, rows: list[Candidate], metric: str, certain: float = 0.0) -> None:
         def place(row: Candidate) -> tuple[float, ...]:
             score = -1.0 if row.score is None else row.score
             return -row.folds, -score, not row.chosen
 
         self._rows = sorted(rows, key=place)
-        self.metric = metric
+        self.metric, self.certain = metric, certain
 
     def __len__(self) -> int:
         return len(self._rows)

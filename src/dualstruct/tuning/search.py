@@ -5,8 +5,10 @@
    best on all. One that a paired comparison says is worse than the best is dropped before.
 2. The changes that helped, together, with the best losses.
 3. The winner with other C; and trained to convergence, along a path of C.
-4. The best of those that were tried on all folds, if a paired comparison says that it is better
-   than the settings that were given; these otherwise.
+4. While there is time: the best few and what was given on folds divided in another way, in another
+   order of the examples.
+5. The best of those that were tried most, if a paired comparison says that it is better than the
+   settings that were given, by more than the luckiest of all candidates would be; these otherwise.
 
 Settings that are not as they are by default were chosen by somebody, and stay as they are.
 """
@@ -24,19 +26,20 @@ from typing import Any
 
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator
-from dualstruct.metrics.comparing import compared, score_of, spread_of, without_each
+from dualstruct.metrics.comparing import compared
 from dualstruct.renamed import old_parameters
 from dualstruct.solvers import Iterate
 from dualstruct.training.settings import untrained
 from dualstruct.tuning.budget import Budget
 from dualstruct.tuning.candidates import Candidate, Candidates
 from dualstruct.tuning.choices import Choices
-from dualstruct.tuning.trials import Folds, Trial, Way, refusal, run_trial
+from dualstruct.tuning.trials import Folds, Trial, refusal, run_trial
+from dualstruct.tuning.verdict import Verdict
 
 #: How many continue from the first folds to the next, and from these to all.
 SURVIVORS = (5, 3)
-#: How many standard errors better than what was given a candidate must be.
-CERTAIN = 1.3
+#: How many are tried on folds that are divided in another way, and in how many ways at most.
+FINALISTS, DIVISIONS = 3, 4
 #: How many standard errors worse than the best a candidate is dropped for.
 HOPELESS = 2.0
 #: How many losses with their C are tried with the changes that helped.
@@ -178,6 +181,7 @@ class _Search:
             others = self._new(self._choices.scales(best.settings))
             path = self._new(self._choices.path(best.settings))
             self._race([best, *others, *path], stages, given, best, path)
+            self._repeat(stages, given)
         except KeyboardInterrupt:
             self._budget.stopped = True
         done = [stage.compared_on for stage in stages if self._ran(given, stage)]
@@ -298,6 +302,30 @@ class _Search:
             return given if keep is None else keep
         return self._ranked(trials, stages[-1].compared_on)[0]
 
+    def _repeat(self, stages: list[_Stage], given: Trial) -> None:
+        """The best few and what was given on other divisions of the data."""
+        count = self._folds.count
+        for division in range(1, DIVISIONS):
+            before = stages[-1].compared_on
+            gains = {
+                trial: gain
+                for trial in self._ranked(self._trials, before)
+                if trial is not given and (gain := self._verdict(given).gain(trial)) is not None
+            }
+            finalists = [given, *(trial for trial in gains if gains[trial] > 0)][: 1 + FINALISTS]
+            if len(finalists) == 1 or not self._ran(given, stages[-1]):
+                return
+            runs = list(range(division * count, (division + 1) * count))
+            self._folds.forget()
+            self._bind(finalists, runs)
+            self._run_all([([trial], k) for k in runs for trial in finalists])
+            ended = [k for k in runs if all(k in trial.folds for trial in finalists)]
+            if ended:
+                stages.append(_Stage(ended, before + ended))
+                self._tell(self._ranked(finalists, before + ended)[0], before + ended)
+            if len(ended) < len(runs):
+                return
+
     def _hopeless(self, trial: Trial, best: Trial, folds: list[int]) -> bool:
         """Whether a paired comparison says that it is worse than the best."""
         gain, error = compared(
@@ -371,7 +399,7 @@ class _Search:
         losses: list[tuple[float, dict[str, Any]]] = [(0.0, {})]
         others: list[tuple[float, dict[str, Any]]] = []
         for trial in self._trials:
-            gain = self._gain(trial, given)
+            gain = self._verdict(given).gain(trial)
             if trial is given or gain is None or gain <= 0:
                 continue
             of_loss = trial.settings.keys() <= {"loss", "C"}
@@ -393,90 +421,23 @@ class _Search:
                 joined.append(settings)
         return joined
 
-    def _gain(self, trial: Trial, given: Trial) -> float | None:
-        """Over what was given, on the folds that it has run on."""
-        folds = trial.folds
-        base = given.on(self._choices.default_way, folds) if folds else None
-        best = trial.best(folds, self._score) if folds else None
-        if base is None or best is None:
-            return None
-        return best[1] - score_of(base, self._score)
+    def _verdict(self, given: Trial) -> Verdict:
+        return Verdict(self._trials, given, self._choices.default_way, self._score)
 
     def _trained(self, given: Trial, folds: list[int]) -> Any:
         """The estimator with the settings that came out, trained on everything."""
-        chosen, way = self._chosen(given, folds)
-        settings = dict(chosen.settings)
-        if way != self._choices.default_way:
-            settings |= {
-                name: value
-                for name, value in way.settings().items()
-                if value != self._choices.default_way.settings().get(name)
-            }
-        candidates = self._table(given, chosen, way)
+        verdict = self._verdict(given)
+        chosen, way = verdict.chosen(folds)
+        settings = verdict.settings(chosen, way)
+        candidates = Candidates(verdict.rows(chosen, way), self._judge.metric, verdict.certain())
         self._folds.forget()
         estimator = untrained(self._given).set_params(**settings)
         if self._watch is not None:
             self._watch("training with what was chosen")
-        dev = {} if self._dev is None else {"dev": self._dev}
-        estimator.fit(*self._data, **dev, **self._weights)
+        estimator.fit(*self._data, **self._weights)  # as it was judged: dev ends no run
         estimator.settings_ = settings
         estimator.candidates_ = candidates
         return estimator
-
-    def _chosen(self, given: Trial, folds: list[int]) -> tuple[Trial, Way]:
-        """The one that is surely best: by its gain over what was given, less its standard error."""
-        default = self._choices.default_way
-        base, most = given.on(default, folds), 0.0
-        chosen, way = given, default
-        for trial in self._trials:
-            for each in trial.counts:
-                counts = trial.on(each, folds)
-                if base is None or counts is None:
-                    continue
-                gain, error = compared(counts, base, self._score)
-                if gain > CERTAIN * error and gain - error > most:
-                    chosen, way, most = trial, each, gain - error
-        return chosen, way
-
-    def _table(self, given: Trial, chosen: Trial, way: Way) -> Candidates:
-        rows = []
-        for trial in self._trials:
-            folds = trial.folds
-            best = trial.best(folds, self._score) if folds else None
-            if best is None:
-                if trial.refused is not None:
-                    rows.append(Candidate.refused(trial.settings, trial.seconds, trial.refused))
-                continue
-            mine = best[0]
-            if trial is chosen:
-                mine = way
-            elif trial is given:
-                mine = self._choices.default_way
-            counts = trial.on(mine, folds)
-            base = given.on(self._choices.default_way, folds)
-            assert counts is not None
-            gain, error = None, None
-            if base is not None:
-                gain, error = compared(counts, base, self._score)
-            settings = dict(trial.settings)
-            for name, value in mine.settings().items():
-                if value != self._choices.default_way.settings().get(name):
-                    settings[name] = value
-            rows.append(
-                Candidate(
-                    settings,
-                    score_of(counts, self._score),
-                    spread_of(without_each(counts, self._score)),
-                    gain,
-                    error,
-                    len(folds),
-                    trial.seconds,
-                    trial.gap,
-                    trial.certified,
-                    chosen=trial is chosen,
-                )
-            )
-        return Candidates(rows, self._judge.metric)
 
     def _tell(self, best: Trial, folds: list[int]) -> None:
         if self._watch is None:

@@ -24,6 +24,8 @@ from dualstruct.tasks.base import Known
 from dualstruct.training.results import FitResult, SummedScore, TracePoint
 from dualstruct.training.settings import Training, untrained
 
+#: What a score is made of, by block of examples.
+Counts = dict[int, NDArray[np.float64]]
 #: After how many passes weights are judged, where the number of passes is to be chosen.
 PASSES = (10, 20)
 #: Settings of a run that trials do without.
@@ -59,11 +61,13 @@ class Fold:
     """Examples to train on, as some settings see them, and what judges weights on the others."""
 
     known: Known[Any]
-    judges: list[SummedScore]
+    judges: dict[int, SummedScore]  #: of each block that is left out
 
-    def counts(self, w: _core.Weights) -> NDArray[np.float64]:
-        """[blocks, numbers]"""
-        return np.array([judge.count(w) for judge in self.judges], dtype=np.float64)
+    def counts(self, w: _core.Weights) -> Counts:
+        return {
+            block: np.array(judge.count(w), dtype=np.float64)
+            for block, judge in self.judges.items()
+        }
 
 
 @dataclass(eq=False)
@@ -71,7 +75,7 @@ class Trial:
     """Settings that are tried, and how they did on the folds that they were tried on."""
 
     settings: dict[str, Any]  #: what differs from the estimator that was given
-    counts: dict[Way, dict[int, NDArray[np.float64]]] = field(default_factory=dict)
+    counts: dict[Way, dict[int, Counts]] = field(default_factory=dict)  #: by way and fold
     seconds: float = 0.0  #: of all runs
     runs: int = 0
     gap: float | None = None  #: of the last run
@@ -79,11 +83,19 @@ class Trial:
     refused: str | None = None  #: why these settings cannot be tried
 
     def on(self, way: Way, folds: Iterable[int]) -> NDArray[np.float64] | None:
-        """The counts of some folds together, if it was tried on all of them."""
-        found = self.counts.get(way, {})
-        if any(k not in found for k in folds):
-            return None
-        return np.concatenate([found[k] for k in folds])
+        """The counts of some folds together, if it was tried on all of them: [blocks, numbers]."""
+        found = self.by_block(way, folds)
+        return None if found is None else np.array([found[block] for block in sorted(found)])
+
+    def by_block(self, way: Way, folds: Iterable[int]) -> Counts | None:
+        """The same by block: what was judged several times is summed up."""
+        runs, total = self.counts.get(way, {}), Counts()
+        for k in folds:
+            if k not in runs:
+                return None
+            for block, counts in runs[k].items():
+                total[block] = total[block] + counts if block in total else counts
+        return total
 
     @property
     def folds(self) -> list[int]:
@@ -114,14 +126,17 @@ class Trial:
 class Folds:
     """The data divided into folds; features are made when settings ask for them.
 
+    Examples to judge on are in blocks. Folds 0 to ``count`` - 1 leave out some of these each, and
+    together all; the following ones are the same with the blocks divided in another way, and so on.
+
     Parameters
     ----------
     estimator : Estimator
     train : Share
     dev : Share, optional
-        Then there is one fold, with everything to train on.
+        Then every fold has everything to train on, and all blocks of these to judge on.
     count, blocks : int
-        How many folds there are, and in how many blocks all that is left out is judged.
+        How many folds a division has, and in how many blocks all that is left out is judged.
     metric : str, optional
     seed : int
     """
@@ -138,34 +153,58 @@ class Folds:
         seed: int,
     ) -> None:
         self._estimator, self._metric = estimator, metric
-        rng = np.random.default_rng(seed % 2**63)
-        order = rng.permutation(len(train.numbers))
-        self._train = train
+        self._rng = np.random.default_rng(seed % 2**63)
+        order = self._rng.permutation(len(train.numbers))
+        self._train, self._all = train, np.arange(len(order))
+        self._from_dev = dev is not None
         if dev is None:
             self._held, self.count = train, count
-            parts = np.array_split(order, count)
-            self._kept = [np.sort(np.concatenate(parts[:k] + parts[k + 1 :])) for k in range(count)]
-            self._judged = [np.array_split(part, max(blocks // count, 1)) for part in parts]
+            parts = [
+                np.array_split(p, max(blocks // count, 1)) for p in np.array_split(order, count)
+            ]
         else:
             self._held, self.count = dev, 1
-            self._kept = [np.arange(len(order))]
-            self._judged = [np.array_split(rng.permutation(len(dev.numbers)), blocks)]
-        self._judged = [[part for part in some if len(part)] for some in self._judged]
+            parts = [np.array_split(self._rng.permutation(len(dev.numbers)), blocks)]
+        parts = [[block for block in some if len(block)] for some in parts]
+        self._blocks = [block for some in parts for block in some]
+        numbers = np.split(np.arange(len(self._blocks)), np.cumsum([len(s) for s in parts])[:-1])
+        self._left_out = list(numbers)  # by fold
         # Which examples stay when there are too many: an order that knows nothing of the folds.
-        self._rank = rng.permutation(len(order))
+        self._rank, self._share = self._rng.permutation(len(order)), 1.0
         self._bound: dict[tuple[str, int], Fold] = {}
 
     def thin_out(self, share: float) -> None:
         """Train on a share of each fold's examples only, the same ones for all."""
-        for k, kept in enumerate(self._kept):
-            few = max(int(share * len(kept)), 1)
-            self._kept[k] = np.sort(kept[np.argsort(self._rank[kept])[:few]])
+        self._share = share
         self._bound.clear()
+
+    def division(self, k: int) -> int:
+        """How often everything was divided before this fold."""
+        return k // self.count
 
     @property
     def trained_on(self) -> float:
         """The share of all examples that a run has."""
-        return float(np.mean([len(kept) for kept in self._kept])) / len(self._train.numbers)
+        kept = [len(self._kept(k)) for k in range(self.count)]
+        return float(np.mean(kept)) / len(self._all)
+
+    def _blocks_of(self, k: int) -> list[int]:
+        """Those that a fold leaves out."""
+        while k >= len(self._left_out):
+            again = self._rng.permutation(len(self._blocks))
+            self._left_out += np.array_split(again, self.count)
+        return [int(block) for block in self._left_out[k]]
+
+    def _kept(self, k: int) -> NDArray[np.int64]:
+        """What a fold trains on."""
+        kept = self._all
+        if not self._from_dev:
+            left_out = [self._blocks[block] for block in self._blocks_of(k)]
+            kept = np.setdiff1d(kept, np.concatenate(left_out))
+        if self._share == 1.0:
+            return kept
+        few = max(int(self._share * len(kept)), 1)
+        return np.sort(kept[np.argsort(self._rank[kept])[:few]])
 
     def bind(self, settings: dict[str, Any], k: int) -> Fold:
         """A fold as some settings see it."""
@@ -173,11 +212,11 @@ class Folds:
         key = repr(sorted(of_data.items())), k
         if key not in self._bound:
             estimator = self.estimator(of_data)
-            known = estimator.bind(self._train.chosen(self._kept[k]))
-            judges = [
-                known.judge(self._held.chosen(np.sort(part)), self._metric)
-                for part in self._judged[k]
-            ]
+            known = estimator.bind(self._train.chosen(self._kept(k)))
+            judges = {
+                block: known.judge(self._held.chosen(np.sort(self._blocks[block])), self._metric)
+                for block in self._blocks_of(k)
+            }
             self._bound[key] = Fold(known, judges)
         return self._bound[key]
 
@@ -228,6 +267,8 @@ def run_trial(
     started = time.perf_counter()
     fold = folds.bind(trial.settings, k)
     estimator = folds.estimator(trial.settings)
+    # Another division, another order of the examples: what a seed is lucky with is not chosen.
+    estimator.set_params(seed=(estimator.seed + folds.division(k)) % 2**63)
     own = estimator.averaged
     if averages:
         estimator.set_params(averaged=True)
