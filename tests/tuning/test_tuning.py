@@ -56,12 +56,21 @@ def full(model) -> list[Candidate]:
     return [each for each in model.candidates_ if each.folds == 5]
 
 
+@pytest.fixture
+def one_division(monkeypatch):
+    """Every example is judged once."""
+    from dualstruct.tuning import search
+
+    monkeypatch.setattr(search, "DIVISIONS", 1)
+
+
 def most_tried(model) -> list[Candidate]:
     most = max(each.folds for each in model.candidates_)
     return [each for each in model.candidates_ if each.folds == most]
 
 
 @pytest.mark.parametrize(("labels", "metric"), [(Y, None), (Y, "accuracy"), (TAGS, None)])
+@pytest.mark.usefixtures("one_division")
 def test_scores_are_those_of_plain_cross_validation(labels, metric):
     tagger = SequenceTagger(features="pos", unseen_labels="count")
     tuned = tune(tagger, X, labels, budget=None, trials=45, metric=metric)
@@ -74,6 +83,7 @@ def test_scores_are_those_of_plain_cross_validation(labels, metric):
         assert candidate.score == pytest.approx(expected, abs=2e-3)  # w is rebuilt at the end
 
 
+@pytest.mark.usefixtures("one_division")
 def test_scores_of_parsers_are_those_of_plain_cross_validation():
     parser = DependencyParser(hash_bits=12)
     tuned = tune(parser, TREES, budget=None, trials=14, folds=2)
@@ -464,6 +474,7 @@ def test_presets_are_tried_where_features_are_left_to_us():
     assert {each.settings.get("features") for each in named.candidates_} == {None}
 
 
+@pytest.mark.usefixtures("one_division")
 def test_a_path_of_converged_runs_is_what_single_runs_come_to():
     """Warm starts change how long it takes, not where it ends."""
     tagger = SequenceTagger("pos", loss="hinge", C=None, unseen_labels="count")
@@ -483,6 +494,58 @@ def test_development_data_without_a_known_label_is_one_sentence():
     words = [list(x) for x in X[:5]]
     with pytest.raises(InputError, match=r"no label that training saw, only .*: are the labels in"):
         tune(SequenceTagger("pos"), X, Y, dev=(X[:5], words), trials=2)
+
+
+@pytest.fixture
+def bad(tmp_path, monkeypatch):
+    """A folder of files that are wrong in one way each, to be in."""
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "unlabelled.txt": "\n\n".join("\n".join(x) for x in X[70:]) + "\n",
+        "nothing.txt": "# no template\n",
+        "ragged.txt": "the 1 2 3\nof 1 2\n",
+        "nan.txt": "the 1 2 3\nof 1 nan 2\n",
+        "paths.txt": "0010\tThe_\t5\n0011\tOf_\t5\n",
+        "clusters.txt": "clusters paths.txt\ncluster(word[0])\nword[0]\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--budget", "0.0001"], "budget is 0.0001 s, but to train once takes about 0."),
+        (["--trials", "2", "--dev", "unlabelled.txt"], "unlabelled.txt: its only column was taken"),
+        (["--trials", "2", "--features", "nothing.txt"], "nothing.txt: there are no templates"),
+        (["--trials", "2", "--vectors", "ragged.txt"], "ragged.txt, line 2: a word and 3 numbers"),
+        (["--trials", "2", "--vectors", "nan.txt"], "nan.txt, line 2: a number is infinite or NaN"),
+    ],
+)
+@pytest.mark.usefixtures("bad")
+def test_what_is_wrong_with_a_file_is_one_sentence(files, options, sentence):
+    done = run_command("tune", files / "train.txt", *options)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"dualstruct: {sentence}")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.usefixtures("bad")
+def test_the_share_of_tokens_that_clusters_cover_is_always_said(files):
+    more = ["--features", "clusters.txt", "--trials", "1"]
+    done = run_command("tune", files / "train.txt", *more)
+    assert done.returncode == 0, done.stderr
+    assert "\nclusters paths.txt: 0.0 % of the tokens\n" in done.stdout
+    assert done.stderr.count("covers 0.0 % of the tokens: is it for another") == 1
+
+
+@pytest.mark.usefixtures("bad")
+def test_templates_that_cannot_be_are_listed_and_the_others_are_tuned(files):
+    more = ["--features", "ner", "--features", "nothing.txt", "--trials", "2", "--json"]
+    done = run_command("tune", files / "train.txt", *more)
+    assert done.returncode == 0, done.stderr
+    notes = [each["note"] for each in json.loads(done.stdout)["candidates"]]
+    assert "nothing.txt: there are no templates in it" in notes
 
 
 def test_features_that_make_no_attribute_are_one_sentence():

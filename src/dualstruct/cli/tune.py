@@ -123,6 +123,7 @@ def tune(
         "candidates": tuned.candidates_.to_dicts(),
         "gap": tuned.result_.gap,
         "certified": tuned.result_.certified,
+        "coverage": getattr(tuned, "coverage_", {}),
         "model": None if model is None else str(model),
         "wall_seconds": time.perf_counter() - started,
         "cpu_seconds": time.process_time() - cpu_started,
@@ -132,12 +133,15 @@ def tune(
         return
     say(tuned.candidates_.table())
     certain = tuned.candidates_.certain
-    say(
-        f"what was given is left for candidates that are better by {certain:.1f} standard errors: "
-        "the luckiest of so many seldom is"
-    )
+    if certain > 0:
+        say(
+            f"what was given is left for what is better by {certain:.1f} standard errors: "
+            "the luckiest of so many seldom is"
+        )
     say()
     say(f"chosen: {best.name}")
+    for name, share in report["coverage"].items():
+        say(f"{name}: {100 * share:.1f} % of the tokens")
     say(f"trained: {tuned.result_}")
     say(f"the same again: {_command(train, task, given | tuned.settings_, model)}")
     say(f"wall time: {report['wall_seconds']:.1f} s, CPU {report['cpu_seconds']:.1f} s")

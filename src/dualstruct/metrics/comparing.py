@@ -109,6 +109,19 @@ def by_luck(
     return float(np.quantile((draws @ centred.T).max(axis=1), 1 - luck))
 
 
+def with_few_blocks(errors: float, blocks: int) -> float:
+    """As many standard errors, where the standard error itself is from so few blocks.
+
+    Signs that are drawn for the blocks change it, too: z/√((1 − z²/m) m/(m − 1)), nearly the
+    quantile of Student's distribution.
+
+    >>> [round(with_few_blocks(2.0, m), 2) for m in (5, 8, 20, 1000)]
+    [4.0, 2.65, 2.18, 2.0]
+    """
+    left = (1 - errors**2 / blocks) * blocks / max(blocks - 1, 1)
+    return errors / left**0.5 if left > 0 else float("inf")
+
+
 def exchange_test(
     one: NDArray[np.float64],
     other: NDArray[np.float64],

@@ -242,7 +242,8 @@ class _Search:
         whole = one / self._folds.trained_on
         if whole > self._budget.seconds:
             raise InputError(
-                f"budget is {self._budget.seconds:g} s, but to train once takes about {whole:.0f} s"
+                f"budget is {self._budget.seconds:g} s, but to train once takes about "
+                f"{max(whole, 0.01):.2g} s"
             )
         longest = max(self._choices.passes, default=passes) / passes
         self._budget.reserve = min(longest * whole, max(whole, self._budget.seconds / 3))
@@ -429,7 +430,9 @@ class _Search:
         verdict = self._verdict(given)
         chosen, way = verdict.chosen(folds)
         settings = verdict.settings(chosen, way)
-        candidates = Candidates(verdict.rows(chosen, way), self._judge.metric, verdict.certain())
+        candidates = Candidates(
+            verdict.rows(chosen, way), self._judge.metric, verdict.certain(folds)
+        )
         self._folds.forget()
         estimator = untrained(self._given).set_params(**settings)
         if self._watch is not None:

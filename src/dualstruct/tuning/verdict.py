@@ -12,6 +12,7 @@ from dualstruct.metrics.comparing import (
     compared,
     score_of,
     spread_of,
+    with_few_blocks,
     without_each,
 )
 from dualstruct.tuning.candidates import Candidate
@@ -56,7 +57,7 @@ class Verdict:
     def chosen(self, folds: list[int]) -> tuple[Trial, Way]:
         """The one that is surely best: by its gain over what was given, less its standard error."""
         base, most = self._given.on(self._default, folds), 0.0
-        chosen, way, certain = self._given, self._default, self.certain()
+        chosen, way, certain = self._given, self._default, self.certain(folds)
         for trial in self._trials:
             for each in trial.counts:
                 counts = trial.on(each, folds)
@@ -67,15 +68,19 @@ class Verdict:
                     chosen, way, most = trial, each, gain - error
         return chosen, way
 
-    def certain(self) -> float:
-        """How many standard errors better than what was given a candidate must be.
+    def certain(self, folds: list[int]) -> float:
+        """How many standard errors better on these folds than what was given a candidate must be.
 
         All that was tried counts, also what was dropped: the best of many is lucky.
         """
+        judged = self._given.by_block(self._default, folds)
+        return with_few_blocks(self._luckiest(), len(judged)) if judged else 0.0
+
+    def _luckiest(self) -> float:
         found: list[dict[int, float]] = []
         for trial in self._trials:
             for way, runs in trial.counts.items():
-                folds = [k for k in runs if k in self._given.counts.get(self._default, {})]
+                folds = [k for k in runs if self._given.on(self._default, [k]) is not None]
                 one, other = trial.on(way, folds), self._given.on(self._default, folds)
                 if not folds or one is None or other is None:
                     continue
