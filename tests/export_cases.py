@@ -71,6 +71,12 @@ def listed(words: list[str]) -> list[list[str]]:
     return [[f"w={word}", f"s={word[-2:]}"] for word in words]
 
 
+NAMES = [
+    "ner", "functions", "hashed", "bioes", "tags", "crf++", "hashed pairs", "wapiti", "attributes",
+    "lists",
+]  # fmt: skip
+
+
 def taggers(folder: Path) -> dict[str, tuple[SequenceTagger, Any]]:
     """By name: a tagger, and how it takes the words and columns of a sentence."""
     (folder / "clusters.txt").write_text(

@@ -25,16 +25,11 @@ from dualstruct.exporting.runtime.splitting import Splitter
 from dualstruct.texts.documents import Document
 from dualstruct.wapiti import wapiti_from_tagger, write_wapiti
 
-NAMES = [
-    "ner", "functions", "hashed", "bioes", "tags", "crf++", "hashed pairs", "wapiti", "attributes",
-    "lists",
-]  # fmt: skip
-
 
 @pytest.fixture(scope="module")
 def taggers(tmp_path_factory):
     made = cases.taggers(tmp_path_factory.mktemp("models"))
-    assert list(made) == NAMES
+    assert list(made) == cases.NAMES
     return made
 
 
@@ -51,7 +46,7 @@ def exported(taggers, tmp_path_factory):
     return export
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", cases.NAMES)
 def test_labels_are_those_of_the_core(name, taggers, exported):
     tagger, take = taggers[name]
     sentences = [take(s) for s in [*cases.COLUMNS[:30], *cases.sentences(1, 150)]]

@@ -91,9 +91,10 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "export": Known(
             "export:export",
-            "Write a model as a program that needs no dualstruct: plain Python.",
+            "Write a model as a program that needs no dualstruct: Python or JavaScript.",
             (
                 "export ner.dstruct ner.py",
+                "export ner.dstruct ner --target js",
                 "export model.crfsuite tagger.py --weights beside",
             ),
         ),

@@ -20,7 +20,8 @@ def export(
         Path, typer.Argument(help="The file to write, ….py, or a folder for other targets.")
     ],
     target: Annotated[
-        str, typer.Option(help="What to write: python, one file without dependencies.")
+        str,
+        typer.Option(help="What to write: python, one file; js, a module for Node and browsers."),
     ] = "python",
     weights: Annotated[
         str,
@@ -28,7 +29,7 @@ def export(
     ] = "inside",
     as_json: Json = False,
 ) -> None:
-    """Write a model as a program that needs no dualstruct: plain Python.
+    """Write a model as a program that needs no dualstruct: Python or JavaScript.
 
     Its labels are those of predict, for words, columns or attributes, and for texts. Models with
     vectors, functions as features, documents or a first stage are refused.

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
+from dualstruct.exporting.characters import mark_ends
 from dualstruct.exporting.runtime.hashing import hash_text
 from dualstruct.exporting.runtime.tagger import MAGIC
 from dualstruct.exporting.templates import Arrays, learned_arrays, list_arrays, parsed, plan_of
@@ -84,8 +84,7 @@ def pack(tagger: SequenceTagger) -> Packed:
     if "allowed_transitions" in arrays:
         found["allowed"] = arrays["allowed_transitions"].ravel()
     if header["tokenizer"] is not None:
-        ranges = np.array(_core.mark_ranges(), np.uint32)
-        found["marks"] = (ranges + np.array([0, 1], np.uint32)).ravel()
+        found["marks"] = mark_ends()
     return Packed(header, found)
 
 

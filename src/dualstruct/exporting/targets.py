@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dualstruct.estimators import SequenceTagger
+from dualstruct.exporting.javascript import javascript_files
 from dualstruct.exporting.python import python_files
 
 __all__ = ["TARGETS", "Target"]
@@ -34,6 +35,12 @@ TARGETS = {
             "one file of plain Python",
             False,
             {SequenceTagger.model_format: python_files},
+        ),
+        Target(
+            "js",
+            "an ES module with its types, for Node and browsers",
+            True,
+            {SequenceTagger.model_format: javascript_files},
         ),
     )
 }

@@ -1,0 +1,40 @@
+// Emitted if tokens are attributes.
+
+import { hashText, hi, lo } from "./hashing.mjs";
+
+// Features that tokens state themselves: objects, arrays or sets of strings.
+export class Attributes {
+  constructor(weights) {
+    this.weights = weights;
+  }
+  visit(tokens, visit) {
+    tokens.forEach((token, t) => {
+      if (typeof token === "string") throw new Error("a token is an object or an array of strings: the model knows attributes");
+      stated(token, "", (name, value) => {
+        if (value === 0) return;
+        hashText(name);
+        const row = this.weights.find(hi, lo);
+        if (row >= 0) visit(t, row, Math.fround(value));
+      });
+    });
+  }
+}
+
+function stated(value, name, add) {
+  const begin = name && name + ":";
+  if (typeof value === "string") add(begin + value, 1);
+  else if (typeof value === "number" || typeof value === "boolean") add(name, Number(value));
+  else if (value instanceof Set) for (const each of [...value].sort(byCodePoints)) add(begin + each, 1);
+  else if (Array.isArray(value)) for (const each of value) add(begin + each, 1);
+  else for (const key of Object.keys(value)) stated(value[key], begin + key, add);
+}
+
+// As Python sorts strings.
+function byCodePoints(a, b) {
+  const x = Array.from(a), y = Array.from(b);
+  for (let i = 0; i < Math.min(x.length, y.length); i++) {
+    const difference = x[i].codePointAt(0) - y[i].codePointAt(0);
+    if (difference) return difference;
+  }
+  return x.length - y.length;
+}

@@ -1,0 +1,135 @@
+"""A model as an ES module says what the core says, in Node."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+
+import pytest
+
+import export_cases as cases
+from commands import run
+from dualstruct.estimators.texts import label_documents
+from dualstruct.exporting import export_model
+from dualstruct.texts.documents import Document
+
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(
+    NODE is None, reason="Node.js is not here: apt-get install nodejs, or nodejs.org"
+)
+#: Asks a module what a file says, and prints the answers.
+ASKING = """
+import { readFileSync } from "node:fs";
+const { load } = await import(process.argv[2]);
+const tagger = await load();
+const asked = JSON.parse(readFileSync(process.argv[3], "utf8"), (_, x) => (x && x.$set ? new Set(x.$set) : x));
+const answers = asked.map(([method, argument]) => {
+  try {
+    return tagger[method](argument);
+  } catch (error) {
+    return String(error);
+  }
+});
+process.stdout.write(JSON.stringify(answers));
+"""  # noqa: E501
+
+
+def as_json(value):
+    if isinstance(value, set):
+        return {"$set": sorted(value)}
+    if isinstance(value, dict):
+        return {key: as_json(each) for key, each in value.items()}
+    return [as_json(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.fixture(scope="module")
+def taggers(tmp_path_factory):
+    return cases.taggers(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="module")
+def ask(taggers, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("exported")
+    (folder / "ask.mjs").write_text(ASKING)
+
+    def answers(name, asked):
+        out = folder / name
+        if not out.exists():
+            export_model(taggers[name][0], out, "js")
+        (folder / "asked.json").write_text(json.dumps(as_json(asked)))
+        module = (out / "index.mjs").as_uri()
+        command = [NODE, str(folder / "ask.mjs"), module, str(folder / "asked.json")]
+        shown = subprocess.run(command, capture_output=True, check=False)
+        assert not shown.stderr, shown.stderr.decode()
+        return json.loads(shown.stdout)
+
+    return answers
+
+
+@needs_node
+@pytest.mark.parametrize("name", cases.NAMES)
+def test_labels_are_those_of_the_core(name, taggers, ask):
+    tagger, take = taggers[name]
+    sentences = [take(s) for s in [*cases.COLUMNS[:20], *cases.sentences(5, 150)]]
+    assert ask(name, [["tag", s] for s in sentences]) == tagger.predict(sentences)
+
+
+@needs_node
+@pytest.mark.parametrize("name", ["ner", "bioes", "attributes"])
+def test_probabilities_are_those_of_the_core(name, taggers, ask):
+    tagger, take = taggers[name]
+    sentences = [take(s) for s in [*cases.COLUMNS[:8], *cases.sentences(6, 8)]]
+    found = ask(name, [["probabilities", s] for s in sentences])
+    for rows, marginals in zip(found, tagger.predict_marginals(sentences), strict=True):
+        for row, wanted in zip(rows, marginals, strict=True):
+            assert list(row) == tagger.classes_.tolist()
+            assert list(row.values()) == pytest.approx(wanted.tolist(), abs=1e-5)
+    sure = tagger.predict_confidence(sentences)
+    for spans, each in zip(ask(name, [["spans", s] for s in sentences]), sure, strict=True):
+        wanted = [(e.type, e.start, e.end) for e in each.entities]
+        assert [(s["label"], s["start"], s["end"]) for s in spans] == wanted
+        probabilities = [entity.probability for entity in each.entities]
+        assert [s["probability"] for s in spans] == pytest.approx(probabilities, abs=1e-5)
+
+
+@needs_node
+def test_texts_are_split_and_labelled_as_in_the_core(taggers, ask):
+    tagger = taggers["ner"][0]
+    chance = random.Random(7)
+    texts = [cases.text(chance) for _ in range(300)]
+    for text, found in zip(texts, ask("ner", [["split", text] for text in texts]), strict=True):
+        assert [[token["word"] for token in s] for s in found] == tagger.tokenizer_.words_of(text)
+        units = text.encode("utf-16-le")
+        for token in (token for s in found for token in s):
+            assert units[2 * token["start"] : 2 * token["end"]].decode("utf-16-le") == token["word"]
+    text = " ".join(word for words in cases.WORDS[:20] for word in words)
+    [document] = label_documents(tagger, [Document(text)], confidence=True)
+    [found] = ask("ner", [["find", text]])
+    assert [(s["start"], s["end"], s["label"]) for s in found] == [s[:3] for s in document.spans]
+    assert all(s["text"] == text[s["start"] : s["end"]] for s in found)
+
+
+@needs_node
+def test_what_is_asked_wrongly_is_said(ask):
+    assert ask("functions", [["tag", ["a"]], ["tag", []], ["split", "a"]]) == [
+        "Error: a token has 1 columns; the model wants 2",
+        [],
+        "Error: this model does not label plain words, and so no texts",
+    ]
+    [said, no_spans] = ask("tags", [["probabilities", ["a"]], ["spans", ["a"]]])
+    assert "no probabilities" in said
+    assert "mark no spans" in no_spans
+    [said] = ask("lists", [["tag", ["a"]]])
+    assert "attributes" in said
+
+
+def test_the_module_is_small_and_has_types(taggers, tmp_path):
+    taggers["ner"][0].save(tmp_path / "ner.dstruct")
+    run("export", tmp_path / "ner.dstruct", tmp_path / "ner", "--target", "js")
+    sizes = {path.name: path.stat().st_size for path in (tmp_path / "ner").iterdir()}
+    assert set(sizes) == {"index.mjs", "index.d.ts", "model.bin"}
+    assert sizes["index.mjs"] <= 25_000
+    types = (tmp_path / "ner" / "index.d.ts").read_text()
+    assert all(f"{name}(" in types for name in ("tag", "spans", "probabilities", "split", "find"))
