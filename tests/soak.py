@@ -153,7 +153,8 @@ def questions(model: Path) -> list[Question]:
     from dualstruct.datasets import load_english
     from dualstruct.estimators import load_model
     from dualstruct.serving.answers import serve_model
-    from dualstruct.serving.app import STATIC, JSONResponse
+    from dualstruct.serving.app import STATIC
+    from dualstruct.serving.guarding import JSONResponse
 
     def as_json(answer: Any) -> Any:
         return json.loads(JSONResponse(answer).body)

@@ -242,7 +242,8 @@ def test_the_command_imports_exports_and_trains(tmp_path):
     )
     (tmp_path / "raw.txt").write_text("Cy and Di sing. They left.\n")
     added = run("label", db, "--text", tmp_path / "gold.jsonl", "--text", tmp_path / "raw.txt",
-                "--labels", "LOC", "--tokenizer", "hyphens=keep", "--json")  # fmt: skip
+                "--labels", "LOC", "--tokenizer", "hyphens=keep", "--no-serve",
+                "--json")  # fmt: skip
     assert added[0] == 0, added
     assert json.loads(added[1])["sentences"] == 4
     assert json.loads(added[1])["labels"] == ["LOC", "PER"]

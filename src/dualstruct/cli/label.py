@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dualstruct.cli.files import check_not_read
+from dualstruct.cli.listening import Browser, Host, Listening, Port, need_server
 from dualstruct.cli.options import FileFormat, Json, TokenizerOption, asked_tokenizer
 from dualstruct.cli.output import print_json, say, tell
 from dualstruct.errors import InputError
@@ -57,13 +59,29 @@ def label(
             ".csv, .labelstudio.json, .spacy, .parquet, a folder .brat), and end.",
         ),
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="A tagger that train wrote, which makes the first suggestions."),
+    ] = None,
+    serve: Annotated[bool, typer.Option(help="Open the page once texts are added.")] = True,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            help="What others have to know to reach the page; needed beyond this machine."
+        ),
+    ] = None,
+    browser: Browser = True,
     format: FileFormat = None,
     tokenizer: TokenizerOption = None,
     as_json: Json = False,
 ) -> None:
     """Label texts on a page while a tagger learns from every answer.
 
-    Answers are kept in one file with their whole history; train, evaluate and convert read it.
+    Suggestions are there before you look, and better after every answer; what the model is least
+    sure of comes first. Answers are kept in one file with their whole history; train, evaluate and
+    convert read it. The page listens on this machine only, unless a token is set. Ctrl-C ends it.
     """
     from dualstruct.labelling.store import Project
 
@@ -75,8 +93,13 @@ def label(
         return
     split_as = None if tokenizer is None else asked_tokenizer(tokenizer)
     with Project(project, kind, split_as) as opened:  # type: ignore[arg-type]
+        if model is not None:
+            _take_labels(opened, model)
         _add(opened, text or [], seed_labels, labels, format)
         counts = _counts(opened)
+        if serve and export is None:
+            _serve(opened, model, Address(host, port, token, browser), as_json)
+            return
     if export is not None:
         _export(project, export)
     _report(
@@ -85,6 +108,55 @@ def label(
         f"{counts['conflicts']:,} in conflict",
         as_json,
     )
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the page is, and who may see it."""
+
+    host: str
+    port: int
+    token: str | None
+    browser: bool
+
+
+def _serve(project: Project, model: Path | None, asked: Address, as_json: bool) -> None:
+    need_server("label")
+    from urllib.parse import quote
+
+    from dualstruct.estimators import SequenceTagger
+    from dualstruct.labelling.app import create_label_app
+    from dualstruct.labelling.session import Session
+
+    start = None if model is None else SequenceTagger.load(model)
+    listening = Listening(asked.host, asked.port)
+    if not listening.near and not asked.token:
+        raise InputError(f"others reach {asked.host}: set a --token that they have to know")
+    where = listening.address
+    if asked.token:
+        where += f"?token={quote(asked.token)}"
+    with Session(project, start) as session:
+        app = create_label_app(session, hosts=listening.hosts, token=asked.token)
+        listening.announce(str(project.path), {"project": str(project.path)}, as_json, where)
+        listening.run(app, asked.browser, lambda: None, where)
+
+
+def _take_labels(project: Project, model: Path) -> None:
+    """The labels of a model, and whether they are of spans."""
+    from dualstruct.estimators import SequenceTagger
+    from dualstruct.labels.schemes import split_label
+    from dualstruct.texts.alignment import marks_spans
+
+    tagger = SequenceTagger.load(model)
+    names = tagger.classes_.tolist()
+    spans = marks_spans(names)
+    if tagger.n_columns_ != 1:
+        raise InputError(f"{model} looks at more than words, and texts have nothing else")
+    if spans and not {split_label(name)[0] for name in names} <= {"B", "I", "O"}:
+        raise InputError(
+            f"{model} has labels of another scheme than B-, I- and O: train it in iob2"
+        )
+    project.set_kind("spans" if spans else "labels")
 
 
 def _check(project: Path, given: Sequence[Path], kind: str | None, export: Path | None) -> None:

@@ -110,8 +110,10 @@ class Project:
         else:
             self._keep("tokenizer", asdict(self.tokenizer))
         if kind is not None and self._kind is None:
-            self._set_kind(kind)
+            self.set_kind(kind)
         self.sentences: dict[int, Sentence] = {}
+        self.answered: set[int] = set()  #: the sentences that have an answer
+        self.changes = 0  #: how often anything was added or withdrawn
         rows = self._base.execute(
             "SELECT sentences.id, documents.name, text, tokens FROM sentences "
             "JOIN documents ON documents.id = document ORDER BY sentences.id"
@@ -127,9 +129,12 @@ class Project:
         )
         for number, sentence, seen, annotator, labels, said in found:
             row = tuple(parsed(labels, f"{self.name}, answer {number}: labels"))
-            self.sentences[sentence].answers.append(
-                Answer(number, sentence, seen, annotator, row, said)
-            )
+            self._take(Answer(number, sentence, seen, annotator, row, said))
+
+    def _take(self, answer: Answer) -> None:
+        self.sentences[answer.sentence].answers.append(answer)
+        self.answered.add(answer.sentence)
+        self.changes += 1
 
     @property
     def kind(self) -> Kind:
@@ -142,9 +147,13 @@ class Project:
 
     def settled(self) -> list[Sentence]:
         """The sentences with an answer that counts, in the order in which they were answered."""
+        found = [each for each in self.answered_sentences() if each.labels is not None]
+        return sorted(found, key=lambda each: each.version)
+
+    def answered_sentences(self) -> list[Sentence]:
+        """Those with answers, also where they differ."""
         with self._guard:
-            found = [each for each in self.sentences.values() if each.labels is not None]
-            return sorted(found, key=lambda each: each.version)
+            return [self.sentences[number] for number in self.answered]
 
     def history(self, sentence: int) -> list[dict[str, Any]]:
         """Every answer ever given to a sentence, also those withdrawn."""
@@ -179,7 +188,8 @@ class Project:
         with self._writing() as base:
             write_fact(base, key, value)
 
-    def _set_kind(self, kind: Kind) -> None:
+    def set_kind(self, kind: Kind) -> None:
+        """Whether spans are marked or tokens labelled; once, for good."""
         if self._kind not in (None, kind):
             raise InputError(
                 f"{self.path} is a project of {self._kind}, and these are {kind}: make another one"
@@ -240,9 +250,9 @@ class Project:
         flat = document.labels
         if document.spans is not None:
             flat = alignment.labels(document)
-            self._set_kind("spans")
+            self.set_kind("spans")
         elif flat is not None:
-            self._set_kind("labels")
+            self.set_kind("labels")
         sure = None
         if document.spans is not None and any(s.probability is not None for s in document.spans):
             sure = token_weights(document)
@@ -307,6 +317,8 @@ class Project:
                     added[-1].answers.append(Answer(row, number, 0, annotator, labels, now))
         for each in added:
             self.sentences[each.id] = each
+            self.answered.update([each.id] if each.answers else [])
+        self.changes += 1
         for number, draft in drafted:
             self.sentences[number].draft = draft
 
@@ -359,12 +371,12 @@ class Project:
                 raise InputError(f"nobody has seen version {seen} of sentence {sentence}")
             self.add_types(types_of(labels, self.kind))
             if self._kind is None:
-                self._set_kind("spans")
+                self.set_kind("spans")
             now = time.time()
             with self._writing() as base:
                 number = self._add_answer(base, sentence, labels, seen, annotator, key, now)
             made = Answer(number, sentence, seen, annotator, tuple(labels), now)
-            found.answers.append(made)
+            self._take(made)
             return made
 
     def _said_before(self, sentence: int, key: str) -> Answer | None:
@@ -401,6 +413,9 @@ class Project:
                     (found.id, annotator, answer, key, time.time()),
                 )
             found.answers = [each for each in found.answers if each.id != answer]
+            if not found.answers:
+                self.answered.discard(found.id)
+            self.changes += 1
             return found
 
     def _sentence(self, number: int) -> Sentence:

@@ -41,8 +41,8 @@ class Columns:
 Token = str | tuple[str, ...] | list[str]
 
 
-def read_object(body: bytes, known: Sequence[str]) -> dict[str, Any]:
-    """The JSON object in a body, which may have the known keys and no others."""
+def read_object(body: bytes, known: Sequence[str] | None) -> dict[str, Any]:
+    """The JSON object in a body, which may have the known keys and no others; any if None."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
@@ -50,7 +50,7 @@ def read_object(body: bytes, known: Sequence[str]) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise RequestError(400, "the body is not a JSON object")
     for key in found:
-        if key not in known:
+        if known is not None and key not in known:
             name = ascii(key[:MOST_IN_A_CELL])
             raise RequestError(400, f"{name} is unknown; there is {', '.join(known)}")
     return found

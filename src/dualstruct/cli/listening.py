@@ -1,0 +1,96 @@
+"""How a page is served: on which address, until Ctrl-C."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from dualstruct.cli.output import print_json, say, tell
+from dualstruct.errors import InputError
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+Host = Annotated[
+    str, typer.Option(help="The address to listen on; others than this reach the network.")
+]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")]
+Browser = Annotated[bool, typer.Option(help="Open the page in a browser.")]
+
+
+def need_server(command: str) -> None:
+    """Refuse to go on without what serves pages."""
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise InputError(
+            f"{command} needs starlette and uvicorn: pip install 'dualstruct[serve]'"
+        ) from None
+
+
+class Listening:
+    """An address that is listened on, and the page there."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.host = host
+        self.near = _is_loopback(host)
+        self._socket = _listen(host, port)
+        shown = f"[{host}]" if ":" in host else host
+        self.address = f"http://{shown}:{self._socket.getsockname()[1]}/"
+
+    @property
+    def hosts(self) -> tuple[str, ...] | None:
+        """The names by which it may be asked; any where others reach it."""
+        return (*LOOPBACK, self.host) if self.near else None
+
+    def announce(self, name: str, facts: dict[str, Any], as_json: bool, address: str = "") -> None:
+        """Say where it is."""
+        where = address or self.address
+        if as_json:
+            print_json({**facts, "address": where})
+        else:
+            say(f"{name} is at {where} (Ctrl-C ends it)")
+        sys.stdout.flush()
+
+    def run(self, app: Any, browser: bool, begin: Callable[[], None], address: str = "") -> None:
+        """Serve until Ctrl-C."""
+        import uvicorn
+
+        from dualstruct.serving.connections import Limits, bounded_config
+        from dualstruct.serving.log import logged
+
+        begin()
+        config = bounded_config(app, Limits())
+        if browser:
+            where = address or self.address
+            threading.Thread(target=webbrowser.open, args=(where,), daemon=True).start()
+        try:
+            with logged():
+                uvicorn.Server(config).run(sockets=[self._socket])
+        except KeyboardInterrupt:
+            tell("ended")
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        why = str(error.strerror).partition(" (while")[0]
+        raise InputError(
+            f"cannot listen on port {port} of {host}: {why}; --host and --port name others"
+        ) from None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
