@@ -48,6 +48,7 @@ RETURNS = {
     "TokenTable.strings": "list[str]",
     "TokenTable.cells": "list[str]",
     "Tokenizer.tokenize": f"tuple[TokenTable, {longs}, {longs}, {longs}]",
+    "character_table": f"tuple[TokenTable, {longs}, {longs}]",
     "parse_columns": "tuple[TokenTable, list[tuple[int, int, str]]]",
     "Items.pairs": "list[list[tuple[str, float]]]",
     "AttributeFeatures.names": "list[str]",

@@ -13,6 +13,7 @@
 
 #include "base/errors.hpp"
 #include "python/bindings.hpp"
+#include "text/character_table.hpp"
 #include "text/tokenizer.hpp"
 #include "text/unicode.hpp"
 
@@ -58,6 +59,18 @@ std::vector<std::string_view> utf8_of(const std::vector<nb::str>& texts) {
     return found;
 }
 
+// Calls a function with each text; what is wrong with one is said with its number.
+template <class Function>
+void for_each_text(const std::vector<std::string_view>& texts, Function add) {
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        try {
+            add(texts[i]);
+        } catch (const InputError& problem) {
+            throw InputError("text " + std::to_string(i + 1) + ": " + problem.what());
+        }
+    }
+}
+
 }  // namespace
 
 void bind_tokenizer(nb::module_& m) {
@@ -77,13 +90,7 @@ void bind_tokenizer(nb::module_& m) {
                 TokenizedTexts found;
                 {
                     const GilReleased unlocked;
-                    for (std::size_t i = 0; i < read.size(); ++i) {
-                        try {
-                            tokenizer.add(read[i], found);
-                        } catch (const InputError& problem) {
-                            throw InputError("text " + std::to_string(i + 1) + ": " + problem.what());
-                        }
-                    }
+                    for_each_text(read, [&](std::string_view text) { tokenizer.add(text, found); });
                     if (found.table->columns.empty()) found.table->columns.resize(1);
                 }
                 return nb::make_tuple(found.table, to_numpy(std::move(found.begins)), to_numpy(std::move(found.ends)),
@@ -103,6 +110,19 @@ void bind_tokenizer(nb::module_& m) {
             return found;
         },
         "The first and the last code point of each run of combining marks.");
+    m.def(
+        "character_table",
+        [](const std::vector<nb::str>& texts, std::int64_t window) {
+            const auto read = utf8_of(texts);
+            CharacterTable found;
+            {
+                const GilReleased unlocked;
+                for_each_text(read, [&](std::string_view text) { found.add(text, window); });
+            }
+            return nb::make_tuple(found.table, to_numpy(std::move(found.places)), to_numpy(std::move(found.texts)));
+        },
+        "texts"_a, "window"_a,
+        "Characters but for gaps, as tokens with columns; their places; the first of each text.");
 }
 
 }  // namespace dualstruct

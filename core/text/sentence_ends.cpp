@@ -67,7 +67,12 @@ std::u32string small_word(const Characters& text, TokenPlace token) {
     return word;
 }
 
-// 0, 1, or 2 for a blank line.
+bool has_period(const Characters& text, TokenPlace token) {
+    return text[token.end - 1] == '.' && text.in_word(token.begin);
+}
+
+}  // namespace
+
 int line_ends(const Characters& text, std::size_t begin, std::size_t end) {
     int found = 0;
     for (std::size_t i = begin; i < end && found < 2; ++i) {
@@ -76,12 +81,6 @@ int line_ends(const Characters& text, std::size_t begin, std::size_t end) {
     }
     return found;
 }
-
-bool has_period(const Characters& text, TokenPlace token) {
-    return text[token.end - 1] == '.' && text.in_word(token.begin);
-}
-
-}  // namespace
 
 bool is_line_end(char32_t c) { return (c >= '\n' && c <= '\r') || c == 0x85 || c == 0x2028 || c == 0x2029; }
 

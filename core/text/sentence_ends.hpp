@@ -17,6 +17,7 @@ struct TokenPlace {
 constexpr std::size_t longest_abbreviation = 20;
 
 bool is_line_end(char32_t c);
+int line_ends(const Characters& text, std::size_t begin, std::size_t end);  // between: 0, 1, or 2 for a blank line
 
 // Of a word in small letters, without its last period.
 bool is_abbreviation(const std::u32string& word);

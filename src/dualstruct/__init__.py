@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dualstruct.errors import InputError as InputError
     from dualstruct.errors import NotFittedError as NotFittedError
     from dualstruct.estimators import DependencyParser as DependencyParser
+    from dualstruct.estimators import LearnedTokenizer as LearnedTokenizer
     from dualstruct.estimators import ParsingPipeline as ParsingPipeline
     from dualstruct.estimators import SequenceTagger as SequenceTagger
     from dualstruct.estimators import StructuredSVM as StructuredSVM
@@ -98,6 +99,7 @@ _HOMES = {
     "estimators.pipeline": "ParsingPipeline",
     "estimators.structured_svm": "StructuredSVM",
     "estimators.tagger": "SequenceTagger",
+    "estimators.tokenizer": "LearnedTokenizer",
     "estimators.texts": "label_documents",
     "features": "CSRSequences WithVectors",
     "metrics": "evaluate evaluate_raw_text evaluate_trees",
@@ -146,6 +148,7 @@ __all__ = [
     "InDocuments",
     "InputError",
     "KGramChain",
+    "LearnedTokenizer",
     "MultiLabel",
     "Multiclass",
     "NotFittedError",

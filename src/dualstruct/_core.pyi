@@ -220,6 +220,13 @@ class Tokenizer:
 def mark_ranges() -> list[tuple[int, int]]:
     """The first and the last code point of each run of combining marks."""
 
+def character_table(
+    texts: Sequence[str], window: int
+) -> tuple[TokenTable, NDArray[np.int64], NDArray[np.int64]]:
+    """
+    Characters but for gaps, as tokens with columns; their places; the first of each text.
+    """
+
 class Neighbours:
     """Words from the most frequent on, and which stand beside which."""
 

@@ -14,7 +14,7 @@ from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
     from dualstruct.data.columns import ColumnFile
-    from dualstruct.data.tokenizing import Tokenizer
+    from dualstruct.data.tokenizing import Splitter
     from dualstruct.texts import TextCorpus
     from dualstruct.texts.corpora import TextBlocks
 
@@ -38,7 +38,7 @@ def read(
     place, columns = places(label_column, columns)
     file = read_columns(path, label_column=place, columns=column_numbers(columns))
     if texts.tokenizer is not None and file.tokens.layout is not None:
-        file.tokens.layout = replace(file.tokens.layout, tokenizer=texts.tokenizer)
+        file.tokens.layout = replace(file.tokens.layout, tokenizer=texts.tokenizer.rules)
     return file
 
 
@@ -47,7 +47,7 @@ def read_corpus(
     format: str,
     label_column: str | None,
     texts: TextOptions,
-    own: Tokenizer | None = None,
+    own: Splitter | None = None,
 ) -> TextCorpus:
     """Texts with marked spans; what was done with spans that do not fit is reported."""
     from dualstruct.texts import read_texts

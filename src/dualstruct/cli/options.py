@@ -11,7 +11,7 @@ import typer
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
-    from dualstruct.data.tokenizing import Tokenizer
+    from dualstruct.data.tokenizing import Splitter
 
 Model = Annotated[Path, typer.Argument(help="A model file that train wrote.")]
 Columns = Annotated[
@@ -82,9 +82,9 @@ TokenizerOption = Annotated[
     str | None,
     typer.Option(
         "--tokenizer",
-        metavar="SETTINGS",
-        help="How text is split, such as hyphens=keep,sentences=lines (docs/text.md); as in "
-        "training by default.",
+        metavar="SETTINGS|FILE",
+        help="How text is split, such as hyphens=keep,sentences=lines, or a model of --task "
+        "tokenize (docs/text.md); as in training by default.",
     ),
 ]
 
@@ -96,16 +96,16 @@ class TextOptions:
     format: str | None = None
     misaligned: str | None = None
     overlapping: str | None = None
-    tokenizer: Tokenizer | None = None
+    tokenizer: Splitter | None = None
 
 
 @dataclass(frozen=True)
 class Splitting:
     """How plain text is to be split."""
 
-    asked: Tokenizer | None  #: None: as the model says
+    asked: Splitter | None  #: None: as the model says
 
-    def tokenizer(self, own: Tokenizer | None = None) -> Tokenizer:
+    def tokenizer(self, own: Splitter | None = None) -> Splitter:
         """What was asked for, or else the model's own, or else the rules."""
         from dualstruct.data.tokenizing import Tokenizer
 
@@ -129,10 +129,14 @@ def splitting(text: bool, presplit: bool, tokenizer: str | None) -> Splitting | 
     return Splitting(None if tokenizer is None else asked_tokenizer(tokenizer))
 
 
-def asked_tokenizer(settings: str) -> Tokenizer:
-    """What --tokenizer says."""
+def asked_tokenizer(settings: str) -> Splitter:
+    """What --tokenizer says: settings, or the file of a tokenizer that was learned."""
     from dualstruct.data.tokenizing import Tokenizer
 
+    if Path(settings).is_file():
+        from dualstruct.estimators import LearnedTokenizer
+
+        return LearnedTokenizer.load(settings)
     try:
         return Tokenizer.parse(settings)
     except InputError as problem:

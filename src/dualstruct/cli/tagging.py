@@ -77,6 +77,8 @@ def train(
         split, (sentences, tokens) = _learn(tagger, given, out_of_core)
     if tagger.rank_ != 0:
         return None, tagger.result_
+    if split_as is not None and split_as.rules is None:
+        tagger.tokenizer_ = split_as
     tagger.save(target)
     split |= {"features": tagger.feature_seconds_, "train": tagger.result_.seconds}
     report = {

@@ -17,7 +17,7 @@ from dualstruct.estimators.texts import label_documents, labelled_documents
 
 if TYPE_CHECKING:
     from dualstruct.cli.options import Reading, Splitting, Wanted
-    from dualstruct.data.tokenizing import Tokenizer
+    from dualstruct.data.tokenizing import Splitter
     from dualstruct.estimators import SequenceTagger
     from dualstruct.texts import Document
 
@@ -148,7 +148,7 @@ def convert_documents(
     read_as: str | None,
     write_as: str | None,
     label: str | None,
-    tokenizer: Tokenizer,
+    tokenizer: Splitter,
 ) -> dict[str, Any]:
     """Write the documents of a file in another format."""
     from dualstruct.texts import iter_documents, write_documents

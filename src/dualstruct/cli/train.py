@@ -37,6 +37,7 @@ TASKS: dict[str, type] = {
     "tag": TaggerSettings,
     "parse": ParserSettings,
     "tag+parse": ParserSettings,
+    "tokenize": TaggerSettings,
 }
 #: Options beside the settings that are for one kind of task only.
 ONLY_FOR = {
@@ -125,7 +126,11 @@ TrainFiles = Annotated[
 ]
 ModelToWrite = Annotated[Path, typer.Option("--model", help="Where to write the model.")]
 Task = Annotated[
-    str, typer.Option(help="tag: labels; parse: trees; tag+parse: trees from words alone.")
+    str,
+    typer.Option(
+        help="tag: labels; parse: trees; tag+parse: trees from words alone; tokenize: words and "
+        "sentences in text."
+    ),
 ]
 Dev = Annotated[
     Path | None, typer.Option(help="Development data: keep the weights that do best on it.")
@@ -237,7 +242,7 @@ def train(
 def _check_task(task: str, special: dict[str, Any]) -> None:
     """Refuse an unknown task, and options that are for another one."""
     if task not in TASKS:
-        raise InputError(f"--task is {task!r}; it is tag, parse or tag+parse")
+        raise InputError(f"--task is {task!r}; it is tag, parse, tag+parse or tokenize")
     for name, value in special.items():
         if value is not None and ONLY_FOR[name] != task:
             raise InputError(f"--{name.replace('_', '-')} is for --task {ONLY_FOR[name]}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -404,9 +405,11 @@ def judge_trees(gold: str, predicted: str, raw: bool = False) -> Judged:
     return Judged(scores.to_dict(), scores.table(), lambda: tree_mistakes(truth, found), words_of)
 
 
-def judge_raw(truth: Treebank, found: Treebank) -> Judged:
-    """Both as made from raw text."""
+def judge_raw(truth: Treebank, found: Treebank, names: Sequence[str] | None = None) -> Judged:
+    """Both as made from raw text; some of the scores, if names say which."""
     scores = evaluate_raw_text(truth, found)
+    if names is not None:
+        scores = replace(scores, scores={name: scores.scores[name] for name in names})
     report = {"raw_text": scores.to_dict()}
     return Judged(report, scores.table(), lambda: tree_mistakes(truth, found), words_of)
 

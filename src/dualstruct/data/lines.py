@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from dualstruct.data.columns import ColumnSentences
 from dualstruct.data.layout import ColumnLayout
 from dualstruct.data.opening import PathOrFile, name_of, read_pieces, refuse_json
-from dualstruct.data.tokenizing import Tokenizer, TokenPlaces
+from dualstruct.data.tokenizing import Splitter
 from dualstruct.errors import InputError
 
-__all__ = ["LineBlock", "line_blocks", "sentence_blocks"]
+__all__ = [
+    "LineBlock",
+    "TextBlock",
+    "line_blocks",
+    "located_texts",
+    "sentence_blocks",
+    "text_blocks",
+]
 
 
 class LineBlock(NamedTuple):
@@ -55,10 +63,18 @@ def _lines(data: bytes, name: str, number: int) -> list[str]:
     return [line.removesuffix("\r") for line in text.split("\n")]
 
 
-def split_texts(texts: list[str], tokenizer: Tokenizer, name: str, lines: list[int]) -> TokenPlaces:
-    """Texts as tokens; what cannot be split is reported with its line."""
+class TextBlock(NamedTuple):
+    """Some lines of a file that are not blank."""
+
+    texts: list[str]
+    numbers: list[int]  #: of the lines, counted from 1
+
+
+@contextmanager
+def located_texts(name: str, lines: Sequence[int]) -> Iterator[None]:
+    """What cannot be split is reported with its line."""
     try:
-        return tokenizer.split(texts)
+        yield
     except InputError as problem:
         message = re.sub(
             r"^text (\d+)", lambda k: f"{name}, line {lines[int(k[1]) - 1]}", str(problem)
@@ -66,14 +82,24 @@ def split_texts(texts: list[str], tokenizer: Tokenizer, name: str, lines: list[i
         raise InputError(message) from None
 
 
-def sentence_blocks(source: PathOrFile, tokenizer: Tokenizer) -> Iterator[ColumnSentences]:
-    """The sentences of a text file, each line of which is a text; JSON is refused."""
+def text_blocks(source: PathOrFile) -> Iterator[TextBlock]:
+    """The lines of a text file that are not blank, each a text; JSON is refused."""
     name, begins = name_of(source), True
-    layout = ColumnLayout((0,), None, 1, tokenizer=tokenizer)
     for lines, first in line_blocks(source):
         if begins:
             refuse_json(name, "\n".join(lines).encode())
             begins = not "".join(lines).strip()
-        found = split_texts(lines, tokenizer, name, list(range(first, first + len(lines))))
+        kept = [(line, k) for k, line in enumerate(lines, first) if line.strip()]
+        if kept:
+            yield TextBlock([line for line, _ in kept], [k for _, k in kept])
+
+
+def sentence_blocks(source: PathOrFile, tokenizer: Splitter) -> Iterator[ColumnSentences]:
+    """The sentences of a text file, each line of which is a text; JSON is refused."""
+    name = name_of(source)
+    layout = ColumnLayout((0,), None, 1, tokenizer=tokenizer.rules)
+    for texts, numbers in text_blocks(source):
+        with located_texts(name, numbers):
+            found = tokenizer.split(texts)
         if len(found.table):
             yield ColumnSentences(found.table, [0], layout=layout)

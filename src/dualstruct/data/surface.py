@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,19 @@ from numpy.typing import NDArray
 from dualstruct.data.treebank import Treebank, attributes
 from dualstruct.errors import InputError
 
-__all__ = ["Surface", "escaped", "gap_behind", "surface_of", "unescaped"]
+__all__ = [
+    "RunningText",
+    "Surface",
+    "escaped",
+    "gap_behind",
+    "running_texts",
+    "surface_of",
+    "unescaped",
+]
 
 _RANGE = re.compile(rb"^(\d+)-(\d+)\t([^\t]*)\t.*?([^\t\r\n]*)\r?$", re.MULTILINE)
 _PARAGRAPH = re.compile(rb"^#[ \t]*new(par|doc)\b", re.MULTILINE)
+_TEXT = re.compile(rb"^#[ \t]*text[ \t]*=[ \t]*([^\r\n]*)", re.MULTILINE)
 _ESCAPES = {"\\s": " ", "\\n": "\n", "\\r": "\r", "\\t": "\t", "\\p": "|", "\\\\": "\\"}
 _ESCAPED = re.compile(r"\\[snrtp\\]")
 
@@ -87,6 +97,81 @@ def surface_of(treebank: Treebank) -> Surface:
         np.searchsorted(words, treebank.sentences),
         sorted(paragraphs),
     )
+
+
+@dataclass(frozen=True)
+class RunningText:
+    """A paragraph, and how it is split."""
+
+    text: str
+    tokens: list[tuple[int, int]]  #: first character, and the one behind the last
+    sentences: list[int]  #: the first token of each, and how many there are
+    words: dict[int, list[str]]  #: those of multiword tokens
+
+
+def running_texts(treebank: Treebank) -> list[RunningText]:
+    """The paragraphs of a treebank as running text.
+
+    Between tokens is what MISC says (``SpaceAfter=No``, ``SpacesAfter``), or what ``# text`` of the
+    sentence has there, or a blank.
+
+    Examples
+    --------
+    >>> made = Treebank.from_columns([["Go", "!"], ["Now"]], misc=[["SpaceAfter=No", "_"], ["_"]])
+    >>> [paragraph] = running_texts(made)
+    >>> paragraph.text, paragraph.tokens, paragraph.sentences
+    ('Go! Now', [(0, 2), (2, 3), (4, 7)], [0, 2, 3])
+    """
+    surface = surface_of(treebank)
+    gaps = _gaps(treebank, surface)
+    ids, strings = treebank.forms.encoded()
+    begins = sorted({0, *surface.paragraphs, len(treebank)})
+    found = []
+    for first, behind in pairwise(begins):
+        a, b = int(surface.sentences[first]), int(surface.sentences[behind])
+        pieces: list[str] = []
+        tokens, place = [], 0
+        for form, gap in zip(surface.forms[a:b], gaps[a:b], strict=True):
+            tokens.append((place, place + len(form)))
+            pieces += form, gap
+            place += len(form) + len(gap)
+        several = np.flatnonzero(np.diff(surface.words[a : b + 1]) > 1).tolist()
+        words = {
+            k: [strings[i] for i in ids[surface.words[a + k] : surface.words[a + k + 1]].tolist()]
+            for k in several
+        }
+        text = "".join(pieces)[: tokens[-1][1]]
+        firsts = (surface.sentences[first : behind + 1] - a).tolist()
+        found.append(RunningText(text, tokens, firsts, words))
+    return found
+
+
+def _gaps(treebank: Treebank, surface: Surface) -> list[str]:
+    """What stands behind each token."""
+    known = {misc: gap_behind(misc) for misc in set(surface.misc)}
+    gaps = [known[misc] for misc in surface.misc]
+    data, places = bytes(treebank), treebank.byte_places
+    for found in _TEXT.finditer(data):
+        i = int(np.searchsorted(places, found.start(), side="right")) - 1
+        a, b = int(surface.sentences[i]), int(surface.sentences[i + 1])
+        for k, gap in enumerate(_gaps_in(found[1].decode(), surface.forms[a:b]) or (), a):
+            if "Space" not in surface.misc[k]:
+                gaps[k] = gap
+    return gaps
+
+
+def _gaps_in(text: str, forms: list[str]) -> list[str] | None:
+    """What stands between words in a text; None if they are not all of it."""
+    gaps, place = [], 0
+    for form in forms:
+        begin = place
+        while text[place : place + 1].isspace():
+            place += 1
+        gaps.append(text[begin:place])
+        if not text.startswith(form, place):
+            return None
+        place += len(form)
+    return None if text[place:].strip() else gaps[1:]
 
 
 def gap_behind(misc: str, usual: str = " ") -> str:

@@ -1,15 +1,17 @@
-"""From text to tokens and sentences by rules; a model keeps the settings, and splits as training.
+"""From text to tokens and sentences; a model keeps how, and splits as its training data were split.
 
-docs/text.md has the rules. Tokens are pieces of the text, and what lies between them is blank, so
-that a text is its tokens and gaps. Places are counted in characters (code points), from 0.
+``Tokenizer`` has rules (docs/text.md); ``LearnedTokenizer`` of the estimators is learned. Tokens
+are pieces of the text, and what lies between them is blank, so that a text is its tokens and gaps.
+Places are counted in characters (code points), from 0.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,7 @@ from dualstruct import _core
 from dualstruct.data.schema import fit_type
 from dualstruct.errors import InputError
 
-__all__ = ["TokenPlaces", "Tokenizer"]
+__all__ = ["Splitter", "TokenPlaces", "Tokenizer"]
 
 
 class TokenPlaces(NamedTuple):
@@ -30,8 +32,31 @@ class TokenPlaces(NamedTuple):
     texts: NDArray[np.int64]  # [texts + 1] first sentence of each
 
 
+class Splitter(ABC):
+    """Splits texts into tokens and sentences."""
+
+    @property
+    def rules(self) -> Tokenizer | None:
+        """Its settings, if it splits by rules."""
+        return None
+
+    @abstractmethod
+    def split(self, texts: Sequence[str]) -> TokenPlaces:
+        """The tokens of texts, and where they are."""
+
+    @abstractmethod
+    def stored(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What a model file holds of it: metadata for JSON, and arrays."""
+
+    def words_of(self, text: str) -> list[list[str]]:
+        """The sentences of one text as lists of words."""
+        table = self.split([text]).table
+        ends = table.sentences.tolist()
+        return [table.cells(0, begin, end) for begin, end in pairwise(ends)]
+
+
 @dataclass(frozen=True)
-class Tokenizer:
+class Tokenizer(Splitter):
     """How texts are split into tokens and sentences.
 
     Parameters
@@ -79,11 +104,13 @@ class Tokenizer:
         )
         return TokenPlaces(*core.tokenize(list(texts)))
 
-    def words_of(self, text: str) -> list[list[str]]:
-        """The sentences of one text as lists of words."""
-        table = self.split([text]).table
-        ends = table.sentences.tolist()
-        return [table.cells(0, begin, end) for begin, end in pairwise(ends)]
+    @property
+    def rules(self) -> Tokenizer:
+        """Itself."""
+        return self
+
+    def stored(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return asdict(self), {}
 
     @classmethod
     def parse(cls, text: str) -> Tokenizer:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dualstruct.estimators.pipeline import ParsingPipeline, PipelineScores
     from dualstruct.estimators.structured_svm import StructuredSVM
     from dualstruct.estimators.tagger import SequenceTagger
+    from dualstruct.estimators.tokenizer import LearnedTokenizer
 
 _HOMES = {
     "estimators.loading": "load_model",
@@ -17,10 +18,12 @@ _HOMES = {
     "estimators.pipeline": "ParsingPipeline PipelineScores",
     "estimators.structured_svm": "StructuredSVM",
     "estimators.tagger": "SequenceTagger",
+    "estimators.tokenizer": "LearnedTokenizer",
 }
 
 __all__ = [
     "DependencyParser",
+    "LearnedTokenizer",
     "ParsingPipeline",
     "PipelineScores",
     "SequenceTagger",

@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from dualstruct.estimators.parser import DependencyParser
     from dualstruct.estimators.pipeline import ParsingPipeline
     from dualstruct.estimators.tagger import SequenceTagger
+    from dualstruct.estimators.tokenizer import LearnedTokenizer
 
-AnyModel: TypeAlias = "SequenceTagger | DependencyParser | ParsingPipeline"
+AnyModel: TypeAlias = "SequenceTagger | DependencyParser | ParsingPipeline | LearnedTokenizer"
 
 #: The formats of model files, and whose they are: what is needed is imported, and no more.
 KINDS = {
     "dualstruct parser": ("parser", "DependencyParser"),
     "dualstruct pipeline": ("pipeline", "ParsingPipeline"),
     "dualstruct tagger": ("tagger", "SequenceTagger"),
+    "dualstruct tokenizer": ("tokenizer", "LearnedTokenizer"),
 }
 
 

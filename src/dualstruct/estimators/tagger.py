@@ -19,6 +19,7 @@ from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
 from dualstruct.estimators.calibrated import CalibratedEstimator
+from dualstruct.estimators.keeping import KeepsTokenizer
 from dualstruct.estimators.staging import first_stage
 from dualstruct.explaining import Explanation
 from dualstruct.features import Function, WithVectors, functions_among, give_again
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
 
 @documented(TaggerSettings, Training)
-class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
+class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSettings):
     """Labels every token of a sentence: parts of speech, chunks, entities, address parts.
 
     Its parameters are those of :class:`~dualstruct.tasks.tagging.settings.TaggerSettings` and of
@@ -241,7 +242,7 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
     def state(self) -> State:
         metadata, arrays = super().state()
         metadata["parameters"]["cost"] = pack_costs(self.cost)
-        return metadata, arrays
+        return self._with_tokenizer((metadata, arrays))
 
     def _model_from(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ChainModel:
         return ChainModel.from_state(metadata, arrays)
@@ -265,11 +266,9 @@ class SequenceTagger(CalibratedEstimator[ChainModel], TaggerSettings):
             return model.layout
         return ColumnLayout.plain(model.n_columns)
 
-    @property
-    def tokenizer_(self) -> Tokenizer:
-        """How text is split: as the training data were, or by the rules where that is not known."""
+    def _usual_tokenizer(self) -> Tokenizer | None:
         layout = self.model_.layout
-        return (layout and layout.tokenizer) or Tokenizer()
+        return None if layout is None else layout.tokenizer
 
     @property
     def weights_(self) -> WeightTable:

@@ -64,13 +64,14 @@ def pack(tagger: SequenceTagger) -> Packed:
     if kind not in _FEATURES:
         raise InputError(f"this model cannot be exported: {_reason(settings)}")
     header, found = _FEATURES[kind](model.extractor, settings, own)
-    K = len(model.labels)
+    K, rules = len(model.labels), tagger.tokenizer_.rules
     header |= {
         "labels": model.labels.names,
         "columns": model.n_columns,
         "schemes": [model.codec.inner_scheme, model.codec.outer_scheme],
         "beta": None if tagger.temperature_ is None else 1 / tagger.temperature_,
-        "tokenizer": asdict(tagger.tokenizer_) if model.n_columns == 1 else None,
+        # One that was learned stays here: the exported model takes tokens then.
+        "tokenizer": asdict(rules) if model.n_columns == 1 and rules is not None else None,
     }
     bits = settings["hash_bits"]
     header["shift"] = 64 - bits if bits else 0

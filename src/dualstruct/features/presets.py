@@ -7,7 +7,7 @@ says what they gain.
 
 from __future__ import annotations
 
-__all__ = ["PRESETS"]
+__all__ = ["CHARACTERS", "PRESETS"]
 
 #: Words and parts of speech alone: what papers and other programs are compared on.
 CHUNKING_SMALL = """\
@@ -175,3 +175,42 @@ PRESETS = {
     "pos-rich": POS_RICH,
     "ner-rich": NER_RICH,
 }
+
+#: Of characters, for a tokenizer that is learned; docs/text.md says what the columns are.
+CHARACTERS = """\
+columns char kind gap run before rest next last rule
+bias
+char[-3..3]
+char[-1] & char[0]
+char[0] & char[1]
+char[-2] & char[-1] & char[0]
+char[-1] & char[0] & char[1]
+char[0] & char[1] & char[2]
+kind[-1] & kind[0] & kind[1]
+kind[-2] & kind[-1] & kind[0] & kind[1] & kind[2]
+gap[0]
+gap[-1]
+gap[0] & char[0]
+gap[0] & kind[0] & kind[1]
+gap[-1] & char[0] & char[1]
+gap[0] & char[0] & prefix(next[0],1)
+gap[0] & char[0] & next[0]
+gap[0] & kind[0] & next[0]
+gap[0] & char[0] & shortshape(next[0])
+gap[0] & before[0] & kind[1]
+gap[0] & char[0] & last[0]
+gap[0] & shortshape(before[0]) & shortshape(next[0])
+gap[0] & run[0]
+run[0] & char[1]
+run[0] & rest[0]
+before[0]
+before[0] & rest[0]
+rest[0]
+shape(before[0]) & shape(rest[0])
+rule[0]
+rule[-1] & rule[0] & rule[1]
+rule[0] & char[0]
+rule[0] & char[0] & char[1]
+rule[0] & gap[0] & char[0] & kind[1]
+rule[0] & gap[0] & shortshape(next[0])
+"""

@@ -65,6 +65,8 @@ class DualstructComponent:
         waiting = iter(stream)
         while docs := list(islice(waiting, batch_size)):
             parts = [_sentences(doc) for doc in docs]
+            if self.model.model_format not in _MARKERS:
+                raise InputError(f"the component {self.name}: a tokenizer marks nothing")
             if any(parts):
                 _MARKERS[self.model.model_format](self.model, docs, parts)
             yield from docs

@@ -110,6 +110,8 @@ class Served(ABC):
 
 def serve_model(model: AnyModel, name: str) -> Served:
     """The model as the page sees it."""
+    if model.model_format not in _SERVED:
+        raise InputError(f"{name} is a tokenizer, which has no page; models that keep it have one")
     return _SERVED[model.model_format](model, name)
 
 

@@ -13,7 +13,7 @@ from dualstruct import _core
 from dualstruct.data.columns import ColumnSentences
 from dualstruct.data.layout import ColumnLayout
 from dualstruct.data.opening import PathOrFile, name_of
-from dualstruct.data.tokenizing import Tokenizer
+from dualstruct.data.tokenizing import Splitter, Tokenizer
 from dualstruct.data.writing import replacing
 from dualstruct.errors import InputError
 from dualstruct.labels.schemes import Scheme, convert_scheme
@@ -42,7 +42,7 @@ class TextCorpus:
     """
 
     def __init__(
-        self, name: str, documents: Sequence[Document], tokenizer: Tokenizer, alignment: Alignment
+        self, name: str, documents: Sequence[Document], tokenizer: Splitter, alignment: Alignment
     ) -> None:
         self.name = name
         split_documents(documents, tokenizer)
@@ -131,7 +131,7 @@ def read_texts(
     format: str | None = None,
     *,
     label: str | None = None,
-    tokenizer: Tokenizer | None = None,
+    tokenizer: Splitter | None = None,
     misaligned: Misaligned = "move",
     overlapping: Overlapping = "refuse",
 ) -> TextCorpus:
@@ -177,7 +177,7 @@ class TextBlocks:
         format: str | None = None,
         *,
         label: str | None = None,
-        tokenizer: Tokenizer | None = None,
+        tokenizer: Splitter | None = None,
         alignment: Alignment | None = None,
     ) -> None:
         self._sources, self._format, self._label = sources, format, label
@@ -193,7 +193,7 @@ class TextBlocks:
 
 
 def document_blocks(
-    documents: Iterable[Document], tokenizer: Tokenizer, size: int = _BLOCK, tokens: bool = True
+    documents: Iterable[Document], tokenizer: Splitter, size: int = _BLOCK, tokens: bool = True
 ) -> Iterator[list[Document]]:
     """Documents, some at a time; with tokens, unless ``tokens`` is False."""
     waiting = iter(documents)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from dualstruct.data.tokenizing import Tokenizer
+from dualstruct.data.tokenizing import Splitter, Tokenizer
 from dualstruct.errors import InputError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -138,7 +138,7 @@ def joined(
     return Document("\n".join(words), None, tokens, firsts, flat, **more)
 
 
-def split_documents(documents: Sequence[Document], tokenizer: Tokenizer) -> None:
+def split_documents(documents: Sequence[Document], tokenizer: Splitter) -> None:
     """Give those documents tokens and sentences that have none."""
     wanted = [each for each in documents if each.tokens is None]
     if not wanted:
@@ -153,6 +153,6 @@ def split_documents(documents: Sequence[Document], tokenizer: Tokenizer) -> None
     firsts, texts = found.table.sentences.tolist(), found.texts.tolist()
     for each, (a, b) in zip(wanted, pairwise(texts), strict=True):
         begin = firsts[a]
-        each.split_by = tokenizer
+        each.split_by = tokenizer.rules
         each.tokens = places[begin : firsts[b]]
         each.sentences = [first - begin for first in firsts[a : b + 1]]
