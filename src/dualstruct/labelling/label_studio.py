@@ -30,7 +30,7 @@ __all__ = ["backend_routes"]
 
 MOST_TASKS = 200
 LONGEST_TEXT = 200_000
-_LEARNED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_CREATED")
+_LEARNED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED")
 _ENTITIES = re.compile(r"<!(DOCTYPE|ENTITY)", re.IGNORECASE)
 
 Body = Callable[[Request, None], Awaitable[dict[str, Any]]]
@@ -123,22 +123,21 @@ class _Backend:
         return found
 
     async def train(self, request: Request) -> Response:
-        """An annotation that was made or changed; other events change nothing."""
+        """An annotation that was made or changed, or tasks with theirs; other events do nothing."""
         found = await self.body(request, None)
-        action = found.get("action") or found.get("event")
+        project = found.get("project")
+        config = project.get("label_config") if isinstance(project, dict) else None
+        names = _Names(config or found.get("label_config"))
         learned = 0
-        if action in _LEARNED:
-            task, annotation = found.get("task"), found.get("annotation")
-            project = found.get("project")
-            config = project.get("label_config") if isinstance(project, dict) else None
-            names = _Names(config or found.get("label_config"))
+        for task, annotation in _annotations(found):
             text = _text_of(task, names)
-            result = annotation.get("result") if isinstance(annotation, dict) else None
+            result = annotation.get("result")
             if not isinstance(result, list):
-                raise RequestError(400, "annotation has to have a result, a list")
-            who = annotation.get("completed_by") if isinstance(annotation, dict) else None
-            learned = await anyio.to_thread.run_sync(self._learn, text, result, _who(who))
-        return JSONResponse({"status": "ok", "learned": learned, "model_version": self.version})
+                raise RequestError(400, "an annotation has to have a result, a list")
+            who = _who(annotation.get("completed_by"))
+            learned += await anyio.to_thread.run_sync(self._learn, text, result, who)
+        said = {"status": "ok", "learned": learned, "model_version": self.version}
+        return JSONResponse(said, 201)
 
     def _learn(self, text: str, result: list[Any], annotator: str) -> int:
         """The annotation of a text as answers to its sentences; they are added if they are new."""
@@ -169,6 +168,30 @@ class _Backend:
             if sentence.labels != tuple(labels):
                 self.session.answer(number, labels, sentence.version, annotator, None)
         return len(wanted)
+
+
+def _annotations(found: dict[str, Any]) -> list[tuple[Any, dict[str, Any]]]:
+    """Tasks, each with an annotation: that of an event, or the last one of each of several."""
+    tasks = found.get("annotations")
+    if isinstance(tasks, list):
+        if len(tasks) > MOST_TASKS:
+            raise RequestError(400, f"at most {MOST_TASKS} tasks are taken at a time")
+        pairs = []
+        for task in tasks:
+            given = task.get("annotations") if isinstance(task, dict) else None
+            made = [
+                each
+                for each in (given if isinstance(given, list) else ())
+                if isinstance(each, dict) and not each.get("was_cancelled")
+            ]
+            pairs += [(task, made[-1])] if made else []
+        return pairs
+    if found.get("action") not in _LEARNED:
+        return []
+    annotation = found.get("annotation")
+    if not isinstance(annotation, dict):
+        raise RequestError(400, "an event has to have an annotation, an object")
+    return [(found.get("task"), annotation)]
 
 
 def _text_of(task: Any, names: _Names) -> str:

@@ -145,6 +145,18 @@ class Learner:
             found.append(Suggestion(tuple(row), sure))
         return found
 
+    def catch_up(self) -> None:
+        """Train anew on all answers now, for who has not started the threads."""
+        known = self._examples()
+        model = self._fitted(known)
+        if model is None:
+            return
+        self._calibrate(model)
+        with self._wake:
+            self._put(model)
+        self._changed()
+        self._measure(model, known)
+
     def whole(self) -> SequenceTagger | None:
         """A model for use elsewhere, trained on all answers but those that measure."""
         made = self._fitted(self._examples())

@@ -27,16 +27,32 @@ MOST_JUDGED = 2000
 
 
 class Session:
-    """A project that is being labelled."""
+    """A project that is being labelled.
+
+    Parameters
+    ----------
+    project : Project
+    start : SequenceTagger, optional
+        A model that makes the first suggestions, and learns on.
+    active : bool
+        Whether sentences of which the model is least sure come first, or any.
+    seed : int
+        Of what is drawn at random.
+    """
 
     def __init__(
-        self, project: Project, start: SequenceTagger | None = None, *, active: bool = True
+        self,
+        project: Project,
+        start: SequenceTagger | None = None,
+        *,
+        active: bool = True,
+        seed: int = 0,
     ) -> None:
         self.project = project
         if start is not None:
             project.add_types(types_of(start.classes_.tolist(), project.kind))
         self.learner = Learner(project, start, self._refresh)
-        self.order = Order(project, self.learner, active=active)
+        self.order = Order(project, self.learner, active=active, seed=seed)
         self._guard = threading.Lock()  # of the order
         self._counted: tuple[Any, dict[str, Any]] | None = None
 
