@@ -144,9 +144,10 @@ bench: .venv/installed-bench
 bench-chunking: .venv/installed-bench
 	$(BIN)/python benchmarks/chunking.py
 
-# Every loss, C and averaging that could be the default, on held-out training data: five minutes.
+# Every loss, C and averaging that could be the default, taggers and parsers, on held-out training data: half an
+# hour of a core. It can be interrupted and continued; DEFAULTS="--corpora twpos usaddress" is the cheap part.
 bench-defaults: .venv/installed-bench
-	$(BIN)/python benchmarks/defaults.py
+	$(BIN)/python benchmarks/defaults.py $(DEFAULTS)
 
 bench-growth: .venv/installed-bench
 	$(BIN)/python benchmarks/growth.py
@@ -161,10 +162,11 @@ bench-crfsuite: .venv/installed-bench
 bench-confidence: .venv/installed-bench
 	$(BIN)/python benchmarks/confidence.py
 
-# Brown clusters of ten million tokens: two minutes of a core. Documents and stages: ten minutes.
+# Brown clusters of ten million tokens: two minutes of a core. Documents and stages: ten minutes; TEST=--test has
+# the test data's scores instead, in a few minutes.
 bench-clusters: .venv/installed-bench
 	$(BIN)/python benchmarks/clusters.py
-	$(BIN)/python benchmarks/documents.py
+	$(BIN)/python benchmarks/documents.py $(TEST)
 
 bench-label: .venv/installed-bench
 	$(BIN)/python benchmarks/labelling.py
