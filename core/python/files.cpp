@@ -9,6 +9,7 @@
 #include "base/checksum.hpp"
 #include "base/errors.hpp"
 #include "base/index.hpp"
+#include "base/packed_rows.hpp"
 #include "python/bindings.hpp"
 #include "python/strings.hpp"
 #include "text/templates.hpp"
@@ -19,29 +20,17 @@ using namespace nb::literals;
 
 namespace {
 
-// Rows of which only the numbers that are not 0 are stored, as a matrix. Everything is checked.
+// As a matrix of zeros.
 template <class T>
 void bind_expand_rows(nb::module_& m) {
     m.def(
         "expand_rows",
         [](const Input<T>& counts, const Input<T>& columns, const Input<float>& values,
            const nb::ndarray<float, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>& out) {
-            const std::size_t rows = out.shape(0), width = out.shape(1), stored = values.size();
-            if (counts.size() != rows || columns.size() != stored) {
+            if (counts.size() != out.shape(0)) {
                 throw InputError("rows: there are more or fewer numbers than it says");
             }
-            std::size_t place = 0;
-            float* row = out.data();
-            for (std::size_t i = 0; i < rows; ++i, row += width) {
-                const std::size_t end = place + counts.data()[i];
-                if (end > stored) throw InputError("rows: there are fewer numbers than it says");
-                for (; place < end; ++place) {
-                    const std::size_t column = columns.data()[place];
-                    if (column >= width) throw InputError("rows: a number is behind the end of its row");
-                    row[column] = values.data()[place];
-                }
-            }
-            if (place != stored) throw InputError("rows: there are more numbers than it says");
+            expand_rows<T>(view(counts), view(columns), view(values), out.shape(1), out.data());
         },
         "counts"_a, "columns"_a, "values"_a, "out"_a);
 }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/index.hpp"
+#include "base/packed_rows.hpp"
 #include "base/parallel.hpp"
 #include "learning/passes.hpp"
 #include "python/bindings.hpp"
@@ -74,6 +75,26 @@ void assign(Weights& w, const Structure& structure, Input<float> values) {
     }
     std::copy_n(values.data(), values.size(), w.data());
     structure.derive(w.data());
+}
+
+// Rows of which only the numbers that are not 0 are stored, and what stands behind them, into weights that are 0.
+template <class T>
+void assign_rows(Weights& w, const Structure& structure, const Input<T>& counts, const Input<T>& columns,
+                 const Input<float>& values, std::size_t stride, const Input<float>& behind) {
+    checked(w, structure);
+    if (static_cast<std::int64_t>(counts.size() * stride + behind.size()) != w.dimension()) {
+        throw std::invalid_argument("the weights have another shape than the structure");
+    }
+    const GilReleased unlocked;
+    expand_rows<T>(view(counts), view(columns), view(values), stride, w.data());
+    std::copy_n(behind.data(), behind.size(), w.data() + counts.size() * stride);
+    structure.derive(w.data());
+}
+
+template <class T>
+void bind_assign_rows(nb::class_<Weights>& weights) {
+    weights.def("assign_rows", &assign_rows<T>, "structure"_a, "counts"_a, "columns"_a, "values"_a, "stride"_a,
+                "behind"_a);
 }
 
 void bind_structures(nb::module_& m) {
@@ -289,8 +310,8 @@ void bind_structures(nb::module_& m) {
             },
             "w"_a, "cost_weight"_a = 0.0f, "threads"_a = 1);
 
-    nb::class_<Weights>(m, "Weights", nb::is_weak_referenceable())
-        .def(nb::init<const Structure&>(), "structure"_a)
+    auto weights = nb::class_<Weights>(m, "Weights", nb::is_weak_referenceable());
+    weights.def(nb::init<const Structure&>(), "structure"_a)
         .def_prop_ro(
             "array",
             [](Weights& w) {
@@ -307,6 +328,9 @@ void bind_structures(nb::module_& m) {
                 return w.squared_distance(other, threads);
             },
             "other"_a, "threads"_a = 1);
+    bind_assign_rows<std::uint8_t>(weights);
+    bind_assign_rows<std::uint16_t>(weights);
+    bind_assign_rows<std::uint32_t>(weights);
 }
 
 }  // namespace dualstruct

@@ -402,6 +402,36 @@ class Weights:
     def assign(self, structure: Structure, values: NDArray[np.float32]) -> None: ...
     def squared_norm(self, threads: int = 1) -> float: ...
     def squared_distance(self, other: Weights, threads: int = 1) -> float: ...
+    @overload
+    def assign_rows(
+        self,
+        structure: Structure,
+        counts: NDArray[np.uint8],
+        columns: NDArray[np.uint8],
+        values: NDArray[np.float32],
+        stride: int,
+        behind: NDArray[np.float32],
+    ) -> None: ...
+    @overload
+    def assign_rows(
+        self,
+        structure: Structure,
+        counts: NDArray[np.uint16],
+        columns: NDArray[np.uint16],
+        values: NDArray[np.float32],
+        stride: int,
+        behind: NDArray[np.float32],
+    ) -> None: ...
+    @overload
+    def assign_rows(
+        self,
+        structure: Structure,
+        counts: NDArray[np.uint32],
+        columns: NDArray[np.uint32],
+        values: NDArray[np.float32],
+        stride: int,
+        behind: NDArray[np.float32],
+    ) -> None: ...
 
 class Chain(Structure):
     def __init__(

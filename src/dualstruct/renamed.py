@@ -72,6 +72,8 @@ class _Alias:
 
     def exec_module(self, module: ModuleType) -> None:
         present = importlib.import_module(self._present)
+        for name in getattr(present, "__all__", ()):
+            getattr(present, name)  # some are imported when they are asked for
         own = {"__name__", "__spec__", "__loader__", "__package__", "__path__"}
         vars(module).update({k: v for k, v in vars(present).items() if k not in own})
         warnings.warn(f"{module.__name__} is now {self._present}", DeprecationWarning, stacklevel=2)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dualstruct.data.packed import pack, squeeze, unpack
+from dualstruct.data.packed import PackedRows, pack, squeeze, unpack
 from dualstruct.errors import InputError
 
 
@@ -122,3 +122,18 @@ def test_squeezed_bytes_that_changed_are_refused_or_come_back(packed, data):
     except InputError:
         return
     assert back["w"].shape == packed.shape
+
+
+def test_rows_that_wait_are_checked_before_and_the_same_afterwards():
+    weights = np.zeros((300, 7), np.float32)
+    weights[::3, 2] = np.arange(1, 101)
+    metadata, packed = pack({}, {"w": weights})
+    waiting = unpack(metadata, dict(packed), later={"w"})[1]["w"]
+    assert isinstance(waiting, PackedRows)
+    assert waiting.shape == weights.shape
+    assert np.array_equal(np.asarray(waiting), weights)
+    for name, value in (("w.counts", 2), ("w.columns", 7)):
+        changed = {**packed, name: packed[name].copy()}
+        changed[name][0] = value
+        with pytest.raises(InputError, match="the array"):
+            unpack(metadata, changed, later={"w"})

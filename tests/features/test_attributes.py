@@ -262,5 +262,5 @@ def test_nonsense_in_a_state_is_refused():
         (matrix_settings, {**matrix_arrays, "name_offsets": np.array([0, 2, 1, 3])}),
         (matrix_settings, {**matrix_arrays, "name_bytes": np.array([255, 1, 1], np.uint8)}),
     ]:
-        with pytest.raises(InputError):
-            from_state(bad_settings, bad_arrays)
+        with pytest.raises(InputError):  # at the latest when the features are used
+            from_state(bad_settings, bad_arrays).names([0])

@@ -419,5 +419,5 @@ def test_nonsense_in_a_state_is_refused():
         (settings_, spoil(arrays, "gazetteer_0_prefixes", arrays["gazetteer_0_prefixes"] * 0)),
     ]
     for bad_settings, bad_arrays in bad_states:
-        with pytest.raises(InputError):
-            TemplateExtractor.from_state(bad_settings, bad_arrays)
+        with pytest.raises(InputError):  # at the latest when the features are used
+            TemplateExtractor.from_state(bad_settings, bad_arrays).names([0])

@@ -42,7 +42,7 @@ def test_every_score_is_named(metric):
     [point] = result.trace
     line = ProgressLine(Stopping(passes=1), show=False).describe(point)
     assert f" · dev {metric} {100 * point.dev_score:.2f} (best " in line
-    again = FitResult.from_summary(json.loads(json.dumps(result.summary())), result.w)
+    again = FitResult.from_summary(json.loads(json.dumps(result.summary())), lambda: result.w)
     assert again.dev_metric == metric
 
 

@@ -122,11 +122,15 @@ def read_arrays(path: str | Path, format: str) -> tuple[dict[str, Any], dict[str
                 f"{path} has format version {metadata['version']}; this dualstruct reads up to "
                 f"{FORMAT_VERSION}: update dualstruct to read it"
             )
+        # In one piece: large ones get large pages, which come ten times as fast.
+        data = np.empty(header.places[-1].end if header.places else 0, np.uint8)
+        if file.readinto(data.data) != data.nbytes:
+            raise _DamageError
         arrays = {}
         for place in header.places:
-            arrays[place.name] = array = np.empty(place.shape, place.dtype)
-            if file.readinto(_bytes_of(array)) != array.nbytes:
-                raise _DamageError
+            part = data[place.begin : place.end]
+            whole = part if place.begin % place.dtype.itemsize == 0 else part.copy()
+            arrays[place.name] = whole.view(place.dtype).reshape(place.shape)
         if header.checksum(arrays) != metadata.pop("checksum"):
             raise InputError(f"{path} is damaged: its checksum does not match")
         return metadata, arrays

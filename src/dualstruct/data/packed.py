@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import lzma
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -26,7 +26,7 @@ from dualstruct import _core
 from dualstruct.data.schema import Range, SchemaError, fit_type, stored_array
 from dualstruct.data.writing import OutputError
 
-__all__ = ["is_squeezed", "pack", "squeeze", "unpack"]
+__all__ = ["PackedRows", "is_squeezed", "pack", "squeeze", "unpack"]
 
 Arrays = dict[str, NDArray[Any]]
 Metadata = dict[str, Any]
@@ -132,10 +132,41 @@ def squeeze(
     return {**about, "packed": how, _SQUEEZED: pieces}, {_SQUEEZED: data}
 
 
+class PackedRows:
+    """A matrix that has not been put together so far: ``np.asarray`` does it.
+
+    What could be wrong with it has been looked for.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        shape: tuple[int, int],
+        counts: Any,
+        columns: Any,
+        values: NDArray[np.float32],
+    ) -> None:
+        self.shape, self.counts, self.columns, self.values = shape, counts, columns, values
+        width = shape[1]
+        whole = len(counts) == shape[0] and len(columns) == len(values)
+        if not whole or int(counts.sum(dtype=np.int64)) != len(values):
+            raise SchemaError(f'the array "{name}" has more or fewer numbers than it says')
+        if len(columns) and int(columns.max()) >= width:
+            raise SchemaError(f'the array "{name}" has a number behind the end of its row')
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.float32]:
+        dense = np.zeros(self.shape, np.float32)
+        _core.expand_rows(self.counts, self.columns, self.values, dense)
+        return dense if dtype is None else dense.astype(dtype)
+
+
 def unpack(
-    metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], later: Collection[str] = ()
 ) -> tuple[Metadata, Arrays]:
-    """The counterpart of both. What a file asks for must be in proportion to what it holds."""
+    """The counterpart of both. What a file asks for must be in proportion to what it holds.
+
+    Matrices whose names are in ``later`` come as :class:`PackedRows`, if they are stored in rows.
+    """
     about, found = dict(metadata), dict(arrays)
     stored = sum(array.nbytes for array in found.values())
     room = _Room(_most(stored))
@@ -143,10 +174,14 @@ def unpack(
         found = _expanded(about.pop(_SQUEEZED), found, room)
     packed = fit_type(dict[str, _Packed], about.pop("packed", {}), "packed")
     # The numbers of rows may be levels, and have to be there before them.
+    made: Any
     for kind, restored in (("levels", _from_levels), ("rows", _from_rows), ("steps", _from_steps)):
         for name, how in packed.items():
             if how.how == kind:
-                found[name] = restored(name, how, found, room)
+                made = restored(name, how, found, room)
+                if isinstance(made, PackedRows) and name not in later:
+                    made = np.asarray(made)
+                found[name] = made
     return about, found
 
 
@@ -203,7 +238,7 @@ def _rows(array: NDArray[Any]) -> Arrays | None:
     }
 
 
-def _from_rows(name: str, how: _Packed, arrays: Arrays, room: _Room) -> NDArray[Any]:
+def _from_rows(name: str, how: _Packed, arrays: Arrays, room: _Room) -> Any:
     elements = room.take(name, how.shape, how.dtype)
     counts = arrays.pop(f"{name}.counts", None)
     columns = arrays.pop(f"{name}.columns", None)
@@ -213,6 +248,8 @@ def _from_rows(name: str, how: _Packed, arrays: Arrays, room: _Room) -> NDArray[
         raise SchemaError(f'a part of the array "{name}" is missing')
     if counts.dtype != columns.dtype or counts.dtype not in _UNSIGNED or how.dtype != "float32":
         raise SchemaError(f'the parts of the array "{name}" are of other types than they may be')
+    if len(how.shape) == 2 and how.shape[1]:
+        return PackedRows(name, (how.shape[0], how.shape[1]), counts, columns, values)
     width = how.shape[-1] if len(how.shape) > 1 else _ROW
     rows = -(-elements // width) if width else 0
     dense = np.zeros((rows, max(width, 1)), np.float32)

@@ -171,10 +171,23 @@ def _fields(kind: type) -> list[tuple[str, Any, bool]]:
     ]
 
 
+@cache
+def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    """What a type is made of: asked for every value of a file."""
+    return get_origin(kind), get_args(kind)
+
+
+@cache
+def _members(kind: Any, given: Any) -> list[Any]:
+    """The types of a union that a file can hold; the one that a value has comes first."""
+    members = [member for member in get_args(kind) if _is_json(member)]
+    return sorted(members, key=lambda member: _bare(member) is not given)  # 1.0 is not whole here
+
+
 def _fit(kind: Any, value: Any, where: str) -> Any:
     if kind is Any:
         return value
-    origin, arguments = get_origin(kind), get_args(kind)
+    origin, arguments = _parts(kind)
     if origin is Annotated:
         try:
             fitted = _fit(arguments[0], value, where)
@@ -237,10 +250,9 @@ def _in_range(kind: Any, fitted: Any, value: Any, where: str) -> Any:
 
 
 def _one_of(kind: Any, value: Any, where: str) -> Any:
-    members = [member for member in get_args(kind) if _is_json(member)]
-    members.sort(key=lambda member: _bare(member) is not type(value))  # 1.0 is no whole number here
     deepest: SchemaError | None = None
-    for member in members:
+    given: Any = type(value)
+    for member in _members(kind, given):
         try:
             return _fit(member, value, where)
         except SchemaError as error:

@@ -11,16 +11,18 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dualstruct.data.arrays import as_json
 from dualstruct.data.sources import InMemory, Share, Source
 from dualstruct.errors import InputError
-from dualstruct.training.loop import Callback
 from dualstruct.training.results import FitResult, TracePoint
 from dualstruct.workers.communicator import Communicator, SingleWorker
 from dualstruct.workers.engines import run_on
 from dualstruct.workers.merging import agree, total
+
+if TYPE_CHECKING:
+    from dualstruct.training.loop import Callback
 
 #: Seconds between two looks at how far workers elsewhere are.
 LOOK_EVERY = 0.2
@@ -68,7 +70,7 @@ class Trained:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         model = state["restore"](*state["model"])
-        result = FitResult.from_summary(state["result"], model.w)
+        result = FitResult.from_summary(state["result"], lambda: model.w)
         vars(self).update(state, model=model, result=result)
 
 

@@ -12,20 +12,16 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.data.schema import arguments_of, fit_type
 from dualstruct.data.sources import InMemory, Share, Source, weighed
-from dualstruct.distributed.base import Strategy
-from dualstruct.distributed.strategies import described, find_strategy, is_strategy
 from dualstruct.distributed.training import Job, Trained, train_together
 from dualstruct.errors import InputError
 from dualstruct.estimators.params import pack_solver, unpack_solver
 from dualstruct.estimators.storage import Stored
 from dualstruct.losses import find_loss
-from dualstruct.problem import Problem
 from dualstruct.renamed import OldAttribute
 from dualstruct.solvers import Averaged, Completing, Iterate, Solver, auto_solver, find_solver
 from dualstruct.structures import Structure
 from dualstruct.tasks.base import Known, Model, State
 from dualstruct.threads import usable_threads
-from dualstruct.training.loop import Callback, fit
 from dualstruct.training.progress import ProgressLine
 from dualstruct.training.results import FitResult
 from dualstruct.training.settings import Training, kept_settings, untrained
@@ -33,6 +29,8 @@ from dualstruct.training.stopping import Stopping
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from dualstruct.training.loop import Callback
 
 ModelT = TypeVar("ModelT", bound=Model)
 
@@ -176,6 +174,8 @@ class Estimator(Training, Stored, Generic[ModelT]):
 
     def _find_solver(self, structure: Structure | None = None) -> Solver:
         """The solver that the settings ask for, on a structure if it is known by now."""
+        from dualstruct.distributed.strategies import find_strategy, is_strategy
+
         name, loss = self.solver, find_loss(self.loss, self.beta, self.gamma).name
         if self.engine is not None:
             return find_strategy(name, loss, self.slow_revisits, self.averaged)
@@ -196,6 +196,9 @@ class Estimator(Training, Stored, Generic[ModelT]):
         """How many workers trained and how; nothing if it was one."""
         if self.engine is None:
             return {}
+        from dualstruct.distributed.base import Strategy
+        from dualstruct.distributed.strategies import described
+
         strategy = self._find_solver()
         assert isinstance(strategy, Strategy)
         return {"engine": self.engine, "workers": self.workers_, "solver": described(strategy)}
@@ -219,6 +222,10 @@ class Estimator(Training, Stored, Generic[ModelT]):
         start: Iterate | None = None,
     ) -> FitResult:
         """Train as the settings say."""
+        from dualstruct.distributed.base import Strategy
+        from dualstruct.problem import Problem
+        from dualstruct.training.loop import fit
+
         solver = self._find_solver(structure)
         stopping = self._stopping(judge is not None)
         loss = find_loss(self.loss, self.beta, self.gamma)
@@ -280,7 +287,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
     def restore(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         model = self._model_from(metadata, arrays)
         self.set_params(**self._parameters_from(metadata.get("parameters")))
-        self.result_ = FitResult.from_summary(metadata.get("result"), model.w)
+        self.result_ = FitResult.from_summary(metadata.get("result"), lambda: model.w)
         self._model = model
 
     def _parameters_from(self, stored: Any) -> dict[str, Any]:

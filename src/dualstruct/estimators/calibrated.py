@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,10 @@ from dualstruct.labels.names import Labels
 from dualstruct.losses import SoftmaxMargin, find_loss
 from dualstruct.structures.base import check_beta
 from dualstruct.suspecting import Suspect
-from dualstruct.suspecting.duals import read_duals
-from dualstruct.suspecting.search import Case, find
 from dualstruct.tasks.base import Model
+
+if TYPE_CHECKING:
+    from dualstruct.suspecting.search import Case
 
 
 class CalibratedModel(Model, Protocol):
@@ -55,6 +56,9 @@ class CalibratedEstimator(Estimator[CalibratedT]):
         self, case: Case, top: int | None, folds: int, duals: str | Path | None
     ) -> list[Suspect]:
         """Those of annotated sentences; ``duals`` is a checkpoint of this model's training."""
+        from dualstruct.suspecting.duals import read_duals
+        from dualstruct.suspecting.search import find
+
         loss = find_loss(self.loss, self.beta, self.gamma).name
         C = self.result_.C or self.weight_of_loss()
         return find(

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dualstruct.data.schema import fit_type
-from dualstruct.distributed.strategies import STRATEGIES
 from dualstruct.errors import InputError
 from dualstruct.estimators.routing import Routed
 from dualstruct.solvers import SOLVERS, Averaged, Solver
@@ -123,6 +122,8 @@ def unpack_solver(given: Any) -> str | Solver:
     """The counterpart of :func:`pack_solver`, for what stands in a file."""
     if isinstance(given, str):
         return given
+    from dualstruct.distributed.strategies import STRATEGIES
+
     packed = fit_type(_PackedSolver, given, "parameters.solver")
     known = {**SOLVERS, **STRATEGIES}
     if packed.name not in known:

@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from dualstruct.estimators.tagger import SequenceTagger
 
 
-def first_stage(tagger: SequenceTagger, job: Job) -> FirstStage:
-    """The model of all data is judged by development data, and says for how long the others train;
-    nothing of it is kept in checkpoints."""
+def first_stage(tagger: SequenceTagger, job: Job) -> FirstStage | None:
+    """What comes before the last stage, if there is anything.
+
+    The model of all data is judged by development data, and says for how long the others train;
+    nothing of it is kept in checkpoints.
+    """
+    if tagger.stages < 2:
+        return None
     run = {"stages": 1, "checkpoint": None, "resume": False}
     best_pass: list[int] = []
 

@@ -24,6 +24,8 @@ class Stored(Parameters):
     model_format: ClassVar[str]
     #: Whether the model is a compressed one (:func:`dualstruct.compress`), and is saved as such.
     is_compressed_: bool = False
+    #: Arrays of the state that :meth:`restore` takes as a file packs them.
+    expanded_later: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
     def __sklearn_is_fitted__(self) -> bool: ...
@@ -69,7 +71,7 @@ class Stored(Parameters):
     def _read(self, path: str | Path) -> Self:
         metadata, arrays = read_arrays(path, self.model_format)
         try:
-            self.restore(*unpack(metadata, arrays))
+            self.restore(*unpack(metadata, arrays, self.expanded_later))
             self.is_compressed_ = is_squeezed(metadata)
         except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{path} is damaged: {error}") from None

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dualstruct.confidence import SentenceConfidence
 from dualstruct.data.examples import as_list
 from dualstruct.data.in_documents import in_blocks, in_documents
 from dualstruct.data.layout import ColumnLayout
@@ -20,38 +19,30 @@ from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
 from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.keeping import KeepsTokenizer
-from dualstruct.estimators.staging import first_stage
-from dualstruct.explaining import Explanation
 from dualstruct.features import Function, WithVectors, functions_among, give_again
 from dualstruct.labels.costs import pack_costs
 from dualstruct.labels.names import UnseenLabelWarning
-from dualstruct.metrics import Reliability, Scores, evaluate_ids
-from dualstruct.mistakes import Mistakes, label_mistakes
 from dualstruct.outputs import Outputs
 from dualstruct.suspecting import FOLDS, Suspect
+from dualstruct.tasks import tagging
 from dualstruct.tasks.base import State
-from dualstruct.tasks.tagging.confidence import sentence_confidence, sequence_reliability
-from dualstruct.tasks.tagging.explaining import explain_sentence
-from dualstruct.tasks.tagging.large import blocks_of, temporary_folder, training_set_on_disk
-from dualstruct.tasks.tagging.learning import (
-    KnownTagging,
-    TrainingSet,
-    calibrated,
-    learn,
-    true_labels,
-)
 from dualstruct.tasks.tagging.model import ChainModel
-from dualstruct.tasks.tagging.partial import has_unknown
 from dualstruct.tasks.tagging.sentences import as_sentences, is_whole, source_of
 from dualstruct.tasks.tagging.settings import TaggerSettings
-from dualstruct.tasks.tagging.suspecting import ChainCase
-from dualstruct.tasks.tagging.weights import WeightTable
-from dualstruct.training.loop import Callback
 from dualstruct.training.settings import Training, documented
 from dualstruct.workers.communicator import SingleWorker
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from dualstruct.confidence import SentenceConfidence
+    from dualstruct.explaining import Explanation
+    from dualstruct.metrics import Reliability, Scores
+    from dualstruct.mistakes import Mistakes
+    from dualstruct.tasks.tagging.learning import KnownTagging, TrainingSet
+    from dualstruct.tasks.tagging.suspecting import ChainCase
+    from dualstruct.tasks.tagging.weights import WeightTable
+    from dualstruct.training.loop import Callback
 
 
 @documented(TaggerSettings, Training)
@@ -82,6 +73,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
     """
 
     model_format = "dualstruct tagger"
+    expanded_later = frozenset({"emission"})
     trial_settings: ClassVar[dict[str, Any]] = {"unseen_labels": "count"}
     features_: Any
     read_: tuple[int, int]  # the sentences and tokens that fit_large went over
@@ -167,9 +159,9 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         if self.engine is not None:
             raise InputError("fit_large takes neither engine nor min_count")
         held_out = None if dev is None else self._dev_source(dev).whole()
-        blocks = blocks_of(source, label_column, columns)
-        with temporary_folder(folder) as place:
-            learned = training_set_on_disk(self, blocks, place)
+        blocks = tagging.large.blocks_of(source, label_column, columns)
+        with tagging.large.temporary_folder(folder) as place:
+            learned = tagging.large.training_set_on_disk(self, blocks, place)
             job = Job.alone(Share([], [], np.zeros(0, np.int64)), held_out)
             self._keep(self.train_share(job, learned, list(callbacks), rescue=self._keep))
         return self
@@ -201,17 +193,19 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         with T chosen by the likelihood of the true labels. Training with ``dev`` does it by itself,
         unless the loss is ``crf``.
         """
-        model = calibrated(self.model_, as_sentences(X), as_list(y), self._threads, SingleWorker())
+        data = as_sentences(X), as_list(y)
+        model = tagging.learning.calibrated(self.model_, *data, self._threads, SingleWorker())
         if model.temperature is None:
             raise InputError("there is no token to calibrate on with a label that training saw")
         self._model = model
         return self
 
     def _learn(self, job: Job, start: ChainModel | TrainingSet | None) -> KnownTagging:
-        if isinstance(start, TrainingSet):  # of fit_large
-            return KnownTagging(self, job, start)
-        first = first_stage(self, job) if self.stages > 1 else None
-        return learn(self, job, start, first)
+        from dualstruct.estimators.staging import first_stage
+
+        if isinstance(start, tagging.learning.TrainingSet):  # of fit_large
+            return tagging.learning.KnownTagging(self, job, start)
+        return tagging.learning.learn(self, job, start, first_stage(self, job))
 
     def _source(self, X: Any, y: Any) -> Source:
         return source_of(X, y)
@@ -274,7 +268,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
     def weights_(self) -> WeightTable:
         """The weights by feature and label, and by pairs of labels."""
         model = self.model_
-        return WeightTable(
+        return tagging.weights.WeightTable(
             model.emission(),
             model.transition(),
             model.labels.names,
@@ -369,7 +363,8 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         >>> found.probability <= found.entities[1].probability <= 1
         True
         """
-        return sentence_confidence(self.model_, as_sentences(X), k, self._beta(beta, strict=True))
+        beta = self._beta(beta, strict=True)
+        return tagging.confidence.sentence_confidence(self.model_, as_sentences(X), k, beta)
 
     def reliability(
         self,
@@ -381,7 +376,8 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         """Confidence against accuracy of tokens, entities and whole sentences."""
         X, y = as_sentences(X), as_list(y)
         found = self.predict_confidence(X, beta=beta)
-        return sequence_reliability(self.model_, X, y, found, bins, self._threads)
+        of = self.model_, X, y, found
+        return tagging.confidence.sequence_reliability(*of, bins, self._threads)
 
     def explain(
         self, sentence: Any, token: int | None = None, gold: Sequence[str] | None = None
@@ -400,7 +396,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         >>> dog.label, dog.runner_up.label
         ('NOUN', 'DET')
         """
-        return explain_sentence(self.model_, sentence, token, gold)
+        return tagging.explaining.explain_sentence(self.model_, sentence, token, gold)
 
     def suspects(
         self,
@@ -444,12 +440,13 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         X, y = as_sentences(X), as_list(y)
         if self.stages > 1:
             raise InputError("suspects are found by a model of one stage: train one with stages=1")
-        if has_unknown(y, self.unknown_label):
+        if tagging.partial.has_unknown(y, self.unknown_label):
             raise InputError(
                 "suspects are found among sentences whose labels are all known: leave out those "
                 f"with {self.unknown_label!r}"
             )
-        return ChainCase.of(model, X, y, (self.C or 1.0) if self.loss == "crf" else 1.0)
+        C = (self.C or 1.0) if self.loss == "crf" else 1.0
+        return tagging.suspecting.ChainCase.of(model, X, y, C)
 
     def set_weight(self, feature: str, label: str, weight: float) -> None:
         """Change the weight of a feature, by its name, for a label; ``save`` keeps it.
@@ -473,9 +470,11 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
 
     def evaluate(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Scores:
         """Accuracy, and precision, recall and F1 of the spans, over all and by type."""
+        from dualstruct.metrics import evaluate_ids
+
         model = self.model_
         chain = model.chain(as_sentences(X))
-        truth, names, unseen = true_labels(self, model.codec, as_list(y), chain)
+        truth, names, unseen = tagging.learning.true_labels(self, model.codec, as_list(y), chain)
         if unseen is not None:
             if self.unseen_labels == "error":
                 raise unseen.error()
@@ -488,6 +487,8 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
 
         :class:`~dualstruct.mistakes.Mistakes` says what can be asked of it.
         """
+        from dualstruct.mistakes import label_mistakes
+
         X, y = as_sentences(X), as_list(y)
         unknown = self.unknown_label if isinstance(self.unknown_label, str) else None
         names = self.classes_.tolist()

@@ -17,6 +17,7 @@ from dualstruct.features.base import (
     FeatureRows,
     State,
     as_ids,
+    check_names,
     check_settings,
     decode_names,
     encode_names,
@@ -24,6 +25,7 @@ from dualstruct.features.base import (
     number_in,
 )
 from dualstruct.features.matrices import CSRSequences, as_sequences, is_matrices
+from dualstruct.lazy import Once
 
 __all__ = ["AttributeExtractor"]
 
@@ -49,8 +51,16 @@ class AttributeExtractor(FeatureExtractor):
         self.hash_bits = hash_bits
         self.min_count = int(min_count)
         # Hashing leaves nothing to learn, so that there is something to ask from the start.
-        self._strings = _core.AttributeFeatures(hash_bits) if hash_bits else None
+        self._own_strings = _core.AttributeFeatures(hash_bits) if hash_bits else None
         self._columns: MatrixColumns | None = None
+        self._restored = Once()
+        self._size = 0  # of what is to be restored
+
+    @property
+    def _strings(self) -> _core.AttributeFeatures | None:
+        """The attributes, with those of the file that they come from once they are asked for."""
+        self._restored()
+        return self._own_strings
 
     def fit(self, X: Any) -> FeatureRows:
         if is_matrices(X):
@@ -66,7 +76,7 @@ class AttributeExtractor(FeatureExtractor):
             raise InputError("the features learned so far are matrix columns, not attributes")
         strings = self._strings or _core.AttributeFeatures(0)
         rows = _rows(strings, *strings.fit(X, self.min_count))
-        self._strings = strings
+        self._own_strings = strings
         return rows
 
     def transform(self, X: Any) -> FeatureRows:
@@ -83,6 +93,8 @@ class AttributeExtractor(FeatureExtractor):
     def dimension(self) -> int:
         if self._columns is not None:
             return self._columns.dimension
+        if self._restored.pending:
+            return self._size
         if self._strings is not None:
             return self._strings.dimension
         return 0
@@ -149,8 +161,11 @@ class AttributeExtractor(FeatureExtractor):
 
         if stored.source == "strings":
             if made._strings is None:
-                made._strings = _core.AttributeFeatures(0)
-                made._strings.restore(*stored_names())
+                data, offsets = stored_names()
+                check_names(data, offsets)
+                strings = made._own_strings = _core.AttributeFeatures(0)
+                made._size = len(offsets) - 1
+                made._restored = Once(lambda: strings.restore(data, offsets))
         elif stored.source == "matrices":
             names = decode_names(*stored_names()) if "name_bytes" in arrays else None
             made._columns = MatrixColumns(stored_array(arrays, "columns", np.int32), names)

@@ -202,6 +202,15 @@ class FeatureExtractor(ABC):
         return type(self).from_state, self.state()
 
 
+def check_names(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+    """Refuse bytes and offsets of a file that do not belong together.
+
+    The core looks at each of them, when the names are first used.
+    """
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(data):
+        raise InputError("features: the names do not fill the bytes that they are in")
+
+
 def check_settings(hash_bits: Any, min_count: Any) -> None:
     """Refuse settings that make no sense."""
     if hash_bits is not None and (type(hash_bits) is not int or not 1 <= hash_bits <= 30):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from dualstruct.features.base import (
     State,
     TruthOf,
     as_ids,
+    check_names,
     check_settings,
     keep_flags,
     number_in,
@@ -30,6 +31,7 @@ from dualstruct.features.groups import groups_in
 from dualstruct.features.learned import LEARNED, Cells, LearnedColumn
 from dualstruct.features.patterns import Pattern, parse_patterns
 from dualstruct.features.templates import Template, Templates, Term, parse_templates
+from dualstruct.lazy import Once
 
 __all__ = ["TemplateExtractor", "lists_of"]
 
@@ -61,7 +63,8 @@ class TemplateExtractor(FeatureExtractor):
         self._kept_columns = plan.columns
         self._learned = list(learned or plan.learned(clusters))
         self._training: list[Cells] | None = None  # what the next fit sees
-        self._core = _core.TemplateFeatures(
+        self._restored = Once()
+        self._features = _core.TemplateFeatures(
             [plan.as_tuple(template) for template in templates.templates],
             clusters,
             list(self._gazetteers.values()),
@@ -174,7 +177,7 @@ class TemplateExtractor(FeatureExtractor):
 
     def _fit(self, table: _core.TokenTable) -> FeatureRows:
         pairs = None if self._pairs is None else self._pairs._fit(table)
-        return self._rows(table, *self._core.fit(table, self.min_count), pairs)
+        return self._rows(table, *self._known.fit(table, self.min_count), pairs)
 
     def transform(self, X: Any) -> FeatureRows:
         return self._transform(self._table(X))
@@ -183,7 +186,7 @@ class TemplateExtractor(FeatureExtractor):
         pairs = None if self._pairs is None else self._pairs._transform(table)
         if table.n_tokens == 0:
             return self._rows(table, np.zeros(1, np.int64), np.zeros(0, np.int32), pairs)
-        return self._rows(table, *self._core.transform(table), pairs)
+        return self._rows(table, *self._known.transform(table), pairs)
 
     def _table(self, X: Any, cells: list[Cells] | None = None) -> _core.TokenTable:
         """The sentences, with what training says of them behind their columns."""
@@ -223,10 +226,10 @@ class TemplateExtractor(FeatureExtractor):
 
     @property
     def dimension(self) -> int:
-        return self._core.dimension
+        return self._size if self._restored.pending else self._features.dimension
 
     def names(self, ids: ArrayLike) -> list[str]:
-        return self._core.names(as_ids(ids, self.dimension))
+        return self._known.names(as_ids(ids, self.dimension))
 
     def names_in(self, X: Any) -> list[str]:
         if not self.hash_bits:
@@ -243,7 +246,7 @@ class TemplateExtractor(FeatureExtractor):
     def find(self, name: str) -> int | None:
         for number, template in enumerate(self.templates.templates):
             for values in _values_in(name, template.literals):
-                id = self._core.find(number, values)
+                id = self._known.find(number, values)
                 if id >= 0:
                     return id
         hashed = number_in(name) if self.hash_bits else None
@@ -254,7 +257,7 @@ class TemplateExtractor(FeatureExtractor):
         found: dict[int, None] = {}
         for number, template in enumerate(self.templates.templates):
             for values in _values_in(name, template.literals):
-                found[_core.feature_hash(self._core, number, values)] = None
+                found[_core.feature_hash(self._known, number, values)] = None
                 if len(found) > _MOST_READINGS:
                     raise InputError(f"the feature {name[:60]!r} can be read in too many ways")
         return list(found)
@@ -262,7 +265,7 @@ class TemplateExtractor(FeatureExtractor):
     def select(self, keep: ArrayLike) -> None:
         if self.hash_bits:
             raise InputError("hashed features cannot be dropped: their ids are fixed")
-        self._core.select(keep_flags(keep, self.dimension))
+        self._known.select(keep_flags(keep, self.dimension))
 
     def state(self) -> State:
         settings: dict[str, Any] = {
@@ -275,8 +278,8 @@ class TemplateExtractor(FeatureExtractor):
             settings["dialect"] = self.templates.dialect
         arrays: dict[str, NDArray[Any]] = {}
         if not self.hash_bits:
-            arrays["hashes"] = self._core.hashes()
-            arrays["name_bytes"], arrays["name_offsets"] = self._core.all_names()
+            arrays["hashes"] = self._known.hashes()
+            arrays["name_bytes"], arrays["name_offsets"] = self._known.all_names()
         if self._pairs is not None:
             settings["pair_bits"] = self._pairs.hash_bits
             arrays |= {f"pair_{key}": array for key, array in self._pairs.state()[1].items()}
@@ -301,7 +304,7 @@ class TemplateExtractor(FeatureExtractor):
             return found
         hashes = found.pop("hashes")
         templates = _core.templates_of_names(
-            self._core, found["name_bytes"], found["name_offsets"], hashes
+            self._known, found["name_bytes"], found["name_offsets"], hashes
         )
         odd = np.flatnonzero(templates == _NO_TEMPLATE).astype(np.uint32)
         return found | {"template_of": templates, "odd": odd, "odd_hashes": hashes[odd]}
@@ -344,7 +347,14 @@ class TemplateExtractor(FeatureExtractor):
             made._pairs._restore(arrays, "pair_")
         return made
 
+    @property
+    def _known(self) -> _core.TemplateFeatures:
+        """The features, with those of the file that they come from once they are asked for."""
+        self._restored()
+        return self._features
+
     def _restore(self, arrays: Mapping[str, NDArray[Any]], prefix: str) -> None:
+        """Bring back hashes and names, when they are first used."""
         if self.hash_bits:
             return
         names = (
@@ -352,16 +362,31 @@ class TemplateExtractor(FeatureExtractor):
             stored_array(arrays, f"{prefix}name_offsets", np.int64),
         )
         if f"{prefix}hashes" in arrays:
-            self._core.restore(stored_array(arrays, f"{prefix}hashes", np.uint64), *names)
+            known = stored_array(arrays, f"{prefix}hashes", np.uint64)
+            self._defer(len(known), names, lambda: known)
             return
         templates = stored_array(arrays, f"{prefix}template_of", np.uint16)
-        hashes = _core.hashes_of_names(self._core, *names, templates)
         odd = stored_array(arrays, f"{prefix}odd", np.uint32)
         others = stored_array(arrays, f"{prefix}odd_hashes", np.uint64)
-        if len(odd) != len(others) or (len(odd) and int(odd.max()) >= len(hashes)):
+        if len(odd) != len(others) or (len(odd) and int(odd.max()) >= len(templates)):
             raise InputError("features: a hash belongs to no name")
-        hashes[odd] = others
-        self._core.restore(hashes, *names)
+
+        def hashes() -> NDArray[np.uint64]:
+            found = _core.hashes_of_names(self._features, *names, templates)
+            found[odd] = others
+            return found
+
+        self._defer(len(templates), names, hashes)
+
+    def _defer(
+        self, size: int, names: tuple[Any, ...], hashes: Callable[[], NDArray[np.uint64]]
+    ) -> None:
+        data, offsets = names
+        check_names(data, offsets)
+        if len(offsets) != size + 1:
+            raise InputError("features: as many names as hashes are wanted")
+        self._size = size
+        self._restored = Once(lambda: self._features.restore(hashes(), data, offsets))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
+from dualstruct.data.packed import PackedRows
 from dualstruct.data.schema import stored_array
 from dualstruct.errors import InputError
 from dualstruct.structures.base import Structure, check_beta, digest_of
@@ -24,6 +25,7 @@ from dualstruct.structures.base import Structure, check_beta, digest_of
 if TYPE_CHECKING:
     from dualstruct.features import FeatureRows
 
+Floats = NDArray[np.float32]
 MAX_LABELS = _core.Chain.max_labels
 MAX_TOKENS = _core.Chain.max_tokens
 #: Larger feature values would overflow the sums of a sentence in single precision.
@@ -301,29 +303,44 @@ class Chain(Structure):
         shape = (self.pair_dimension, self.labels, self.core.stride)
         return block.reshape(shape)[:, :, : self.labels]
 
-    def pack(
-        self,
-        emission: NDArray[np.float32],
-        transition: NDArray[np.float32],
-        pairs: NDArray[np.float32] | None = None,
-    ) -> _core.Weights:
-        """Weights from what the functions above gave."""
+    def check_weights(
+        self, emission: Floats | PackedRows, transition: Floats, pairs: Floats | None = None
+    ) -> None:
+        """Refuse what :meth:`pack` could not take."""
         features, labels = self.rows.dimension, self.labels
         if emission.shape != (features, labels):
             raise InputError(f"emissions have shape {emission.shape}, not {(features, labels)}")
         if transition.shape != (labels + 1, labels + 1):
             raise InputError(f"transitions have shape {transition.shape}")
         shape = (self.pair_dimension, labels, labels)
-        given = np.zeros((0, labels, labels)) if pairs is None else pairs
-        if given.shape != shape:
-            raise InputError(f"the weights of pairs have shape {given.shape}, not {shape}")
-        end = features + labels + 2
-        matrix = np.zeros((end + shape[0] * labels, self.core.stride), dtype=np.float32)
-        matrix[:features, :labels] = emission
-        matrix[features : end - 1, :labels] = transition[:, :-1]
-        matrix[end - 1, :labels] = transition[:-1, -1]
-        matrix[end:, :labels] = given.reshape(-1, labels)
-        return self.new_weights(matrix.ravel())
+        given = (0, labels, labels) if pairs is None else pairs.shape
+        if given != shape:
+            raise InputError(f"the weights of pairs have shape {given}, not {shape}")
+        values = emission.values if isinstance(emission, PackedRows) else emission
+        parts = (values, transition) if pairs is None else (values, transition, pairs)
+        if not all(np.isfinite(part).all() for part in parts):
+            raise InputError("the weights hold NaN or infinite values")
+
+    def pack(
+        self, emission: Floats | PackedRows, transition: Floats, pairs: Floats | None = None
+    ) -> _core.Weights:
+        """Weights from what the functions above gave."""
+        self.check_weights(emission, transition, pairs)
+        labels, stride = self.labels, self.core.stride
+        behind = np.zeros((labels + 2 + self.pair_dimension * labels, stride), dtype=np.float32)
+        behind[: labels + 1, :labels] = transition[:, :-1]
+        behind[labels + 1, :labels] = transition[:-1, -1]
+        if pairs is not None:
+            behind[labels + 2 :, :labels] = pairs.reshape(-1, labels)
+        w = _core.Weights(self.core)
+        if isinstance(emission, PackedRows):
+            stored = emission.counts, emission.columns, emission.values
+            w.assign_rows(self.core, *stored, stride, behind.ravel())
+        else:
+            rows = np.zeros((len(emission), stride), dtype=np.float32)
+            rows[:, :labels] = emission
+            w.assign(self.core, np.concatenate([rows, behind]).ravel())
+        return w
 
     def _matrix(self, w: _core.Weights) -> NDArray[np.float32]:
         return w.array.reshape(-1, self.core.stride)

@@ -11,6 +11,7 @@ import numpy as np
 from dualstruct import _core
 from dualstruct.data.schema import fit_type
 from dualstruct.errors import InputError
+from dualstruct.lazy import Deferring
 
 if TYPE_CHECKING:
     from dualstruct.workers.communicator import Communicator
@@ -36,7 +37,7 @@ class TracePoint:
 
 
 @dataclass
-class FitResult:
+class FitResult(Deferring):
     """What training arrived at."""
 
     w: _core.Weights = field(repr=False)
@@ -81,9 +82,11 @@ class FitResult:
         return {**values, "trace": [asdict(point) for point in self.trace]}
 
     @classmethod
-    def from_summary(cls, summary: Any, w: _core.Weights) -> FitResult:
+    def from_summary(cls, summary: Any, weights: Callable[[], _core.Weights]) -> FitResult:
         """The counterpart of :meth:`summary`, for what stands in a file."""
-        return fit_type(cls, summary, "result", w=w)
+        made = fit_type(cls, summary, "result", w=None)
+        made.defer("w", weights)
+        return made
 
     def __str__(self) -> str:
         parts = [f"passes {self.passes}", f"primal {objective(self.primal)}"]

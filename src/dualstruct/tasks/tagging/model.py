@@ -18,12 +18,14 @@ from dualstruct.confidence.temperature import checked_temperature
 from dualstruct.data.columns import ColumnSentences
 from dualstruct.data.in_documents import seen
 from dualstruct.data.layout import ColumnLayout
+from dualstruct.data.packed import PackedRows
 from dualstruct.data.schema import Range, fit_type, inner_arrays, stored_array
 from dualstruct.errors import InputError
 from dualstruct.features import FeatureExtractor, FeatureRows, from_state
 from dualstruct.features.templates import MOST_COLUMNS
 from dualstruct.labels.names import Labels
 from dualstruct.labels.schemes import Scheme, convert_scheme
+from dualstruct.lazy import Deferring
 from dualstruct.structures import Chain
 from dualstruct.tasks.tagging.compact import compact_arrays
 from dualstruct.tasks.tagging.sentences import as_sentences
@@ -71,8 +73,8 @@ class _Metadata:
 
 
 @dataclass(frozen=True, eq=False)
-class ChainModel:
-    """Weights with what they mean."""
+class ChainModel(Deferring):
+    """Weights with what they mean; those of a file are put together when they are first used."""
 
     extractor: FeatureExtractor
     codec: Codec
@@ -212,16 +214,21 @@ class ChainModel:
             allowed = stored_array(arrays, "allowed_transitions", np.uint8, 2)
             transitions = allowed.astype(np.bool_)
         chain = empty_chain(extractor, labels, transitions)
-        emission = stored_array(arrays, "emission", np.float32, 2)
+        emission: Any = arrays.get("emission")
+        if not isinstance(emission, PackedRows):
+            emission = stored_array(arrays, "emission", np.float32, 2)
         transition = stored_array(arrays, "transition", np.float32, 2)
         pairs = stored_array(arrays, "pairs", np.float32, 3) if "pairs" in arrays else None
-        w = chain.pack(emission, transition, pairs)
+        chain.check_weights(emission, transition, pairs)
         codec = Codec(labels, stored.inner_scheme, stored.outer_scheme)
         temperature = checked_temperature(stored.temperature)
         layout = stored.layout
         if layout is not None and len(layout.columns) != stored.columns:
             raise InputError(f"the layout has {len(layout.columns)} columns, not {stored.columns}")
-        return cls(extractor, codec, transitions, w, stored.columns, temperature, layout)
+        nothing: Any = None
+        made = cls(extractor, codec, transitions, nothing, stored.columns, temperature, layout)
+        made.defer("w", lambda: chain.pack(emission, transition, pairs))
+        return made
 
     def grown_weights(self, rows: FeatureRows, labels: Labels) -> tuple[NDArray[np.float32], ...]:
         """All weights with room for the features and labels that came in addition."""
