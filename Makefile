@@ -10,8 +10,8 @@ BUILD := --no-build-isolation --config-settings=build-dir=build/release --config
 CORES := --numprocesses auto --dist loadfile --no-loadscope-reorder
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs sanitize tsan flips wheel-test clean \
-	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-features \
+.PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs sanitize tsan flips export-check wheel-test clean \
+	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-export bench-features \
 	bench-clusters bench-grobid bench-growth bench-label bench-parsing bench-solvers bench-suspects bench-text bench-tuning
 
 demo: .venv/installed
@@ -175,6 +175,10 @@ bench-label: .venv/installed-bench
 
 bench-suspects: .venv/installed-bench
 	$(BIN)/python benchmarks/suspects.py
+
+# Tokens a second of the core and of what it is exported to, on chunking: a minute.
+bench-export: .venv/installed-bench
+	$(BIN)/python benchmarks/exporting.py
 
 bench-text: .venv/installed-bench
 	$(BIN)/python benchmarks/text.py

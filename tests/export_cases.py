@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -214,3 +216,38 @@ TOKENIZERS = [
 def sentences(seed: int, count: int) -> Iterator[list[tuple[str, str]]]:
     chance = random.Random(seed)
     return (sentence(chance) for _ in range(count))
+
+
+#: Asks a module what a file says, and prints the answers.
+ASKING = """
+import { readFileSync } from "node:fs";
+const { load } = await import(process.argv[2]);
+const tagger = await load();
+const asked = JSON.parse(readFileSync(process.argv[3], "utf8"), (_, x) => (x && x.$set ? new Set(x.$set) : x));
+const answers = asked.map(([method, argument]) => {
+  try {
+    return tagger[method](argument);
+  } catch (error) {
+    return String(error);
+  }
+});
+process.stdout.write(JSON.stringify(answers));
+"""  # noqa: E501
+
+
+def as_json(value: Any) -> Any:
+    if isinstance(value, set):
+        return {"$set": sorted(value)}
+    if isinstance(value, dict):
+        return {key: as_json(each) for key, each in value.items()}
+    return [as_json(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def ask_node(module: Path, asked: list[list[Any]]) -> list[Any]:
+    """What the methods of an exported module answer: [method, argument] each."""
+    (module / "ask.mjs").write_text(ASKING)
+    (module / "asked.json").write_text(json.dumps(as_json(asked)))
+    files = [module / "ask.mjs", (module / "index.mjs").as_uri(), module / "asked.json"]
+    shown = subprocess.run(["node", *map(str, files)], capture_output=True, check=False)
+    assert not shown.stderr, shown.stderr.decode()
+    return list(json.loads(shown.stdout))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
-import subprocess
 
 import pytest
 
@@ -15,33 +13,10 @@ from dualstruct.estimators.texts import label_documents
 from dualstruct.exporting import export_model
 from dualstruct.texts.documents import Document
 
-NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(
-    NODE is None, reason="Node.js is not here: apt-get install nodejs, or nodejs.org"
+    shutil.which("node") is None,
+    reason="Node.js is not here: apt-get install nodejs",
 )
-#: Asks a module what a file says, and prints the answers.
-ASKING = """
-import { readFileSync } from "node:fs";
-const { load } = await import(process.argv[2]);
-const tagger = await load();
-const asked = JSON.parse(readFileSync(process.argv[3], "utf8"), (_, x) => (x && x.$set ? new Set(x.$set) : x));
-const answers = asked.map(([method, argument]) => {
-  try {
-    return tagger[method](argument);
-  } catch (error) {
-    return String(error);
-  }
-});
-process.stdout.write(JSON.stringify(answers));
-"""  # noqa: E501
-
-
-def as_json(value):
-    if isinstance(value, set):
-        return {"$set": sorted(value)}
-    if isinstance(value, dict):
-        return {key: as_json(each) for key, each in value.items()}
-    return [as_json(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 @pytest.fixture(scope="module")
@@ -52,18 +27,12 @@ def taggers(tmp_path_factory):
 @pytest.fixture(scope="module")
 def ask(taggers, tmp_path_factory):
     folder = tmp_path_factory.mktemp("exported")
-    (folder / "ask.mjs").write_text(ASKING)
 
     def answers(name, asked):
         out = folder / name
         if not out.exists():
             export_model(taggers[name][0], out, "js")
-        (folder / "asked.json").write_text(json.dumps(as_json(asked)))
-        module = (out / "index.mjs").as_uri()
-        command = [NODE, str(folder / "ask.mjs"), module, str(folder / "asked.json")]
-        shown = subprocess.run(command, capture_output=True, check=False)
-        assert not shown.stderr, shown.stderr.decode()
-        return json.loads(shown.stdout)
+        return cases.ask_node(out, asked)
 
     return answers
 
