@@ -17,19 +17,19 @@ export class Chain {
   // The scores of labels, [tokens, labels], and of steps into tokens, [labels, labels] each.
   scores(tokens, features, pairs) {
     const { K } = this, n = tokens.length, emissions = new Float32Array(n * K);
-    const { begins, labels, values } = features.weights;
-    features.visit(tokens, (t, row, value = 1) => {
-      const base = t * K;
-      for (let i = begins[row], end = begins[row + 1]; i < end; i++) {
+    const { table, labels, values } = features.weights;
+    features.visit(tokens, (t, row, value) => {
+      const base = t * K, end = table[row + 3];
+      for (let i = table[row + 2] - 1; i < end; i++) {
         emissions[base + labels[i]] += value === 1 ? values[i] : Math.fround(value * values[i]);
       }
     });
     const steps = new Array(n).fill(this.rows);
     if (pairs) {
-      const { begins, labels, values } = pairs.weights;
+      const { table, labels, values } = pairs.weights;
       pairs.visit(tokens, (t, row) => {
         if (steps[t] === this.rows) steps[t] = this.rows.slice();
-        for (let i = begins[row]; i < begins[row + 1]; i++) steps[t][labels[i]] += values[i];
+        for (let i = table[row + 2] - 1; i < table[row + 3]; i++) steps[t][labels[i]] += values[i];
       });
     }
     return { emissions, steps, n };

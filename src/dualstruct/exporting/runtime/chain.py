@@ -26,11 +26,18 @@ class Chain:
 
     def __init__(self, labels: int, transition: Any, allowed: Any) -> None:
         K = self.labels = labels
+        self._few = K // 4
         width = K + 1
         masked = [w if allowed is None or allowed[n] else NEVER for n, w in enumerate(transition)]
         self._rows = [masked[j * width : j * width + K] for j in range(K)]  # from j to k
         self._columns = [list(column) for column in zip(*self._rows, strict=True)]
         self._start = masked[K * width : K * width + K]
+        # How much better a step from another label than j into the same one can be, at most.
+        tops = [max(column) for column in self._columns]
+        self._lead = [
+            max([top - x if top > NEVER else 0.0 for top, x in zip(tops, row, strict=True)])
+            for row in self._rows
+        ]
         self._end = [masked[j * width + K] for j in range(K)]
 
     def emissions(self, rows: Sequence[Sequence[Row]]) -> list[array[float]]:
@@ -67,7 +74,7 @@ class Chain:
         row = array("f", self._start)
         for t, emission in enumerate(emissions):
             if t:
-                row = array("f", [max(map(add, row, column)) for column in steps[t]])
+                row = array("f", self._step(row, steps[t]))
             row = array("f", map(add, row, emission))
             if t % SHIFT_INTERVAL == SHIFT_INTERVAL - 1:
                 top = max(row)
@@ -84,6 +91,23 @@ class Chain:
             path.append(sums.index(top))
             into = steps[t][path[-1]]
         return path[::-1]
+
+    def _step(self, row: array[float], step: Matrix) -> list[float]:
+        """The best score with which each label is reached from the row before."""
+        if step is self._columns:
+            # Labels that lie behind the best one by more than any step makes up for need no look.
+            top = max(row)
+            least = top - self._lead[row.index(top)] - 1e-3  # more than rounding hides
+            some = [j for j, x in enumerate(row) if x >= least]
+            if len(some) <= self._few:
+                first, *others = some
+                before = row[first]
+                best = [before + x for x in self._rows[first]]
+                for j in others:
+                    before = row[j]
+                    best = list(map(max, best, [before + x for x in self._rows[j]]))
+                return best
+        return [max(map(add, row, column)) for column in step]
 
     def beliefs(
         self, emissions: Sequence[array[float]], steps: Sequence[Matrix], beta: float

@@ -5,9 +5,10 @@ import { functionOf } from "./words.mjs";
 
 const MOST_WORDS = 100000;
 
-// From hashes to numbers, in the order in which they were given; −1 for others.
+// From hashes to places of a table, −1 for others. An entry lies in one cache line: the hash, and two numbers, the first
+// of which is not 0: by default the place of the key, counted from 1.
 class Numbers {
-  constructor(keys) {
+  constructor(keys, begins) {
     // 64-bit keys are seen as pairs, low half first.
     const wide = keys instanceof BigUint64Array;
     const halves = wide ? new Uint32Array(keys.buffer, keys.byteOffset, 2 * keys.length) : keys;
@@ -15,39 +16,40 @@ class Numbers {
     while (2 ** bits < 2 * keys.length) bits++;
     this.shift = 32 - bits;
     this.mask = 2 ** bits - 1;
-    this.numbers = new Int32Array(2 ** bits).fill(-1);
-    this.hi = new Uint32Array(2 ** bits);
-    this.lo = new Uint32Array(2 ** bits);
+    this.table = new Uint32Array(4 * 2 ** bits);
     for (let i = 0; i < keys.length; i++) {
       const low = halves[wide ? 2 * i : i], high = wide ? halves[2 * i + 1] : 0;
       let at = Math.imul(low, 0x9e3779b1) >>> this.shift;
-      while (this.numbers[at] >= 0) at = (at + 1) & this.mask;
-      this.numbers[at] = i;
-      this.hi[at] = high;
-      this.lo[at] = low;
+      while (this.table[4 * at + 2]) at = (at + 1) & this.mask;
+      this.table.set([high, low, begins ? begins[i] + 1 : i + 1, begins ? begins[i + 1] : 0], 4 * at);
     }
   }
-  find(high, low) {
+  place(high, low) {
+    const { table, mask } = this;
     let at = Math.imul(low, 0x9e3779b1) >>> this.shift;
-    while (this.numbers[at] >= 0) {
-      if (this.lo[at] === low && this.hi[at] === high) return this.numbers[at];
-      at = (at + 1) & this.mask;
+    while (table[4 * at + 2] !== 0) {
+      if (table[4 * at + 1] === low && table[4 * at] === high) return 4 * at;
+      at = (at + 1) & mask;
     }
     return -1;
   }
+  find(high, low) {
+    const at = this.place(high, low);
+    return at < 0 ? at : this.table[at + 2] - 1;
+  }
 }
 
-// Rows of weights by the hashes of features.
+// Weights by the hashes of features: those of the row r are from table[r + 2] − 1 to table[r + 3].
 export class Weights {
   constructor(arrays, name, shift) {
-    this.begins = arrays[`${name}_begins`];
     this.labels = arrays[`${name}_labels`];
     this.values = arrays[`${name}_values`];
-    this.numbers = new Numbers(arrays[`${name}_keys`]);
+    this.numbers = new Numbers(arrays[`${name}_keys`], arrays[`${name}_begins`]);
+    this.table = this.numbers.table;
     this.shift = shift;
   }
   find(high, low) {
-    return this.shift ? this.numbers.find(0, high >>> (this.shift - 32)) : this.numbers.find(high, low);
+    return this.shift ? this.numbers.place(0, high >>> (this.shift - 32)) : this.numbers.place(high, low);
   }
 }
 
@@ -164,20 +166,24 @@ export class Templates {
       source.streams.push(list >= 0 ? mark : learned >= 0 ? said(arrays, learned, value) : value);
       return [source, source.streams.length - 1];
     });
-    this.steps = plan.templates.map((terms, n) => {
+    this.steps = plan.templates.map((all, n) => {
       const identity = pair(arrays[`${name}_identities`], n);
-      if (!terms.length) return { bias: weights.find(identity[0], identity[1]) };
-      const [first, ...others] = terms.map(([stream, offset, absolute]) => {
+      const terms = all.map(([stream, offset, absolute]) => {
         const [source, slot] = places[stream];
         return { source, slot, offset, absolute };
       });
-      const { source, slot, offset, absolute } = first;
-      if (!others.length && !absolute) {
+      // All steps have the same fields, so that they are read quickly.
+      const step = { source: null, slot: 0, offset: 0, terms, bias: -1 };
+      if (!terms.length) step.bias = weights.find(identity[0], identity[1]);
+      if (!terms.length) return step;
+      const { source, slot, offset, absolute } = terms[0];
+      if (terms.length === 1 && !absolute) {
         source.singles.push({ identity, slot });
-        return { source, single: source.singles.length - 1, offset };
+        return Object.assign(step, { source, slot: source.singles.length - 1, offset, terms: null });
       }
       source.firsts.push({ identity, slot });
-      return { terms: [{ source, slot: source.streams.length + source.firsts.length - 1, offset, absolute }, ...others] };
+      terms[0].slot = source.streams.length + source.firsts.length - 1;
+      return step;
     });
     this.columns = 1 + Math.max(0, ...this.sources.map((s) => s.column));
     this.boundaries = plan.boundaries;
@@ -216,15 +222,17 @@ export class Templates {
       }
       for (let t = 0; t < n; t++) padded[reach + t] = source.entry(words[t]);
     }
+    const { steps } = this;
     for (let t = 0; t < n; t++) {
-      for (const { source, single, offset, terms, bias } of this.steps) {
-        let row = bias;
-        if (source) {
-          row = source.rows[source.padded[reach + t + offset] * source.singles.length + single];
-        } else if (terms) {
-          row = this.joint(terms, t, n);
+      for (let k = 0; k < steps.length; k++) {
+        const step = steps[k], source = step.source;
+        let row = step.bias;
+        if (source !== null) {
+          row = source.rows[source.padded[reach + t + step.offset] * source.singles.length + step.slot];
+        } else if (step.terms.length) {
+          row = this.joint(step.terms, t, n);
         }
-        if (row >= 0) visit(t, row);
+        if (row >= 0) visit(t, row, 1);
       }
     }
   }
@@ -232,9 +240,9 @@ export class Templates {
   joint(terms, t, n) {
     let high = 0, low = 0;
     for (let k = 0; k < terms.length; k++) {
-      const { source, slot, offset, absolute } = terms[k];
-      const place = absolute ? (offset < 0 ? n + offset : offset - 1) : t + offset;
-      const at = source.padded[this.reach + place] * source.width + slot;
+      const term = terms[k], source = term.source, offset = term.offset;
+      const place = term.absolute ? (offset < 0 ? n + offset : offset - 1) : t + offset;
+      const at = source.padded[this.reach + place] * source.width + term.slot;
       const value_hi = source.hi[at], value_lo = source.lo[at];
       if (value_hi === 0 && value_lo === 0) return -1;
       if (k === 0) {
