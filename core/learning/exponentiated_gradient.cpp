@@ -35,7 +35,7 @@ void ExponentiatedGradient::write(Weights& out) {
     std::vector<float> marginals;
     for (std::int64_t i = 0; i < examples_.size(); ++i) {
         value_[at(i)] = measure(i, scores(i), marginals, *scratch).value;
-        parts_.add_part_difference(out.data(), examples_[i], marginals, static_cast<float>(C_of(i)));
+        add_part_difference(structure(), out.data(), examples_[i], marginals, static_cast<float>(C_of(i)), *scratch);
     }
     structure().derive(out.data());
 }

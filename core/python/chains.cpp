@@ -9,8 +9,7 @@
 
 #include "base/index.hpp"
 #include "base/parallel.hpp"
-#include "learning/passes.hpp"
-#include "python/bindings.hpp"
+#include "python/passes.hpp"
 #include "structures/chain/chain.hpp"
 
 namespace dualstruct {
@@ -115,12 +114,9 @@ void bind_chains(nb::module_& m) {
             "marginals_all",
             [](const Chain& c, const Weights& w, double beta, double gamma, int threads) {
                 check_cost(c, gamma);
-                std::vector<float> marginals;
-                {
-                    GilReleased no_gil;
-                    marginals = marginals_all(c, checked(w, c), beta, gamma, threads, SignalCheck());
-                }
-                raise_if_signalled();
+                auto marginals = run([&](const Interrupt& interrupt) {
+                    return marginals_all(c, checked(w, c), beta, gamma, threads, interrupt);
+                });
                 return shaped(nb::cast(to_numpy(std::move(marginals))), nb::make_tuple(-1, c.labels()));
             },
             "w"_a, "beta"_a, "gamma"_a, "threads"_a)
@@ -129,12 +125,10 @@ void bind_chains(nb::module_& m) {
             [](const Chain& c, const Weights& w, std::int64_t i, double beta, double gamma) {
                 check_cost(c, gamma);
                 example(c, i);
-                ChainExpectation e;
-                {
-                    GilReleased no_gil;
+                auto e = without_gil([&] {
                     const auto scratch = c.make_scratch();
-                    e = c.expectation(checked(w, c).data(), i, beta, gamma, true, *scratch);
-                }
+                    return c.expectation(checked(w, c).data(), i, beta, gamma, true, *scratch);
+                });
                 const int K = c.labels();
                 return nb::make_tuple(e.log_partition, e.expected_cost,
                                       shaped(nb::cast(to_numpy(std::move(e.labels))), nb::make_tuple(-1, K)),

@@ -89,11 +89,7 @@ void bind_crfsuite(nb::module_& m) {
             "emissions",
             [](const ModelFile& f, const Input<std::int64_t>& offsets, const Input<std::int32_t>& attributes,
                const std::optional<Input<double>>& values) {
-                std::vector<double> found;
-                {
-                    GilReleased no_gil;
-                    found = f.emissions({view(offsets), view(attributes), view(values)});
-                }
+                auto found = without_gil([&] { return f.emissions({view(offsets), view(attributes), view(values)}); });
                 return shaped(nb::cast(to_numpy(std::move(found))),
                               nb::make_tuple(offsets.size() - 1, f.labels().size()));
             },

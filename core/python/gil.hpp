@@ -51,4 +51,11 @@ private:
     PyGILState_STATE state_;
 };
 
+// What work() returns, which it finds without the GIL.
+template <class Work>
+auto without_gil(Work work) {
+    GilReleased no_gil;
+    return work();
+}
+
 }  // namespace dualstruct

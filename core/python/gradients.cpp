@@ -21,15 +21,9 @@ void bind_gradient(nb::class_<GradientPass>& pass) {
     pass.def(
         "run",
         [](GradientPass& p, const Weights& w, Weights& descent, const Gradient& gradient) {
-            double loss;
             checked(w, p.structure());
             checked(descent, p.structure());
-            {
-                GilReleased no_gil;
-                loss = p.run(w, descent, gradient, SignalCheck());
-            }
-            raise_if_signalled();
-            return loss;
+            return run([&](const Interrupt& interrupt) { return p.run(w, descent, gradient, interrupt); });
         },
         "w"_a, "descent"_a, "gradient"_a);
 }

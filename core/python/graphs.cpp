@@ -238,12 +238,10 @@ void bind_graph_structure(nb::module_& m) {
             [](const FactorGraph& s, const Weights& w, std::int64_t i, float cost_weight) {
                 check_cost(s, cost_weight);
                 example(s, i);
-                graphs::Best best;
-                {
-                    GilReleased no_gil;
+                auto best = without_gil([&] {
                     const auto scratch = s.make_scratch();
-                    best = s.best(checked(w, s).data(), i, cost_weight, *scratch);
-                }
+                    return s.best(checked(w, s).data(), i, cost_weight, *scratch);
+                });
                 return nb::make_tuple(to_numpy(std::move(best.assignment)), best.score, best.bound, best.exact,
                                       best.iterations, best.nodes);
             },
@@ -253,12 +251,10 @@ void bind_graph_structure(nb::module_& m) {
             [](const FactorGraph& s, const Weights& w, std::int64_t i, double beta, double gamma) {
                 check_cost(s, gamma);
                 example(s, i);
-                graphs::Marginals found;
-                {
-                    GilReleased no_gil;
+                auto found = without_gil([&] {
                     const auto scratch = s.make_scratch();
-                    found = s.marginals(checked(w, s).data(), i, beta, gamma, *scratch);
-                }
+                    return s.marginals(checked(w, s).data(), i, beta, gamma, *scratch);
+                });
                 return nb::make_tuple(to_numpy(std::move(found.variables)), to_numpy(std::move(found.factors)),
                                       found.log_partition / beta, found.exact, found.converged, found.iterations);
             },

@@ -52,11 +52,7 @@ void bind_packing(nb::module_& m) {
         [](const std::vector<Input<float>>& rows, const std::vector<Input<float>>& vectors, int threads) {
             const std::size_t n = vectors.empty() ? 0 : vectors[0].size();
             const auto a = row_pointers(rows, n), b = row_pointers(vectors, n);
-            std::vector<double> result;
-            {
-                GilReleased no_gil;
-                result = dots(a, b, static_cast<std::int64_t>(n), threads);
-            }
+            auto result = without_gil([&] { return dots(a, b, static_cast<std::int64_t>(n), threads); });
             return shaped(nb::cast(to_numpy(std::move(result))), nb::make_tuple(rows.size(), vectors.size()));
         },
         "rows"_a, "vectors"_a, "threads"_a = 1);
@@ -113,11 +109,8 @@ void bind_packing(nb::module_& m) {
                 if (static_cast<std::int64_t>(x.size()) != p.size() || x.size() != gradient.size()) {
                     throw std::invalid_argument("x has another length");
                 }
-                Packing::Norms norms;
-                {
-                    GilReleased no_gil;
-                    norms = p.pack(x.data(), checked(descent, p.structure()), C, gradient.data());
-                }
+                auto norms =
+                    without_gil([&] { return p.pack(x.data(), checked(descent, p.structure()), C, gradient.data()); });
                 return nb::make_tuple(norms.regulariser, norms.gradient_norm2, norms.descent_norm2);
             },
             "x"_a, "descent"_a, "C"_a, "gradient"_a);

@@ -79,13 +79,10 @@ void bind_passes(nb::module_& m) {
     m.def(
         "linearise_concave",
         [](const Examples& examples, const Weights& w, double cost_weight, double C, Weights& center) {
-            std::vector<std::int64_t> active;
-            {
-                GilReleased no_gil;
-                active = linearise_concave(with_truth(examples), checked(w, examples), cost_weight, C,
-                                           checked(center, examples));
-            }
-            return to_numpy(std::move(active));
+            return to_numpy(without_gil([&] {
+                return linearise_concave(with_truth(examples), checked(w, examples), cost_weight, C,
+                                         checked(center, examples));
+            }));
         },
         "examples"_a, "w"_a, "cost_weight"_a, "C"_a, "center"_a);
 }

@@ -1,8 +1,6 @@
 // What the bindings of passes share: loops over examples run without the GIL, and signals stop them.
 #pragma once
 
-#include <type_traits>
-
 #include "learning/passes.hpp"
 #include "python/bindings.hpp"
 
@@ -11,11 +9,7 @@ namespace dualstruct {
 // What the pass returns: a report, a loss, a number for every example.
 template <class Pass>
 auto run(Pass pass) {
-    std::invoke_result_t<Pass, SignalCheck> result{};
-    {
-        GilReleased no_gil;
-        result = pass(SignalCheck());
-    }
+    auto result = without_gil([&] { return pass(SignalCheck()); });
     raise_if_signalled();
     return result;
 }

@@ -53,11 +53,7 @@ void bind_chain(nb::module_& m) {
             "emissions",
             [](const PreciseChain& c, const Places& offsets, const Numbers& attributes,
                const std::optional<Input<double>>& values) {
-                std::vector<double> found;
-                {
-                    GilReleased no_gil;
-                    found = c.emissions({view(offsets), view(attributes), view(values)});
-                }
+                auto found = without_gil([&] { return c.emissions({view(offsets), view(attributes), view(values)}); });
                 return shaped(nb::cast(to_numpy(std::move(found))), nb::make_tuple(offsets.size() - 1, c.labels()));
             },
             "offsets"_a, "attributes"_a, "values"_a.none())
@@ -79,11 +75,7 @@ void bind_chain(nb::module_& m) {
             "sum",
             [](const PreciseChain& c, const Matrix& emissions) {
                 const auto scores = checked(emissions, c);
-                PreciseSums sums;
-                {
-                    GilReleased no_gil;
-                    sums = precise_sum(scores, c.transitions(), c.labels(), false);
-                }
+                auto sums = without_gil([&] { return precise_sum(scores, c.transitions(), c.labels(), false); });
                 return nb::make_tuple(sums.log_partition, shaped(nb::cast(to_numpy(std::move(sums.marginals))),
                                                                  nb::make_tuple(emissions.shape(0), c.labels())));
             },

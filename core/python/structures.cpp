@@ -10,8 +10,7 @@
 #include "base/index.hpp"
 #include "base/packed_rows.hpp"
 #include "base/parallel.hpp"
-#include "learning/passes.hpp"
-#include "python/bindings.hpp"
+#include "python/passes.hpp"
 
 namespace dualstruct {
 
@@ -139,12 +138,10 @@ void bind_structures(nb::module_& m) {
             [](const Structure& s, const Weights& w, std::int64_t i, int k, float cost_weight) {
                 check_cost(s, cost_weight);
                 if (k < 1) throw std::invalid_argument("k must be at least 1");
-                std::vector<ScoredOutput> found;
-                {
-                    GilReleased no_gil;
+                auto found = without_gil([&] {
                     const auto scratch = s.make_scratch();
-                    found = s.k_best(checked(w, s).data(), example(s, i), cost_weight, k, *scratch);
-                }
+                    return s.k_best(checked(w, s).data(), example(s, i), cost_weight, k, *scratch);
+                });
                 nb::list result;
                 for (auto& output : found)
                     result.append(nb::make_tuple(output.score, to_numpy(std::move(output.output))));
@@ -272,8 +269,8 @@ void bind_structures(nb::module_& m) {
         .def(
             "add_part_difference",
             [](const Structure& s, Weights& w, std::int64_t i, Input<float> marginals, float step) {
-                parts_at(with_truth(s), i)
-                    .add_part_difference(checked(w, s).data(), i, marginals_of(s, i, marginals), step);
+                const auto scratch = with_truth(s).make_scratch();
+                add_part_difference(s, checked(w, s).data(), i, marginals_of(s, i, marginals), step, *scratch);
             },
             "w"_a, "i"_a, "marginals"_a, "step"_a);
 
@@ -300,13 +297,9 @@ void bind_structures(nb::module_& m) {
             "decode_all",
             [](const Examples& e, const Weights& w, float cost_weight, int threads) {
                 check_cost(e.structure, cost_weight);
-                std::vector<std::int32_t> outputs;
-                {
-                    GilReleased no_gil;
-                    outputs = decode_all(e, checked(w, e), cost_weight, threads, SignalCheck());
-                }
-                raise_if_signalled();
-                return to_numpy(std::move(outputs));
+                return to_numpy(run([&](const Interrupt& interrupt) {
+                    return decode_all(e, checked(w, e), cost_weight, threads, interrupt);
+                }));
             },
             "w"_a, "cost_weight"_a = 0.0f, "threads"_a = 1);
 

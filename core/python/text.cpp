@@ -131,11 +131,7 @@ void bind_columns(nb::module_& m) {
         "parse_columns",
         [](const nb::bytes& data, const ColumnFormat& format) {
             const std::string_view text = bytes_of(data);
-            ColumnTable found;
-            {
-                const GilReleased unlocked;
-                found = parse_columns(text, format);
-            }
+            auto found = without_gil([&] { return parse_columns(text, format); });
             nb::list others;
             for (const OtherLines& lines : found.others) {
                 const auto begin = at(lines.begin);
@@ -227,11 +223,7 @@ void bind_conllu(nb::module_& m) {
         "parse_conllu",
         [](const nb::bytes& data, std::int64_t lines_before) {
             const std::string_view text = bytes_of(data);
-            ConlluWords words;
-            {
-                const GilReleased unlocked;
-                words = parse_conllu(text, lines_before);
-            }
+            auto words = without_gil([&] { return parse_conllu(text, lines_before); });
             return std::tuple(words.table, to_numpy(std::move(words.heads)), to_numpy(std::move(words.lines)),
                               to_numpy(std::move(words.bytes)));
         },
@@ -341,23 +333,13 @@ void bind_features(nb::module_& m) {
         .def(
             "fit",
             [](TemplateFeatures& f, std::shared_ptr<TokenTable> table, std::int64_t min_count) {
-                std::optional<Rows> rows;
-                {
-                    const GilReleased unlocked;
-                    rows = f.fit(std::move(table), min_count);
-                }
-                return rows_to_numpy(std::move(*rows));
+                return rows_to_numpy(without_gil([&] { return f.fit(std::move(table), min_count); }));
             },
             "table"_a, "min_count"_a)
         .def(
             "transform",
             [](const TemplateFeatures& f, const TokenTable& table) {
-                std::optional<Rows> rows;
-                {
-                    const GilReleased unlocked;
-                    rows = f.transform(table);
-                }
-                return rows_to_numpy(std::move(*rows));
+                return rows_to_numpy(without_gil([&] { return f.transform(table); }));
             },
             "table"_a)
         .def_prop_ro("dimension", &TemplateFeatures::dimension, WithoutGil())

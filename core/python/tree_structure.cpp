@@ -139,12 +139,10 @@ void bind_tree_structure(nb::module_& m) {
             [](const Tree& t, const Weights& w, std::int64_t i, double beta, double gamma) {
                 check_cost(t, gamma);
                 example(t, i);
-                TreeExpectation e;
-                {
-                    GilReleased no_gil;
+                auto e = without_gil([&] {
                     const auto scratch = t.make_scratch();
-                    e = t.expectation(checked(w, t).data(), i, beta, gamma, *scratch);
-                }
+                    return t.expectation(checked(w, t).data(), i, beta, gamma, *scratch);
+                });
                 const int nodes = t.words(i) + 1;
                 return nb::make_tuple(e.log_partition, e.expected_cost,
                                       shaped(nb::cast(to_numpy(std::move(e.arcs))), nb::make_tuple(nodes, nodes)),

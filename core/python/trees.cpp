@@ -36,11 +36,9 @@ int words_of(const Input<float, Shape>& scores) {
 
 Array<std::int32_t> decode(Input<float, nb::ndim<2>> scores, bool projective, bool single_root) {
     std::vector<std::int32_t> heads(at(words_of(scores)) + 1);
-    bool found;
-    {
-        GilReleased no_gil;
-        found = trees::make_decoder(projective)->decode(scores.data(), words_of(scores), single_root, heads.data());
-    }
+    auto found = without_gil([&] {
+        return trees::make_decoder(projective)->decode(scores.data(), words_of(scores), single_root, heads.data());
+    });
     if (!found) no_tree();
     return to_numpy(std::move(heads));
 }
@@ -48,12 +46,10 @@ Array<std::int32_t> decode(Input<float, nb::ndim<2>> scores, bool projective, bo
 nb::tuple marginals(Input<float, nb::ndim<2>> scores, bool projective, bool single_root) {
     std::vector<float> result(scores.size());
     double log_partition = 0;
-    bool found;
-    {
-        GilReleased no_gil;
-        found = trees::make_sums(projective)
-                    ->marginals(scores.data(), words_of(scores), single_root, result.data(), log_partition);
-    }
+    auto found = without_gil([&] {
+        return trees::make_sums(projective)
+            ->marginals(scores.data(), words_of(scores), single_root, result.data(), log_partition);
+    });
     if (!found) no_tree();
     return nb::make_tuple(
         log_partition, shaped(nb::cast(to_numpy(std::move(result))), nb::make_tuple(scores.shape(0), scores.shape(1))));
@@ -73,12 +69,10 @@ Array<std::int32_t> minimum_risk(Input<float, nb::ndim<2>> marginals, bool proje
 }
 
 auto k_best(Input<float, nb::ndim<3>> scores, int k, bool projective, bool single_root) {
-    std::vector<trees::LabelledTree> found;
-    {
-        GilReleased no_gil;
-        found = trees::KBestTrees(trees::make_decoder(projective))
-                    .find(scores.data(), words_of(scores), static_cast<int>(scores.shape(2)), single_root, k);
-    }
+    auto found = without_gil([&] {
+        return trees::KBestTrees(trees::make_decoder(projective))
+            .find(scores.data(), words_of(scores), static_cast<int>(scores.shape(2)), single_root, k);
+    });
     std::vector<std::tuple<double, Array<std::int32_t>, Array<std::int32_t>>> result;
     for (auto& tree : found) {
         result.emplace_back(tree.score, to_numpy(std::move(tree.heads)), to_numpy(std::move(tree.labels)));
@@ -99,12 +93,10 @@ nb::tuple second_order_decode(const trees::SecondOrderParts& parts, Input<double
     std::vector<std::int32_t> heads(at(parts.words()) + 1);
     graphs::RelaxationOptions relaxation = trees::SecondOrderDecoder::relaxation();
     relaxation.max_iterations = max_iterations;
-    trees::SecondOrderBest best;
-    {
-        GilReleased no_gil;
-        best = trees::SecondOrderDecoder().decode(
+    auto best = without_gil([&] {
+        return trees::SecondOrderDecoder().decode(
             parts, view(arcs), view(extras), {projective, single_root, grandparents, relax}, relaxation, heads.data());
-    }
+    });
     if (!best.found) no_tree();
     return nb::make_tuple(to_numpy(std::move(heads)), best.score, best.bound, best.exact, best.iterations);
 }
@@ -112,14 +104,12 @@ nb::tuple second_order_decode(const trees::SecondOrderParts& parts, Input<double
 nb::tuple second_order_beliefs(const trees::SecondOrderParts& parts, Input<double> arcs, Input<double> extras,
                                bool projective, bool single_root, int max_iterations, double damping) {
     check_scores(parts, arcs, extras);
-    trees::SecondOrderMarginals found;
-    {
-        GilReleased no_gil;
+    auto found = without_gil([&] {
         graphs::PropagationOptions propagation;
         propagation.max_iterations = max_iterations;
         propagation.damping = damping;
-        found = trees::second_order_marginals(parts, view(arcs), view(extras), {projective, single_root}, propagation);
-    }
+        return trees::second_order_marginals(parts, view(arcs), view(extras), {projective, single_root}, propagation);
+    });
     if (!found.found) no_tree();
     return nb::make_tuple(found.log_partition, to_numpy(std::move(found.arcs)), to_numpy(std::move(found.extras)),
                           found.converged, found.iterations);

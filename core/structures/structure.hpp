@@ -86,10 +86,9 @@ public:
     // Returns log Σ_y exp(score of y).
     virtual double part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
                                   Scratch& scratch) const = 0;
-    // E Δ_i(y); w += step·(Σ_part marginal·φ_part); w += step·(φ_i(y_i) − E φ_i(y)).
+    // E Δ_i(y); w += step·(Σ_part marginal·φ_part).
     virtual double expected_part_cost(std::int64_t i, std::span<const float> marginals) const = 0;
     virtual void add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const = 0;
-    virtual void add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const = 0;
 
 protected:
     ~Parts() = default;
@@ -227,6 +226,14 @@ inline const Expectations& expectations_of(const Structure& structure) {
 inline const Parts& parts_of(const Structure& structure) {
     if (const Parts* found = structure.parts()) return *found;
     throw Unsupported("the outputs of this structure do not come in parts with marginals");
+}
+
+// w += step·(φ_i(y_i) − E φ_i(y)), where the parts of y have these marginals.
+inline void add_part_difference(const Structure& structure, float* w, std::int64_t i, std::span<const float> marginals,
+                                float step, Scratch& scratch) {
+    structure.output_of(i, {}, scratch.output);
+    structure.add_features(w, i, scratch.output, step);
+    structure.parts()->add_parts(w, i, marginals, -step);
 }
 
 }  // namespace dualstruct

@@ -144,12 +144,6 @@ void Chain::add_block(float* to, const float* from, float step) const {
     for (std::int64_t k = 0; k < std::int64_t{data_.labels} * stride_; ++k) to[k] += step * from[k];
 }
 
-void Chain::add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const {
-    const auto first = at(data_.sentences[i]);
-    add_features(w, i, data_.truth.subspan(first, at(tokens(i))), step);
-    add_parts(w, i, marginals, -step);
-}
-
 void Chain::exponentiate_transitions(const ChainInput& in, float beta, Scratch& scratch) const {
     auto& buffers = static_cast<ChainScratch&>(scratch);
     const std::int64_t K = data_.labels;

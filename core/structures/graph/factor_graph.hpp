@@ -93,7 +93,6 @@ public:
                           Scratch& scratch) const override;
     double expected_part_cost(std::int64_t i, std::span<const float> marginals) const override;
     void add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const override;
-    void add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const override;
     void add_variance(float* target, std::int64_t i) const override;
     void mark_observed(float* marks, std::int64_t i) const override;
     double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const override;

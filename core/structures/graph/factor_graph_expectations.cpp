@@ -120,11 +120,6 @@ void FactorGraph::add_parts(float* w, std::int64_t i, std::span<const float> mar
         });
 }
 
-void FactorGraph::add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const {
-    add_features(w, i, example(i).truth, step);
-    add_parts(w, i, marginals, -step);
-}
-
 void FactorGraph::add_variance(float* target, std::int64_t i) const {
     for_soft_factors(i, [&](int f, const Soft& kind) {
         const auto count = static_cast<float>(kind.configurations);

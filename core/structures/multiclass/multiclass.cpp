@@ -262,11 +262,6 @@ void Multiclass::add_parts(float* w, std::int64_t i, std::span<const float> marg
     add_rows(w, i, marginals, step);
 }
 
-void Multiclass::add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const {
-    add_features(w, i, data_.truth.subspan(at(i), 1), step);
-    add_rows(w, i, marginals, -step);
-}
-
 void Multiclass::add_variance(float* target, std::int64_t i) const {
     const auto K = static_cast<float>(data_.labels);
     const float variance = std::max(K - 1, 0.5f) / (K * K);

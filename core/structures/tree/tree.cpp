@@ -289,15 +289,6 @@ void Tree::add_parts(float* w, std::int64_t i, std::span<const float> marginals,
     add_marginals(i, marginals, [&](std::int64_t index, float p) { w[index] += step * p; });
 }
 
-void Tree::add_part_difference(float* w, std::int64_t i, std::span<const float> marginals, float step) const {
-    for (int m = 1; m <= words(i); ++m) {
-        const Arc truth = true_arc(i, m);
-        features_.for_each(i, truth.head, m, truth.label, features_.node(i, truth.head), features_.node(i, m),
-                           [&](std::int64_t index) { w[index] += step; });
-    }
-    add_parts(w, i, marginals, -step);
-}
-
 double Tree::log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& base) const {
     TreeScratch& scratch = tree_scratch(base);
     scratch.labelled.resize(at(part_count(i)));
@@ -316,18 +307,15 @@ double Tree::log_loss(const float* w, std::int64_t i, double beta, double gamma,
 }
 
 void Tree::add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const {
-    add_part_difference(target, i, tree_scratch(scratch).marginals, step);
+    add_part_difference(*this, target, i, tree_scratch(scratch).marginals, step, scratch);
 }
 
 double Tree::expected_difference_norm2(std::int64_t i, Scratch& base) const {
     TreeScratch& scratch = tree_scratch(base);
     SparseSum& sum = scratch.sum;
     sum.reset();
-    for (int m = 1; m <= words(i); ++m) {
-        const Arc truth = true_arc(i, m);
-        features_.for_each(i, truth.head, m, truth.label, features_.node(i, truth.head), features_.node(i, m),
-                           [&](std::int64_t index) { sum.add(static_cast<std::uint64_t>(index), 1); });
-    }
+    output_of(i, {}, scratch.output);
+    for_each_of(i, scratch.output, [&](std::int64_t index) { sum.add(static_cast<std::uint64_t>(index), 1); });
     add_marginals(i, scratch.marginals,
                   [&](std::int64_t index, float p) { sum.add(static_cast<std::uint64_t>(index), -p); });
     return sum.squared_norm();
