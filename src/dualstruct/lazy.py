@@ -12,8 +12,10 @@ __all__ = ["Deferring", "Once", "lazy_modules", "lazy_names"]
 
 def lazy_names(
     package: str, homes: Mapping[str, str], otherwise: Callable[[str], Any] | None = None
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` for a package.
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` for a package.
+
+    Type checkers read the same names from imports that are not run.
 
     Parameters
     ----------
@@ -38,7 +40,7 @@ def lazy_names(
     def names() -> list[str]:
         return sorted({*vars(import_module(package)), *home_of})
 
-    return find, names
+    return find, names, sorted(home_of)
 
 
 def lazy_modules(package: str, modules: str) -> Callable[[str], Any]:

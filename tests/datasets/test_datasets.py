@@ -10,27 +10,9 @@ import pytest
 
 from dualstruct import DCD, InputError, Problem, Stopping, fit
 from dualstruct.data.conllu import read_conllu
+from dualstruct.data.treebank import UPOS
 from dualstruct.datasets import load_english, make_chains
 
-UPOS = {
-    "ADJ",
-    "ADP",
-    "ADV",
-    "AUX",
-    "CCONJ",
-    "DET",
-    "INTJ",
-    "NOUN",
-    "NUM",
-    "PART",
-    "PRON",
-    "PROPN",
-    "PUNCT",
-    "SCONJ",
-    "SYM",
-    "VERB",
-    "X",
-}
 RELATIONS = {
     "acl",
     "advcl",

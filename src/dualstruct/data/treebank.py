@@ -40,6 +40,12 @@ _HEAD = 6
 #: And their place in the core's table.
 TABLE_COLUMN = {name: place for place, name in enumerate(FILE_COLUMN)}
 
+#: The parts of speech of Universal Dependencies.
+UPOS = frozenset((
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN",
+    "PUNCT", "SCONJ", "SYM", "VERB", "X",
+))  # fmt: skip
+
 _NO_FAULT, _NO_HEAD, _TWO_ROOTS, _CYCLE = range(4)
 
 

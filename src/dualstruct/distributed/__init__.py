@@ -8,22 +8,22 @@ from dualstruct.lazy import lazy_names
 from dualstruct.renamed import old_names
 
 if TYPE_CHECKING:
-    from dualstruct.data.sources import ColumnFiles, TreeFiles
-    from dualstruct.distributed.admm import ADMM
-    from dualstruct.distributed.bqo import BQO
-    from dualstruct.distributed.local import fit_local
-    from dualstruct.distributed.mixing import IterativeMixing, SimpleAverage
-    from dualstruct.workers.communicator import (
-        CommunicationError,
-        Communicator,
-        RecoveryWarning,
-        SingleWorker,
-        partition,
-    )
-    from dualstruct.workers.engines import run_on
-    from dualstruct.workers.local import run_local
-    from dualstruct.workers.mpi import run_mpi
-    from dualstruct.workers.ray import run_ray
+    from dualstruct.data.sources import ColumnFiles as ColumnFiles
+    from dualstruct.data.sources import TreeFiles as TreeFiles
+    from dualstruct.distributed.admm import ADMM as ADMM
+    from dualstruct.distributed.bqo import BQO as BQO
+    from dualstruct.distributed.local import fit_local as fit_local
+    from dualstruct.distributed.mixing import IterativeMixing as IterativeMixing
+    from dualstruct.distributed.mixing import SimpleAverage as SimpleAverage
+    from dualstruct.workers.communicator import CommunicationError as CommunicationError
+    from dualstruct.workers.communicator import Communicator as Communicator
+    from dualstruct.workers.communicator import RecoveryWarning as RecoveryWarning
+    from dualstruct.workers.communicator import SingleWorker as SingleWorker
+    from dualstruct.workers.communicator import partition as partition
+    from dualstruct.workers.engines import run_on as run_on
+    from dualstruct.workers.local import run_local as run_local
+    from dualstruct.workers.mpi import run_mpi as run_mpi
+    from dualstruct.workers.ray import run_ray as run_ray
 
 _HOMES = {
     "data.sources": "ColumnFiles TreeFiles",
@@ -40,24 +40,5 @@ _HOMES = {
     "workers.ray": "run_ray",
 }
 
-__all__ = [
-    "ADMM",
-    "BQO",
-    "ColumnFiles",
-    "CommunicationError",
-    "Communicator",
-    "IterativeMixing",
-    "RecoveryWarning",
-    "SimpleAverage",
-    "SingleWorker",
-    "TreeFiles",
-    "fit_local",
-    "partition",
-    "run_local",
-    "run_mpi",
-    "run_on",
-    "run_ray",
-]
-
 _old_name = old_names(__name__, {"Alone": "workers.communicator.SingleWorker"})
-__getattr__, __dir__ = lazy_names(__name__, _HOMES, _old_name)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES, _old_name)

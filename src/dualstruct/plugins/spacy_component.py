@@ -19,7 +19,7 @@ from spacy.attrs import DEP, HEAD
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
-from dualstruct.data.treebank import Treebank
+from dualstruct.data.treebank import UPOS, Treebank
 from dualstruct.errors import InputError, not_fitted
 from dualstruct.estimators import DependencyParser, ParsingPipeline, SequenceTagger, load_model
 from dualstruct.labels.schemes import are_span_labels, spans
@@ -159,7 +159,7 @@ def _mark_trees(
                 relations[token.i] = "ROOT" if head == 0 else relation
             if model.takes_words:
                 for token, tag, other in zip(sentence, tree.upos, tree.xpos, strict=True):
-                    token.pos_ = tag if tag in _UPOS else ""
+                    token.pos_ = tag if tag in UPOS else ""
                     token.tag_ = "" if other == "_" else other
         _set_heads(doc, heads, relations)
 
@@ -170,27 +170,6 @@ _MARKERS: dict[str, Callable[[Any, list[Doc], list[Sentences]], None]] = {
     DependencyParser.model_format: _mark_trees,
     ParsingPipeline.model_format: _mark_trees,
 }
-_UPOS = frozenset(
-    [
-        "ADJ",
-        "ADP",
-        "ADV",
-        "AUX",
-        "CCONJ",
-        "DET",
-        "INTJ",
-        "NOUN",
-        "NUM",
-        "PART",
-        "PRON",
-        "PROPN",
-        "PUNCT",
-        "SCONJ",
-        "SYM",
-        "VERB",
-        "X",
-    ]
-)
 
 
 def _words(sentence: list[Any]) -> list[str]:

@@ -6,18 +6,29 @@ from dualstruct.lazy import lazy_names
 from dualstruct.renamed import old_names
 
 if TYPE_CHECKING:
-    from dualstruct.structures.base import Structure
-    from dualstruct.structures.chain import Chain, Expectation
-    from dualstruct.structures.check import StructureError, StructureReport, check_structure
-    from dualstruct.structures.custom import CompiledDecoder, CustomStructure
-    from dualstruct.structures.factor_graph import FactorGraph
-    from dualstruct.structures.graph_output import FactorGraphOutput
-    from dualstruct.structures.multiclass import Multiclass
-    from dualstruct.structures.output_type import OutputType
-    from dualstruct.structures.ready_graphs import GraphCRF, Grid, KGramChain, MultiLabel
-    from dualstruct.structures.second_order_tree import PrunedArcs, SecondOrderTree, prune_arcs
-    from dualstruct.structures.subset import Subset
-    from dualstruct.structures.tree import Tree, TreeColumns, TreeExpectation
+    from dualstruct.structures.base import Structure as Structure
+    from dualstruct.structures.chain import Chain as Chain
+    from dualstruct.structures.chain import Expectation as Expectation
+    from dualstruct.structures.check import StructureError as StructureError
+    from dualstruct.structures.check import StructureReport as StructureReport
+    from dualstruct.structures.check import check_structure as check_structure
+    from dualstruct.structures.custom import CompiledDecoder as CompiledDecoder
+    from dualstruct.structures.custom import CustomStructure as CustomStructure
+    from dualstruct.structures.factor_graph import FactorGraph as FactorGraph
+    from dualstruct.structures.graph_output import FactorGraphOutput as FactorGraphOutput
+    from dualstruct.structures.multiclass import Multiclass as Multiclass
+    from dualstruct.structures.output_type import OutputType as OutputType
+    from dualstruct.structures.ready_graphs import GraphCRF as GraphCRF
+    from dualstruct.structures.ready_graphs import Grid as Grid
+    from dualstruct.structures.ready_graphs import KGramChain as KGramChain
+    from dualstruct.structures.ready_graphs import MultiLabel as MultiLabel
+    from dualstruct.structures.second_order_tree import PrunedArcs as PrunedArcs
+    from dualstruct.structures.second_order_tree import SecondOrderTree as SecondOrderTree
+    from dualstruct.structures.second_order_tree import prune_arcs as prune_arcs
+    from dualstruct.structures.subset import Subset as Subset
+    from dualstruct.structures.tree import Tree as Tree
+    from dualstruct.structures.tree import TreeColumns as TreeColumns
+    from dualstruct.structures.tree import TreeExpectation as TreeExpectation
 
 _HOMES = {
     "structures.base": "Structure",
@@ -34,32 +45,6 @@ _HOMES = {
     "structures.tree": "Tree TreeColumns TreeExpectation",
 }
 
-__all__ = [
-    "Chain",
-    "CompiledDecoder",
-    "CustomStructure",
-    "Expectation",
-    "FactorGraph",
-    "FactorGraphOutput",
-    "GraphCRF",
-    "Grid",
-    "KGramChain",
-    "MultiLabel",
-    "Multiclass",
-    "OutputType",
-    "PrunedArcs",
-    "SecondOrderTree",
-    "Structure",
-    "StructureError",
-    "StructureReport",
-    "Subset",
-    "Tree",
-    "TreeColumns",
-    "TreeExpectation",
-    "check_structure",
-    "prune_arcs",
-]
-
 _old_name = old_names(
     __name__,
     {
@@ -67,4 +52,4 @@ _old_name = old_names(
         "Template": "structures.output_type.OutputType",
     },
 )
-__getattr__, __dir__ = lazy_names(__name__, _HOMES, _old_name)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES, _old_name)

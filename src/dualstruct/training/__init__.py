@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING
 from dualstruct.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dualstruct.training.loop import Callback, fit
-    from dualstruct.training.results import FitResult, TracePoint
-    from dualstruct.training.settings import Training
-    from dualstruct.training.stopping import Stopping
+    from dualstruct.training.loop import Callback as Callback
+    from dualstruct.training.loop import fit as fit
+    from dualstruct.training.results import FitResult as FitResult
+    from dualstruct.training.results import TracePoint as TracePoint
+    from dualstruct.training.settings import Training as Training
+    from dualstruct.training.stopping import Stopping as Stopping
 
 _HOMES = {
     "training.loop": "Callback fit",
@@ -17,6 +19,4 @@ _HOMES = {
     "training.stopping": "Stopping",
 }
 
-__all__ = ["Callback", "FitResult", "Stopping", "TracePoint", "Training", "fit"]
-
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)
