@@ -39,6 +39,8 @@ GROWTH = 1.1
 DRAFTED = 0.3
 #: Answers among the measured sentences from which a temperature is fitted.
 CALIBRATING = 20
+#: The temperature before that: a margin of 1 is about 95 % sure.
+UNCALIBRATED = 0.35
 #: Answers from which suspects are looked for.
 SUSPICIOUS = 60
 
@@ -91,7 +93,7 @@ class Learner:
         self.suspects: list[int] = []  #: answered sentences worth a second look, the most so first
         self.training = False  #: whether it trains anew just now
         #: At which scores are probabilities.
-        self.temperature = 1.0 if start is None else start.temperature_ or 1.0
+        self.temperature = (None if start is None else start.temperature_) or UNCALIBRATED
         self._start = start
         self._changed = changed
         self._wake = threading.Condition()
@@ -293,7 +295,7 @@ class Learner:
             model.calibrate(
                 [each.words for each in measured], [list(each.labels or ()) for each in measured]
             )
-        self.temperature = model.temperature_ or 1.0
+        self.temperature = model.temperature_ or UNCALIBRATED
 
     def _continued(
         self, base: SequenceTagger, new: set[int], known: list[Sentence]

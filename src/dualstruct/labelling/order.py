@@ -18,7 +18,7 @@ from dualstruct.labelling.store import Project
 
 __all__ = ["Order", "Reason", "diverse"]
 
-Reason = Literal["unsure", "random", "second look", "conflict", "chosen", "none left"]
+Reason = Literal["unsure", "any", "random", "second look"]
 
 #: Sentences that are looked at for one order.
 POOL = 2000
@@ -74,13 +74,12 @@ class Order:
                 if number in without or not self.project.sentences[number].answers:
                     break  # it is on a page
                 self._measuring.pop()
-        for number in self._ordered():
+        for number in self._queue:
             if is_free(number):
                 return self._lease(annotator, number, "unsure")
-        left = [n for n in (*self._rest_of_them(), *self._measuring) if is_free(n)]
-        if left:
-            reason: Reason = "random" if is_measured(left[0]) else "unsure"
-            return self._lease(annotator, left[0], reason)
+        for number in (*self._rest_of_them(), *self._measuring):
+            if is_free(number):
+                return self._lease(annotator, number, "random" if is_measured(number) else "any")
         return None
 
     def _lease(self, annotator: str, number: int, reason: Reason) -> tuple[Sentence, Reason]:
@@ -120,12 +119,6 @@ class Order:
         sentences = self.project.sentences
         self._rest = [n for n in self._rest or () if not sentences[n].answers]
         return self._rest
-
-    def _ordered(self) -> list[int]:
-        """The least sure first, by the model that was there last."""
-        sentences = self.project.sentences
-        left = [n for n in self._queue if not sentences[n].answers]
-        return left or self._rest_of_them()[:QUEUE]
 
     def refresh(self) -> None:
         """Put them in order by the model as it is; questions may be asked meanwhile."""

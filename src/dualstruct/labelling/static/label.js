@@ -9,6 +9,7 @@ import { hueOf, render } from "./sentence.js";
 const KEYS = [..."1234567890qwetyiopadfghjklzxcvbm"]; // not n, r, s, u: these do something else
 const AHEAD = 3; // questions on the page
 const REASONS = {
+  any: "the next one",
   unsure: "the model is least sure of this one",
   random: "drawn at random, to measure by",
   "second look": "the model disagrees with its label: a second look",
@@ -49,6 +50,7 @@ async function start() {
     return;
   }
   byId("name").textContent = project.name;
+  byId("remove").hidden = project.kind !== "spans";
   document.title = `${project.name} – dualstruct label`;
   showTypes();
   await fetchMore();

@@ -75,5 +75,5 @@ export function forecast(more, kind) {
 
 export function agreed(found) {
   if (!found) return "";
-  return `Annotators agree on ${found.sentences} sentences: κ ${found.kappa.toFixed(2)}, ${score(found.f1)} ${"F1"}.`;
+  return `Agreement of annotators: κ ${found.kappa.toFixed(2)}, F1 ${score(found.f1)} (sentences that two answered: ${found.sentences}).`;
 }
