@@ -63,3 +63,23 @@ def test_what_a_tokenizer_cannot_do_is_refused(tmp_path):
     (tmp_path / "new.jsonl").write_text('{"text": "He left.", "spans": []}\n')
     message = refusal("train", tmp_path / "new.jsonl", "--task", "tokenize", "--model", model)
     assert "learns from texts that have tokens" in message
+
+
+def test_a_pipeline_goes_from_raw_text_to_trees(tmp_path):
+    english = load_english()
+    write_conllu(tmp_path / "train.conllu", english[:200])
+    write_conllu(tmp_path / "test.conllu", english[200:260])
+    model = tmp_path / "all.dstruct"
+    train = ["train", tmp_path / "train.conllu", "--task", "pipeline", "--folds", 2, "--passes", 2]
+    run(*train, "--hash-bits", 14, "--model", model)
+    made = run("predict", model, "--text", stdin="Tom sold two boats. He left.\n")
+    assert made.count("# text = ") == 2
+    rows = [line.split("\t") for line in made.splitlines() if line[:1].isdigit()]
+    assert rows[1][1:4] == ["sold", "sell", "VERB"]
+    assert rows[3][9] == "SpaceAfter=No"
+    gold = json.loads(run("evaluate", model, tmp_path / "test.conllu", "--json"))
+    assert gold["tags"]["upos"] > 0.7
+    assert gold["tags"]["lemmas"] > 0.8
+    raw = json.loads(run("evaluate", model, tmp_path / "test.conllu", "--raw-text", "--json"))
+    assert raw["raw_text"]["Tokens"]["f1"] > 0.95
+    assert 0.2 < raw["raw_text"]["LAS"]["f1"] < gold["conll18_las"] + 0.05

@@ -132,8 +132,9 @@ def test_a_pipeline_takes_conllu_tokens_and_text(files):
     from_columns = run("predict", model, stdin="\n".join(f"{w}\tX" for w in words) + "\n")
     blank = bytes(Treebank.from_columns([words]))
     from_conllu = run("predict", model, stdin=blank)
-    assert from_text == from_tokens == from_columns == from_conllu
-    assert [row.split("\t")[1] for row in from_text.strip().split("\n")] == words
+    assert from_text == "# newpar\n# text = Tom sold two boats .\n" + from_tokens
+    assert from_tokens == from_columns == from_conllu
+    assert [row.split("\t")[1] for row in from_tokens.strip().split("\n")] == words
     assert "\tVERB\t" in from_text
     report = json.loads(run("evaluate", model, files / "test.conllu", "--json"))
     assert report["tags"]["upos"] > 0.8
@@ -185,7 +186,10 @@ def test_bad_trees_are_refused_or_skipped_and_counted(files, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--task", "parsing"], "--task is 'parsing'; it is tag, parse or tag+parse"),
+        (
+            ["--task", "parsing"],
+            "--task is 'parsing'; it is tag, parse, tag+parse",
+        ),
         (["--task", "parse", "--features", "ner"], "--features is for --task tag"),
         (["--task", "parse", "--projective", "maybe"], "--projective is 'maybe'; it is auto, yes"),
         (["--task", "tag", "--no-lemma"], "--no-lemma is for --task parse"),

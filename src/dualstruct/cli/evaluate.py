@@ -95,8 +95,9 @@ def evaluate(
         bool,
         typer.Option(
             "--raw-text",
-            help="Score two files of CoNLL-U as made from raw text, by the definitions of "
-            "CoNLL-2018; done by itself where their words differ.",
+            help="Score what a pipeline makes of a file's running text, or two files of CoNLL-U as "
+            "made from raw text, by the definitions of CoNLL-2018; done by itself where the words "
+            "of two files differ.",
         ),
     ] = False,
     label_column: SameLabelColumn = None,
@@ -134,10 +135,8 @@ def evaluate(
                 "confidence is that of a model, and a file of labels or trees has none"
             )
         judged = judge_file(str(model), test, reading, raw_text)
-    elif raw_text:
-        raise InputError("--raw-text compares files of CoNLL-U")
     else:
-        judged = judge_model(model, test, reading, unseen_labels, asked, reliability)
+        judged = judge_model(model, test, reading, unseen_labels, asked, reliability, raw_text)
     if html is not None:
         most = ON_A_PAGE if errors is None else errors
         title = f"{model.name}: mistakes"

@@ -31,11 +31,12 @@ def judge_model(
     unseen_labels: str = "count",
     confidence: bool = False,
     picture: Path | None = None,
+    raw_text: bool = False,
 ) -> Judged:
     """What a model predicts for a file."""
     from dualstruct.cli.models import open_model
 
-    return open_model(path).judge(test, unseen_labels, confidence, picture, reading)
+    return open_model(path).judge(test, unseen_labels, confidence, picture, reading, raw_text)
 
 
 def judge_file(gold: str, predicted: str, reading: Reading, raw: bool = False) -> Judged:

@@ -33,6 +33,7 @@ _LEARNERS: dict[str, Callable[..., Any]] = {
     "parse": trees.train,
     "tokenize": tokenizing.train,
     "tag+parse": partial(trees.train, jackknifed=True),
+    "pipeline": partial(trees.train, jackknifed=True, from_text=True),
 }
 
 

@@ -221,8 +221,11 @@ class TaggerCommands:
         confidence: bool,
         picture: Path | None,
         reading: Reading,
+        raw_text: bool = False,
     ) -> Judged:
         """Score the model on a file with labels."""
+        if raw_text:
+            raise InputError("--raw-text is for pipelines and tokenizers, and for files of CoNLL-U")
         tagger = self.model.set_params(threads=reading.threads, unseen_labels=unseen_labels)
         data, labels = read_labelled(test, tagger, reading)
         with located(data):

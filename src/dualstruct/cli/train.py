@@ -38,6 +38,7 @@ TASKS: dict[str, type] = {
     "parse": ParserSettings,
     "tag+parse": ParserSettings,
     "tokenize": TaggerSettings,
+    "pipeline": ParserSettings,
 }
 #: Options beside the settings that are for one kind of task only.
 ONLY_FOR = {
@@ -50,6 +51,9 @@ ONLY_FOR = {
     "overlapping": "tag",
     "tokenizer": "tag",
 }
+
+
+ALSO_FOR = {"folds": "pipeline"}
 
 
 def flag_of(name: str, option: Option) -> str:
@@ -129,7 +133,7 @@ Task = Annotated[
     str,
     typer.Option(
         help="tag: labels; parse: trees; tag+parse: trees from words alone; tokenize: words and "
-        "sentences in text."
+        "sentences in text; pipeline: all of it, lemmas and morphology too, from raw text."
     ),
 ]
 Dev = Annotated[
@@ -163,7 +167,7 @@ Size = Annotated[
 Folds = Annotated[
     int | None,
     typer.Option(
-        help="How many folds tag+parse uses to tag its training sentences. Default: 5.",
+        help="How many folds tag+parse and pipeline use to tag its training sentences. Default: 5.",
         rich_help_panel=PARSERS,
     ),
 ]
@@ -242,9 +246,9 @@ def train(
 def _check_task(task: str, special: dict[str, Any]) -> None:
     """Refuse an unknown task, and options that are for another one."""
     if task not in TASKS:
-        raise InputError(f"--task is {task!r}; it is tag, parse, tag+parse or tokenize")
+        raise InputError(f"--task is {task!r}; it is tag, parse, tag+parse, tokenize or pipeline")
     for name, value in special.items():
-        if value is not None and ONLY_FOR[name] != task:
+        if value is not None and task not in (ONLY_FOR[name], ALSO_FOR.get(name)):
             raise InputError(f"--{name.replace('_', '-')} is for --task {ONLY_FOR[name]}")
 
 

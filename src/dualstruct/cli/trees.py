@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from dualstruct.cli.confidence import reliability_of
 from dualstruct.cli.judging import Judged
@@ -22,13 +22,15 @@ from dualstruct.data.conllu import (
     read_conllu,
     treebanks_of,
 )
-from dualstruct.data.lines import sentence_blocks
+from dualstruct.data.lines import located_texts, text_blocks
 from dualstruct.data.opening import name_of, read_bytes, read_pieces
 from dualstruct.data.sources import TreeFiles, check_paths
-from dualstruct.data.tokenizing import Tokenizer
+from dualstruct.data.surface import running_texts, treebank_of
+from dualstruct.data.tokenizing import Splitter
 from dualstruct.errors import InputError
 from dualstruct.estimators import (
     DependencyParser,
+    LearnedTokenizer,
     ParsingPipeline,
     SequenceTagger,
 )
@@ -59,9 +61,10 @@ def train(
     *,
     folds: int | None = None,
     jackknifed: bool = False,
+    from_text: bool = False,
     **_: None,
 ) -> tuple[dict[str, Any] | None, FitResult]:
-    """Train a parser, or taggers and a parser, and write the model.
+    """Train a parser, or taggers and a parser (and what comes before them), and write the model.
 
     Without a report, another process of the job writes and prints.
     """
@@ -89,6 +92,7 @@ def train(
             tagger=tagger,
             parser=parser,
             verbose=parser.verbose,
+            **_of_text(shared) if from_text else {},
         )
         model.fit(treebank, dev=held_out)
         parser = model.parser_
@@ -130,6 +134,11 @@ def read_all(files: list[str]) -> Treebank:
     return treebank
 
 
+def _of_text(shared: dict[str, Any]) -> dict[str, Any]:
+    """What a pipeline from raw text has besides taggers for tags and a parser."""
+    return {"tags": "all", "tokenizer": LearnedTokenizer(SequenceTagger(**shared))}
+
+
 def _describe(parser: DependencyParser) -> str:
     arcs = "projective" if parser.projective_ else "non-projective"
     roots = "one root" if parser.single_root_ else "any number of roots"
@@ -163,7 +172,7 @@ class TreeCommands:
         for tagger in model.taggers_.values():
             tagger.set_params(threads=reading.threads)
         rows: list[dict[str, Any]] = []
-        for treebank in read_any(file, text, raw_words=model.takes_words):
+        for treebank in self._read(file, text):
             tagged = model.tag(treebank)
             if as_json:
                 rows += _json_rows(parser, tagged, wanted)
@@ -173,6 +182,16 @@ class TreeCommands:
         if as_json:
             print_json({"sentences": rows})
 
+    def _read(self, file: str, text: Splitting | None) -> Iterator[Treebank]:
+        own = None if text is None else self._pipeline("--text").tokenizer_
+        return read_any(file, text, self.model.takes_words, own)
+
+    def _pipeline(self, what: str) -> ParsingPipeline:
+        """The model, if it takes words alone."""
+        if not self.model.takes_words:
+            raise InputError(f"{what} needs a tag+parse model: a parser alone wants tags, too")
+        return cast(ParsingPipeline, self.model)
+
     def judge(
         self,
         test: str,
@@ -180,11 +199,17 @@ class TreeCommands:
         confidence: bool,
         picture: Path | None,
         reading: Reading,
+        raw_text: bool = False,
     ) -> Judged:
-        """Score the model on a file with trees."""
+        """Score the model on a file with trees, or on its running text."""
         model, parser = self.model, self.model.parser_
         treebank = read_conllu(test)
         parser.set_params(threads=reading.threads)
+        if raw_text:
+            texts = [each.text for each in running_texts(treebank)]
+            return judge_raw(
+                treebank, self._pipeline("--raw-text").predict_text(texts, "predicted")
+            )
         started = time.perf_counter()
         predicted = model.predict(treebank)
         seconds = time.perf_counter() - started
@@ -204,7 +229,7 @@ class TreeCommands:
         self, file: str, text: Splitting | None, columns: str | None
     ) -> Iterator[tuple[str | None, Any]]:
         """The sentences of a file, with their names if they have some."""
-        for one in chain.from_iterable(read_any(file, text, raw_words=self.model.takes_words)):
+        for one in chain.from_iterable(self._read(file, text)):
             yield one.sent_id, one
 
     def true_sentences(
@@ -222,9 +247,8 @@ class TreeCommands:
 
     def words(self, sentence: str) -> list[str]:
         """A sentence of the command line."""
-        if not self.model.takes_words:
-            raise InputError("a sentence needs a tag+parse model: a parser alone wants tags, too")
-        return list(chain.from_iterable(Tokenizer().words_of(sentence)))
+        splitter = self._pipeline("a sentence").tokenizer_
+        return list(chain.from_iterable(splitter.words_of(sentence)))
 
     def labelled(self, file: str, reading: Reading) -> tuple[Any, ...]:
         """A file with true trees, as the model scores it."""
@@ -281,14 +305,16 @@ class TreeCommands:
         say("\n".join(lines))
 
 
-def read_any(file: str, text: Splitting | None, raw_words: bool) -> Iterator[Treebank]:
+def read_any(
+    file: str, text: Splitting | None, raw_words: bool, own: Splitter | None = None
+) -> Iterator[Treebank]:
     """Sentences from CoNLL-U, or for a pipeline from one token per line or plain text."""
     name = name_of(file)
     if text is not None:
-        if not raw_words:
-            raise InputError("--text needs a tag+parse model: a parser alone wants tags, too")
-        for sentences in sentence_blocks(file, text.tokenizer()):
-            yield Treebank.from_columns(sentences, name=name)
+        splitter = text.tokenizer(own)
+        for texts, numbers in text_blocks(file):
+            with located_texts(name, numbers):
+                yield treebank_of(splitter.analyse(texts), name)
         return
     pieces = read_pieces(file)
     beginning = b""

@@ -6,22 +6,24 @@ A token is a word, or a multiword token (a line such as ``3-4 don't``) that seve
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dualstruct.data.tokenizing import RunningText
 from dualstruct.data.treebank import Treebank, attributes
 from dualstruct.errors import InputError
 
 __all__ = [
-    "RunningText",
     "Surface",
     "escaped",
     "gap_behind",
     "running_texts",
     "surface_of",
+    "treebank_of",
     "unescaped",
 ]
 
@@ -97,16 +99,6 @@ def surface_of(treebank: Treebank) -> Surface:
         np.searchsorted(words, treebank.sentences),
         sorted(paragraphs),
     )
-
-
-@dataclass(frozen=True)
-class RunningText:
-    """A paragraph, and how it is split."""
-
-    text: str
-    tokens: list[tuple[int, int]]  #: first character, and the one behind the last
-    sentences: list[int]  #: the first token of each, and how many there are
-    words: dict[int, list[str]]  #: those of multiword tokens
 
 
 def running_texts(treebank: Treebank) -> list[RunningText]:
@@ -195,3 +187,37 @@ def escaped(text: str) -> str:
     """Blanks as MISC has them."""
     known = {value: key for key, value in _ESCAPES.items()}
     return "".join(known.get(c, c) for c in text)
+
+
+def treebank_of(texts: Iterable[RunningText], name: str = "text") -> Treebank:
+    """Texts as CoNLL-U, each a paragraph; ``SpaceAfter=No`` and ``SpacesAfter`` keep the text."""
+    lines: list[str] = []
+    for each in texts:
+        text, tokens = each.text, each.tokens
+        for number, (a, b) in enumerate(pairwise(each.sentences)):
+            lines += ["# newpar"] if number == 0 else []
+            shown = " ".join(text[tokens[a][0] : tokens[b - 1][1]].split())
+            lines.append(f"# text = {shown}")
+            word = 1
+            for k in range(a, b):
+                start, end = tokens[k]
+                last = k + 1 == len(tokens)
+                behind = text[end : None if last else tokens[k + 1][0]]
+                misc = []
+                if k == 0 and start:
+                    misc.append(f"SpacesBefore={escaped(text[:start])}")
+                if not behind and not last:
+                    misc.append("SpaceAfter=No")
+                elif behind != ("" if last else " "):
+                    misc.append(f"SpacesAfter={escaped(behind)}")
+                cell = "|".join(misc) or "_"
+                parts = each.words.get(k)
+                if parts is not None:
+                    both = f"{word}-{word + len(parts) - 1}"
+                    lines.append("\t".join([both, text[start:end], *"_" * 7, cell]))
+                    cell = "_"
+                for part in parts or [text[start:end]]:
+                    lines.append("\t".join([str(word), part, *"_" * 7, cell]))
+                    word += 1
+            lines.append("")
+    return Treebank("\n".join([*lines, ""]).encode() if lines else b"", name)

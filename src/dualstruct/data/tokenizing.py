@@ -20,7 +20,7 @@ from dualstruct import _core
 from dualstruct.data.schema import fit_type
 from dualstruct.errors import InputError
 
-__all__ = ["Splitter", "TokenPlaces", "Tokenizer"]
+__all__ = ["RunningText", "Splitter", "TokenPlaces", "Tokenizer"]
 
 
 class TokenPlaces(NamedTuple):
@@ -30,6 +30,16 @@ class TokenPlaces(NamedTuple):
     starts: NDArray[np.int64]  # [tokens] characters of their text
     ends: NDArray[np.int64]
     texts: NDArray[np.int64]  # [texts + 1] first sentence of each
+
+
+@dataclass(frozen=True)
+class RunningText:
+    """A text, and how it is split."""
+
+    text: str
+    tokens: list[tuple[int, int]]  #: first character, and the one behind the last
+    sentences: list[int]  #: the first token of each, and how many there are
+    words: dict[int, list[str]]  #: those of multiword tokens
 
 
 class Splitter(ABC):
@@ -47,6 +57,18 @@ class Splitter(ABC):
     @abstractmethod
     def stored(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """What a model file holds of it: metadata for JSON, and arrays."""
+
+    def analyse(self, texts: Sequence[str]) -> list[RunningText]:
+        """The texts with their tokens and sentences, and the words of multiword tokens."""
+        found = self.split(texts)
+        places = list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
+        firsts = found.table.sentences.tolist()
+        rows = []
+        for text, (a, b) in zip(texts, pairwise(found.texts.tolist()), strict=True):
+            begin = firsts[a]
+            sentences = [first - begin for first in firsts[a : b + 1]]
+            rows.append(RunningText(text, places[begin : firsts[b]], sentences, {}))
+        return rows
 
     def words_of(self, text: str) -> list[list[str]]:
         """The sentences of one text as lists of words."""

@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 
 from dualstruct.data.conllu import ConlluSentence, Treebank
 from dualstruct.data.schema import fit_type, inner_arrays
+from dualstruct.data.surface import running_texts, treebank_of
 from dualstruct.errors import InputError
+from dualstruct.estimators.keeping import KeepsTokenizer
+from dualstruct.estimators.lemmas import Lemmatizer
 from dualstruct.estimators.parser import DependencyParser
 from dualstruct.estimators.storage import Stored
 from dualstruct.estimators.tagger import SequenceTagger
+from dualstruct.estimators.tokenizer import LearnedTokenizer
 from dualstruct.explaining import Explanation
-from dualstruct.metrics import TreeScores, evaluate_trees
+from dualstruct.metrics import RawTextScores, TreeScores, evaluate_raw_text, evaluate_trees
 from dualstruct.mistakes import Mistakes, tree_mistakes
 from dualstruct.suspecting import FOLDS, Suspect
 from dualstruct.tasks.base import State
@@ -29,8 +33,10 @@ from dualstruct.training.results import FitResult
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: The columns that taggers can fill, in the order in which they do.
+#: The columns that taggers can fill, in the order in which they do; and that a lemmatizer fills.
 TAGS = ("upos", "xpos", "feats")
+LEMMAS = "lemmas"
+_USUAL = ("upos", "xpos")
 
 
 @dataclass(frozen=True)
@@ -66,8 +72,8 @@ class _Metadata:
     parts: dict[str, dict[str, Any]]
 
 
-class ParsingPipeline(Stored):
-    """Taggers and a parser in one model: it takes words and fills in tags and trees.
+class ParsingPipeline(KeepsTokenizer, Stored):
+    """Taggers and a parser in one model: it takes words, or text, and fills in tags and trees.
 
     The parser learns from tags as the taggers give them: the training sentences are divided into
     folds, and each fold is tagged by taggers that were trained on the others (jackknifing). So it
@@ -76,8 +82,9 @@ class ParsingPipeline(Stored):
     Parameters
     ----------
     tags : "auto" or sequence of str
-        The columns to predict, of ``upos``, ``xpos`` and ``feats``. "auto" takes UPOS and XPOS,
-        those that the treebank has.
+        The columns to predict, of ``upos``, ``xpos``, ``feats`` and ``lemmas``. "auto" takes UPOS
+        and XPOS, those that the treebank has; "all" takes what it has of all four, of which the
+        parser looks at UPOS and XPOS.
     folds : int
         How many parts the training sentences are divided into.
     tagger : SequenceTagger, optional
@@ -87,6 +94,9 @@ class ParsingPipeline(Stored):
         morphology only if it is among the tags.
     verbose : bool
         Show a progress line on standard error.
+    tokenizer : LearnedTokenizer, optional
+        How to train a tokenizer on the treebank; its parameters are copied. Without one, text is
+        split by rules.
 
     Examples
     --------
@@ -100,6 +110,7 @@ class ParsingPipeline(Stored):
 
     model_format = "dualstruct pipeline"
     takes_words: ClassVar[bool] = True
+    _lemmatizer: Lemmatizer | None = None
 
     def __init__(
         self,
@@ -108,7 +119,9 @@ class ParsingPipeline(Stored):
         tagger: SequenceTagger | None = None,
         parser: DependencyParser | None = None,
         verbose: bool = False,
+        tokenizer: LearnedTokenizer | None = None,
     ) -> None:
+        self.tokenizer = tokenizer
         self.tags = tags
         self.folds = folds
         self.tagger = tagger
@@ -142,33 +155,54 @@ class ParsingPipeline(Stored):
         if len(treebank) < self.folds:
             raise InputError(f"{len(treebank)} sentences cannot be divided into {self.folds} folds")
         parser = DependencyParser(**self._component("parser").get_params())
-        parser.set_params(lemma=False, morphology="feats" in columns)
+        seen = [name for name in columns if self.tags != "all" or name in _USUAL]
+        parser.set_params(lemma=False, morphology="feats" in seen)
         parser.check_settings()  # bad ones fail before the taggers are trained
         treebank = parser.valid_trees(treebank)
 
+        self._learn_tokenizer(treebank, held_out)
         taggers = {name: self._tagger() for name in columns}
         for name, tagger in taggers.items():
             judged = None if held_out is None else (held_out.forms, getattr(held_out, name))
             self._learn(tagger, treebank, name, judged, f"a tagger for {name.upper()}")
-        jackknifed = treebank.replace(**{name: self._jackknife(treebank, name) for name in columns})
+        jackknifed = treebank.replace(**{name: self._jackknife(treebank, name) for name in seen})
+        lemmatizer = None
+        if LEMMAS in self._wanted() and _has_tags(treebank, LEMMAS):
+            self._say("the lemmatizer")
+            lemmatizer = Lemmatizer().fit(jackknifed, seed=parser.seed)
         self._say("the parser")
         parser.set_params(verbose=self.verbose)
         tagged_dev = None if held_out is None else _tag(taggers, held_out)
         parser.fit(jackknifed, dev=tagged_dev, callbacks=callbacks)
         self._parts = taggers, parser
+        self._lemmatizer = lemmatizer
         self.is_compressed_ = False
         return self
 
+    def _learn_tokenizer(self, treebank: Treebank, dev: Treebank | None) -> None:
+        if self.tokenizer is None:
+            return
+        self._say("the tokenizer")
+        tokenizer = LearnedTokenizer(**self.tokenizer.get_params(deep=False))
+        self.tokenizer_ = tokenizer.set_params(verbose=self.verbose).fit(treebank, dev=dev)
+
+    def _wanted(self) -> tuple[str, ...]:
+        known = {"auto": _USUAL, "all": (*TAGS, LEMMAS)}
+        return known[self.tags] if isinstance(self.tags, str) else tuple(self.tags)
+
     def _columns(self, treebank: Treebank) -> tuple[str, ...]:
-        wanted = ("upos", "xpos") if self.tags == "auto" else tuple(self.tags)
+        if isinstance(self.tags, str) and self.tags not in ("auto", "all"):
+            raise InputError(f"tags is {self.tags!r}; it is auto, all or a list of columns")
+        wanted = self._wanted()
         for name in wanted:
-            if name not in TAGS:
-                raise InputError(f"tags has {name!r}; the columns are {', '.join(TAGS)}")
+            if name not in (*TAGS, LEMMAS):
+                columns = ", ".join((*TAGS, LEMMAS))
+                raise InputError(f"tags has {name!r}; the columns are {columns}")
         if self.tags == "auto" and not self._component("parser").xpos:
             wanted = ("upos",)
         filled = tuple(name for name in TAGS if name in wanted and _has_tags(treebank, name))
-        missing = set(wanted) - set(filled)
-        if missing and self.tags != "auto":
+        missing = set(wanted) - {*filled, LEMMAS}
+        if missing and not isinstance(self.tags, str):
             raise InputError(f"{treebank.name}: the column {missing.pop().upper()} is empty")
         if not filled:
             raise InputError(f"{treebank.name}: the columns UPOS and XPOS have no tags to learn")
@@ -233,8 +267,20 @@ class ParsingPipeline(Stored):
         return self.parser_.result_
 
     def tag(self, X: Sentences) -> Treebank:
-        """The sentences with predicted tags, and nothing else changed."""
-        return _tag(self.taggers_, as_treebank(X))
+        """The sentences with predicted tags (and lemmas), and nothing else changed."""
+        tagged = _tag(self.taggers_, as_treebank(X))
+        if self._lemmatizer is None:
+            return tagged
+        return tagged.replace(lemmas=self._lemmatizer.predict(tagged.forms, tagged.upos))
+
+    def predict_text(self, texts: Sequence[str], name: str = "text") -> Treebank:
+        """Texts as CoNLL-U: split by :attr:`tokenizer_`, tagged and parsed; each is a paragraph."""
+        return self.predict(treebank_of(self.tokenizer_.analyse(texts), name))
+
+    def evaluate_text(self, X: Treebank) -> RawTextScores:
+        """The scores of what is predicted from the running text of a treebank, by CoNLL-2018."""
+        texts = [each.text for each in running_texts(X)]
+        return evaluate_raw_text(X, self.predict_text(texts, "predicted"))
 
     def predict(self, X: Sentences) -> Treebank:
         """The sentences with predicted tags, heads and relations; all else stays as it is."""
@@ -280,7 +326,7 @@ class ParsingPipeline(Stored):
         truth = as_treebank(X)
         predicted = self.predict(truth) if predicted is None else predicted
         shares = {}
-        for name in self.taggers_:
+        for name in (*self.taggers_, *([] if self._lemmatizer is None else [LEMMAS])):
             pairs = zip(getattr(truth, name), getattr(predicted, name), strict=True)
             right = sum(a == b for true, found in pairs for a, b in zip(true, found, strict=True))
             shares[name] = right / max(len(truth.heads), 1)
@@ -295,9 +341,10 @@ class ParsingPipeline(Stored):
         """LAS over all words."""
         return self.evaluate(X).score
 
-    def _all_parts(self) -> dict[str, SequenceTagger | DependencyParser]:
+    def _all_parts(self) -> dict[str, SequenceTagger | DependencyParser | Lemmatizer]:
         taggers, parser = self._trained()
-        return {**taggers, "parser": parser}
+        lemmas = {} if self._lemmatizer is None else {LEMMAS: self._lemmatizer}
+        return {**taggers, **lemmas, "parser": parser}
 
     def state(self) -> State:
         return self._joined({name: part.state() for name, part in self._all_parts().items()})
@@ -313,7 +360,7 @@ class ParsingPipeline(Stored):
             for name, (_, arrays) in states.items()
             for key, array in arrays.items()
         }
-        return metadata, tensors
+        return self._with_tokenizer((metadata, tensors))
 
     def restore(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         stored = fit_type(_Metadata, metadata)
@@ -327,7 +374,10 @@ class ParsingPipeline(Stored):
         names = [name for name in TAGS if name in stored.parts]
         taggers = {name: restored(SequenceTagger(), name) for name in names}
         self._parts = taggers, restored(DependencyParser(), "parser")
-        self.set_params(folds=stored.folds, tags=names)
+        self._lemmatizer = restored(Lemmatizer(), LEMMAS) if LEMMAS in stored.parts else None
+        self._restore_tokenizer(metadata, arrays)
+        lemmas = [LEMMAS] if self._lemmatizer is not None else []
+        self.set_params(folds=stored.folds, tags=[*names, *lemmas])
 
 
 def _has_tags(treebank: Treebank, name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.data.columns import ColumnSentences
 from dualstruct.data.schema import fit_type, inner_arrays
-from dualstruct.data.surface import RunningText, escaped, running_texts
-from dualstruct.data.tokenizing import Splitter, Tokenizer, TokenPlaces
+from dualstruct.data.surface import running_texts, treebank_of
+from dualstruct.data.tokenizing import RunningText, Splitter, Tokenizer, TokenPlaces
 from dualstruct.data.treebank import Treebank
 from dualstruct.errors import InputError
 from dualstruct.estimators.multiword import Expansions
@@ -30,22 +30,13 @@ from dualstruct.training.results import FitResult
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["LearnedTokenizer", "SplitText"]
+__all__ = ["LearnedTokenizer"]
 
 #: What a character is: within a token, the last one of a token, of a multiword token, and the same
 #: at the end of a sentence.
 INSIDE, TOKEN, MULTIWORD, SENTENCE, MULTIWORD_SENTENCE = "I", "E", "M", "S", "T"
 _ENDS_SENTENCE = {SENTENCE, MULTIWORD_SENTENCE}
 _IS_MULTIWORD = {MULTIWORD, MULTIWORD_SENTENCE}
-
-
-class SplitText(NamedTuple):
-    """A text in tokens and sentences, with the words of multiword tokens."""
-
-    text: str
-    tokens: list[tuple[int, int]]  #: first character, and the one behind the last
-    sentences: list[int]  #: the first token of each, and how many there are
-    words: dict[int, list[str]]  #: by token, where it has several
 
 
 @dataclass(frozen=True)
@@ -172,7 +163,7 @@ class LearnedTokenizer(Stored, Splitter):
         """How training ended."""
         return self.tagger_.result_
 
-    def analyse(self, texts: Sequence[str]) -> list[SplitText]:
+    def analyse(self, texts: Sequence[str]) -> list[RunningText]:
         """The texts in tokens and sentences, with the words of multiword tokens.
 
         Examples
@@ -206,7 +197,7 @@ class LearnedTokenizer(Stored, Splitter):
                 parts = expansions.words_of(text[slice(*tokens[k])])
                 if len(parts) > 1:
                     words[k] = parts
-            found.append(SplitText(text, tokens, [0, *full.tolist()], words))
+            found.append(RunningText(text, tokens, [0, *full.tolist()], words))
         return found
 
     def split(self, texts: Sequence[str]) -> TokenPlaces:
@@ -301,37 +292,3 @@ def _texts_of(X: Treebank | Sequence[Document]) -> list[RunningText]:
         if each.places:
             texts.append(RunningText(each.text, each.places, each.sentences, {}))
     return texts
-
-
-def treebank_of(texts: Iterable[SplitText], name: str = "text") -> Treebank:
-    """Texts as CoNLL-U, each a paragraph; ``SpaceAfter=No`` and ``SpacesAfter`` keep the text."""
-    lines: list[str] = []
-    for each in texts:
-        text, tokens = each.text, each.tokens
-        for number, (a, b) in enumerate(pairwise(each.sentences)):
-            lines += ["# newpar"] if number == 0 else []
-            shown = " ".join(text[tokens[a][0] : tokens[b - 1][1]].split())
-            lines.append(f"# text = {shown}")
-            word = 1
-            for k in range(a, b):
-                start, end = tokens[k]
-                last = k + 1 == len(tokens)
-                behind = text[end : None if last else tokens[k + 1][0]]
-                misc = []
-                if k == 0 and start:
-                    misc.append(f"SpacesBefore={escaped(text[:start])}")
-                if not behind and not last:
-                    misc.append("SpaceAfter=No")
-                elif behind != ("" if last else " "):
-                    misc.append(f"SpacesAfter={escaped(behind)}")
-                cell = "|".join(misc) or "_"
-                parts = each.words.get(k)
-                if parts is not None:
-                    both = f"{word}-{word + len(parts) - 1}"
-                    lines.append("\t".join([both, text[start:end], *"_" * 7, cell]))
-                    cell = "_"
-                for part in parts or [text[start:end]]:
-                    lines.append("\t".join([str(word), part, *"_" * 7, cell]))
-                    word += 1
-            lines.append("")
-    return Treebank("\n".join([*lines, ""]).encode() if lines else b"", name)

@@ -7,7 +7,7 @@ says what they gain.
 
 from __future__ import annotations
 
-__all__ = ["CHARACTERS", "PRESETS"]
+__all__ = ["CHARACTERS", "LEMMAS", "PRESETS"]
 
 #: Words and parts of speech alone: what papers and other programs are compared on.
 CHUNKING_SMALL = """\
@@ -213,4 +213,18 @@ rule[0] & char[0]
 rule[0] & char[0] & char[1]
 rule[0] & gap[0] & char[0] & kind[1]
 rule[0] & gap[0] & shortshape(next[0])
+"""
+
+#: Of words without neighbours, for the scripts that make their lemmas.
+LEMMAS = """\
+bias
+pos[0]
+lower(word[0])
+prefix(lower(word[0]),1..3)
+suffix(lower(word[0]),1..6)
+suffix(lower(word[0]),1..5) & pos[0]
+prefix(lower(word[0]),1) & suffix(lower(word[0]),3)
+shortshape(word[0])
+shortshape(word[0]) & pos[0]
+kind(word[0]) & suffix(lower(word[0]),2) & pos[0]
 """
