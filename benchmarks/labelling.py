@@ -25,6 +25,7 @@ from dualstruct.labelling import Project
 from dualstruct.labelling.learning import is_measured
 from dualstruct.labelling.session import Session
 from dualstruct.texts.documents import joined
+from dualstruct.texts.formats.columns import with_spans
 from measuring import DATA
 
 CORPORA = ("conll2000", "wnut17", "usaddress")
@@ -120,11 +121,12 @@ def latency(data: Path, count: int) -> None:
     y = [as_begun(row) for row in y]
     saved: list[float] = []
     known: list[float] = []
-    with tempfile.TemporaryDirectory() as folder, project_of(folder, X, y) as project:
-        for number in range(1, count + 1):
-            project.answer(number, y[number - 1], annotator="a", seen=0)
+    with tempfile.TemporaryDirectory() as folder, project_of(folder, [], y) as project:
+        rows = list(zip(X, y, strict=True))
+        project.add(with_spans(joined([words], [labels])) for words, labels in rows[:count])
+        project.add(joined([words]) for words, _ in rows[count:])
         with Session(project) as session:
-            while session.learner.version < 2 or session.learner.training:
+            while session.learner.version < 1 or session.learner.training:
                 time.sleep(0.1)
             for number in range(count + 1, len(X) + 1):
                 version = session.learner.version

@@ -100,7 +100,7 @@ EVENTS = st.lists(
 )
 
 
-@cases(25)
+@cases(12)
 @given(EVENTS)
 def test_what_counts_is_what_the_whole_history_says(tmp_path_factory, events):
     path = tmp_path_factory.mktemp("events") / "p.db"

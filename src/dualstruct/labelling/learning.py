@@ -278,12 +278,14 @@ class Learner:
             return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if self._start is None:
-                made = self.new_tagger().fit(X, y, token_weight=None if plain else weights)
-            else:
-                made = copy.copy(self._start)
-                made.partial_fit(X, y, token_weight=None if plain else weights)
+            made = self.new_tagger() if self._start is None else copy.copy(self._start)
+            train = made.fit if self._start is None else made.partial_fit
+            train(X, y, callbacks=[self._is_over], token_weight=None if plain else weights)
         return made
+
+    def _is_over(self, *progress: object) -> bool:
+        """Whether training is to stop: who ends the server does not wait for it."""
+        return self._ended
 
     def _calibrate(self, model: SequenceTagger) -> None:
         """On the measured answers, once there are some."""
