@@ -86,10 +86,9 @@ def run_ours(data: Path, objective: float) -> dict[str, Any]:
         return evaluate_ids(test_truth, predicted, test_chain.sentences, names).f1
 
     w, descent = tagger.w_, chain.new_weights()
-    gradient = _core.SoftmaxMarginGradient(1.0, 0.0)
     passes = {threads: _core.GradientPass(chain.core_examples, threads) for threads in (1, 2)}
     viterbi = quickest(lambda: chain.decode_all(w), time.process_time)
-    crf = quickest(lambda: passes[1].run(w, descent, gradient), time.process_time)
+    crf = quickest(lambda: passes[1].run(w, descent, 1.0, 0.0), time.process_time)
     result: dict[str, Any] = {"viterbi": viterbi, "crf": crf}
     for name, solver in (
         ("lbfgs, all states", LBFGS()),

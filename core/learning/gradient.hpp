@@ -1,8 +1,6 @@
 // Σ_i weight_i ℓ_i(w) and its gradient, over all examples at a fixed w.
 //
 //   softmax_margin(β, γ)  ∇ℓ_i = −(φ_i(y_i) − E φ_i(y)),   p(y) ∝ exp β(w·φ_i(y) + γΔ_i(y))
-//   hinge                 −δ_i(y*) is a subgradient,        y* = argmax_y H_i(y; w)
-//   squared_hinge         −2 H_i(y*)·δ_i(y*) is one: like the hinge it has kinks where outputs tie
 //
 // What is added up is −∇, the descent: Σ_i E δ_i, which is also the w that the duals C·p_i stand for.
 #pragma once
@@ -18,25 +16,6 @@
 
 namespace dualstruct {
 
-// weight·ℓ of one example; adds −weight·∇ℓ to the target. `check` refuses structures that lack what it needs.
-struct SoftmaxMarginGradient {
-    double beta, gamma;
-
-    void check(const Structure& structure) const { expectations_of(structure); }
-
-    double operator()(const Examples& examples, const float* w, std::int64_t place, float* target, Scratch& scratch,
-                      Difference&) const;
-};
-
-struct HingeGradient {
-    bool squared;
-
-    void check(const Structure&) const {}
-
-    double operator()(const Examples& examples, const float* w, std::int64_t place, float* target, Scratch& scratch,
-                      Difference& found) const;
-};
-
 // Adds up losses and −∇ on several threads. From two threads on the sums are the same on any number of them.
 class GradientPass {
 public:
@@ -46,8 +25,7 @@ public:
     const Structure& structure() const { return examples_.structure; }
 
     // Returns Σ_i weight_i ℓ_i(w); descent = −∇ of it. Both mean nothing after an interrupt.
-    template <class Gradient>
-    double run(const Weights& w, Weights& descent, const Gradient& gradient, const Interrupt& interrupt);
+    double run(const Weights& w, Weights& descent, double beta, double gamma, const Interrupt& interrupt);
 
 private:
     const Examples& examples_;

@@ -14,34 +14,22 @@ namespace dualstruct {
 
 using namespace nb::literals;
 
-namespace {
-
-template <class Gradient>
-void bind_gradient(nb::class_<GradientPass>& pass) {
-    pass.def(
-        "run",
-        [](GradientPass& p, const Weights& w, Weights& descent, const Gradient& gradient) {
-            checked(w, p.structure());
-            checked(descent, p.structure());
-            return run([&](const Interrupt& interrupt) { return p.run(w, descent, gradient, interrupt); });
-        },
-        "w"_a, "descent"_a, "gradient"_a);
-}
-
-}  // namespace
-
 void bind_gradients(nb::module_& m) {
-    nb::class_<SoftmaxMarginGradient>(m, "SoftmaxMarginGradient").def(nb::init<double, double>(), "beta"_a, "gamma"_a);
-    nb::class_<HingeGradient>(m, "HingeGradient").def(nb::init<bool>(), "squared"_a);
-    nb::class_<GradientPass> gradient(m, "GradientPass");
-    gradient.def(
-        "__init__",
-        [](GradientPass* self, const Examples& examples, int threads) {
-            new (self) GradientPass(with_truth(examples), threads);
-        },
-        "examples"_a, "threads"_a, nb::keep_alive<1, 2>());
-    bind_gradient<SoftmaxMarginGradient>(gradient);
-    bind_gradient<HingeGradient>(gradient);
+    nb::class_<GradientPass>(m, "GradientPass")
+        .def(
+            "__init__",
+            [](GradientPass* self, const Examples& examples, int threads) {
+                new (self) GradientPass(with_truth(examples), threads);
+            },
+            "examples"_a, "threads"_a, nb::keep_alive<1, 2>())
+        .def(
+            "run",
+            [](GradientPass& p, const Weights& w, Weights& descent, double beta, double gamma) {
+                checked(w, p.structure());
+                checked(descent, p.structure());
+                return run([&](const Interrupt& interrupt) { return p.run(w, descent, beta, gamma, interrupt); });
+            },
+            "w"_a, "descent"_a, "beta"_a, "gamma"_a);
 
     using EG = ExponentiatedGradient;
     nb::class_<EG>(m, "ExponentiatedGradient")

@@ -79,7 +79,7 @@ class LBFGSIterate(Iterate):
         index = np.flatnonzero(learned)
         loss = problem.loss
         assert isinstance(loss, SoftmaxMargin)
-        self._gradient = _core.SoftmaxMarginGradient(loss.beta, loss.gamma)
+        self._temperature = loss.beta, loss.gamma
         C = float(problem.weights_of_losses().mean())
         curvature = 1 + C * loss.beta * variances[index]
         self.scale: Vector = (1 / np.sqrt(curvature)).astype(np.float32)
@@ -113,7 +113,7 @@ class LBFGSIterate(Iterate):
         """P and ∇P at x, by a full inference pass; w follows x."""
         self.trial = None
         self.packing.unpack(x, self.w)
-        loss = self.passer.run(self.w, self.descent, self._gradient)
+        loss = self.passer.run(self.w, self.descent, *self._temperature)
         self.inference_calls += len(self.problem.structure)
         gradient = self.new_vector()
         C = self.problem.C

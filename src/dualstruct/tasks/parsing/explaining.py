@@ -30,7 +30,6 @@ from dualstruct.structures import Tree
 from dualstruct.structures.second_order_tree import SecondOrderTree
 
 Output = tuple[NDArray[np.int32], NDArray[np.int32]]  # heads and labels of the words
-BestWithout = Callable[[int, int], Output | None]
 
 
 def explain_tree(
