@@ -28,6 +28,7 @@ from dualstruct.tuning.budget import Budget
 from dualstruct.tuning.candidates import Candidate, Candidates
 from dualstruct.tuning.choices import Choices
 from dualstruct.tuning.trials import Folds, Trial, Way
+from dualstruct.tuning.verdict import NO_TIME
 
 SOME = load_english("train")[:100]
 X, Y = [s.forms for s in SOME], [s.entities for s in SOME]
@@ -224,6 +225,18 @@ def test_a_budget_is_kept(monkeypatch):
     assert limit.over
     many = Budget(None, 3)
     assert [many.take() for _ in range(4)] == [True, True, True, False]
+
+
+def test_without_time_to_judge_anything_what_was_given_is_trained(monkeypatch):
+    monkeypatch.setattr(Budget, "take", lambda _: False)
+    tuned = tune(SequenceTagger("pos", passes=2), X[:30], Y[:30], budget=None, trials=5)
+    [row] = tuned.candidates_
+    assert (row.chosen, row.score, row.note) == (True, None, NO_TIME)
+    assert tuned.settings_ == {}
+    assert tuned.candidates_.table().splitlines()[1] == f"* as given   {NO_TIME}"
+    assert tuned.candidates_.svg().startswith("<svg")
+    plain = SequenceTagger("pos", passes=2).fit(X[:30], Y[:30])
+    assert tuned.predict(X) == plain.predict(X)
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ class Candidates(Sequence[Candidate]):
         tried = [row for row in self._rows if row.score is not None]
         low, high = _range(tried)
         names = [row.name for row in self._rows]
-        wide = max(map(len, names), default=0)
+        wide = max(map(len, [*names, "candidate"]))
         head = (
             f"  {'candidate':{wide}}  {self.metric:>8} {'±':5} {'gain':>6} {'±':5} {'folds':>6} "
             f"{'seconds':>8} {'gap':>7}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from dualstruct.tuning.trials import Trial, Way
 
 #: How probable it may be that a candidate is preferred to what was given although none is better.
 LUCK = 0.2
+#: Why what was given has no score.
+NO_TIME = "the budget was over before it was judged"
 
 
 class Verdict:
@@ -98,8 +101,10 @@ class Verdict:
             folds = trial.folds
             best = trial.best(folds, self._score) if folds else None
             if best is None:
-                if trial.refused is not None:
-                    found.append(Candidate.refused(trial.settings, trial.seconds, trial.refused))
+                note = trial.refused or (NO_TIME if trial is chosen else None)
+                if note is not None:
+                    refused = Candidate.refused(trial.settings, trial.seconds, note)
+                    found.append(replace(refused, chosen=trial is chosen))
                 continue
             mine = best[0]
             if trial is chosen:
