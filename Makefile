@@ -12,7 +12,7 @@ TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs sanitize tsan flips export-check wheel-test clean \
 	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-export bench-features \
-	bench-clusters bench-grobid bench-growth bench-label bench-parsing bench-solvers bench-suspects bench-text bench-tuning
+	bench-clusters bench-grobid bench-growth bench-label bench-parsing bench-sizes bench-solvers bench-suspects bench-text bench-tuning
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -172,6 +172,10 @@ bench-label: .venv/installed-bench
 	$(BIN)/python benchmarks/labelling.py
 	$(BIN)/python benchmarks/labelling.py --latency 5000
 	$(BIN)/python tests/annotators.py --annotators 20 --seconds 60
+
+# Model files beside CRFsuite's, and a compressed one.
+bench-sizes: .venv/installed-bench
+	$(BIN)/python benchmarks/sizes.py
 
 bench-suspects: .venv/installed-bench
 	$(BIN)/python benchmarks/suspects.py
