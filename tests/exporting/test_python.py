@@ -20,8 +20,11 @@ from dualstruct.errors import InputError
 from dualstruct.estimators.texts import label_documents
 from dualstruct.exporting import export_model
 from dualstruct.exporting.packing import pack
+from dualstruct.exporting.runtime.chain import Chain
+from dualstruct.exporting.runtime.features import Templates, Weights
 from dualstruct.exporting.runtime.hashing import hash_text
 from dualstruct.exporting.runtime.splitting import Splitter
+from dualstruct.exporting.runtime.tagger import unpack
 from dualstruct.texts.documents import Document
 from dualstruct.wapiti import wapiti_from_tagger, write_wapiti
 
@@ -204,3 +207,22 @@ def test_hashes_are_those_of_the_core():
         from dualstruct.exporting.runtime.hashing import combine
 
         assert combine(hash_text("t"), hash_text(word)) == _core.feature_hash(features, 0, [word])
+
+
+def test_the_quick_way_is_left_where_rounding_could_change_labels(taggers):
+    tagger, take = taggers["tags"]
+    header, arrays = unpack(pack(tagger).to_bytes())
+    chain = Chain(len(header["labels"]), arrays["transition"], arrays.get("allowed"))
+    weights = Weights(arrays, "emission", header["shift"])
+    features = Templates(header["templates"], arrays, weights, "emission")
+    quick = 0
+    for s in [*cases.COLUMNS[:20], *cases.sentences(8, 40)]:
+        rows = features.rows(take(s))
+        found = chain.quick_best(rows)
+        assert found in (None, chain.best(chain.emissions(rows), chain.steps(None, len(rows))))
+        quick += found is not None
+    assert quick > 30
+    nothing = [[] for _ in range(3)]
+    flat = Chain(3, [0.0] * 16, None)  # all labellings are equally good
+    assert flat.quick_best(nothing) is None
+    assert flat.best(flat.emissions(nothing), flat.steps(None, 3)) == [0, 0, 0]

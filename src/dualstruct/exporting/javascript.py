@@ -54,13 +54,14 @@ _LONG = """
     Characters clusters isPhrase visit Attributes difference LETTER behindAddress low fromStart
     smallWord escaped Weights firsts rows single byCodePoints maxima ranges endsSentence
     behindPeriod behindSymbol opened belongs cased addEdges row best Splitter contraction
-    behindMarks top MOST_WORDS bits room made clustersOf SINGLE behindWord second starts setHash
-    isSpace toLower isBlank times scratch convert DIGIT reads apart decoder ends todo functions
-    columnsOf findClass behindUrl behindTag isAcronym middle isWord items fits halves forget grown
-    plan others stated PREFIXES field MARK SYMBOL units wanted opener ending isFlag word_hi
-    word_lo encoder make counted applied Beliefs closing outside classOf openers negated nextEnd
-    bytesOf sum regex toEnd tried Chain total among inner outer A_HI A_LO B_HI B_LO isMark change
-    wide Source kept each masked cell unpack paired packed
+    behindMarks top MOST_WORDS bits room made clustersOf SINGLE behindWord second starts isSpace
+    toLower isBlank times scratch convert DIGIT reads apart decoder ends todo functions columnsOf
+    findClass behindUrl behindTag isAcronym middle isWord items fits halves forget grown plan
+    others stated PREFIXES field MARK SYMBOL units wanted opener ending isFlag word_hi word_lo
+    encoder make counted applied Beliefs closing outside classOf openers negated nextEnd bytesOf
+    sum regex toEnd tried Chain total among inner outer A_HI A_LO B_HI B_LO isMark change wide
+    Source kept each masked cell unpack paired packed hash settings table scores shape other
+    sentence answer plain learned prefix lines digits token emission pair list marks
 """
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SHORT = {

@@ -1,6 +1,6 @@
 // Emitted if tokens are attributes.
 
-import { hashText, hi, lo } from "./hashing.mjs";
+import { hash, hashText } from "./hashing.mjs";
 
 // Features that tokens state themselves: objects, arrays or sets of strings.
 export class Attributes {
@@ -13,7 +13,7 @@ export class Attributes {
       stated(token, "", (name, value) => {
         if (value === 0) return;
         hashText(name);
-        const row = this.weights.find(hi, lo);
+        const row = this.weights.find(hash[0], hash[1]);
         if (row >= 0) visit(t, row, Math.fround(value));
       });
     });

@@ -17,6 +17,10 @@ from dualstruct.exporting.runtime.features import Row
 #: Tokens between two shifts of the maxima, which keep them small.
 SHIFT_INTERVAL = 64
 NEVER = -math.inf
+#: The largest relative error of an addition in single precision.
+UNIT = 2.0**-24
+#: Labels that as many others lead to are looked at one by one.
+FEW = 4
 
 Matrix = list[list[float]]
 
@@ -26,19 +30,84 @@ class Chain:
 
     def __init__(self, labels: int, transition: Any, allowed: Any) -> None:
         K = self.labels = labels
-        self._few = K // 4
         width = K + 1
         masked = [w if allowed is None or allowed[n] else NEVER for n, w in enumerate(transition)]
         self._rows = [masked[j * width : j * width + K] for j in range(K)]  # from j to k
         self._columns = [list(column) for column in zip(*self._rows, strict=True)]
         self._start = masked[K * width : K * width + K]
-        # How much better a step from another label than j into the same one can be, at most.
-        tops = [max(column) for column in self._columns]
-        self._lead = [
-            max([top - x if top > NEVER else 0.0 for top, x in zip(tops, row, strict=True)])
-            for row in self._rows
-        ]
         self._end = [masked[j * width + K] for j in range(K)]
+        finite = [abs(w) for w in masked if w > NEVER]
+        self._largest = max(finite, default=0.0)
+        # Labels that few others lead to, with those; and the others.
+        sources = [[j for j in range(K) if column[j] > NEVER] for column in self._columns]
+        self._narrow = [k for k in range(K) if len(sources[k]) <= FEW]
+        self._leading = [[(j, self._rows[j][k]) for j in sources[k]] for k in self._narrow]
+        self._wide = [k for k in range(K) if len(sources[k]) > FEW]
+        self._into_wide = [[row[k] for k in self._wide] for row in self._rows]
+        # How much more than from label j a step into the same wide label can be worth, at most.
+        tops = [max(self._columns[k]) for k in self._wide]
+        self._lead = [
+            max([top - x for top, x in zip(tops, row, strict=True)], default=0.0)
+            for row in self._into_wide
+        ]
+
+    def quick_best(self, rows: Sequence[Sequence[Row]]) -> list[int] | None:
+        """The best labels, if they are so by more than single precision can change; else None.
+
+        In double precision the order of additions does not matter, and the single ones are bounded
+        by how far they are from these.
+        """
+        K = self.labels
+        row = self._start
+        maxima: list[list[float]] = []
+        size = self._largest  # of the scores up to here, at most
+        error = 0.0  # of the core's scores, at most, in units
+        for t, features in enumerate(rows):
+            if t:
+                row = self._quick_step(row)
+            if features:
+                emission = map(sum, zip(*[each.all(K) for each in features], strict=True))
+                row = list(map(add, row, emission))
+                here = sum([each.largest for each in features])
+                error += len(features) * here
+                size += here
+            size += self._largest
+            error += 4 * size
+            maxima.append(row)
+        least = 2 * UNIT * (error + 4 * size)
+        path: list[int] = []
+        into = self._end
+        for row in reversed(maxima):
+            sums = list(map(add, row, into))
+            top = max(sums)
+            label = sums.index(top)
+            sums[label] = NEVER
+            if not top - max(sums) > least:
+                return None
+            path.append(label)
+            into = self._columns[label]
+        return path[::-1]
+
+    def _quick_step(self, row: list[float]) -> list[float]:
+        """The best score with which each label is reached from the row before."""
+        found = [0.0] * self.labels
+        top = max(row)
+        # Labels that lie behind the best one by more than any step makes up for need no look.
+        least = top - self._lead[row.index(top)] - 1e-3
+        some = [j for j, x in enumerate(row) if x >= least]
+        if len(some) > self.labels // 3:
+            for k in self._wide:
+                found[k] = max(map(add, row, self._columns[k]))
+        else:
+            best = [NEVER] * len(self._wide)
+            for j in some:
+                before = row[j]
+                best = list(map(max, best, [before + x for x in self._into_wide[j]]))
+            for k, x in zip(self._wide, best, strict=True):
+                found[k] = x
+        for k, leading in zip(self._narrow, self._leading, strict=True):
+            found[k] = max([row[j] + x for j, x in leading], default=NEVER)
+        return found
 
     def emissions(self, rows: Sequence[Sequence[Row]]) -> list[array[float]]:
         """The score of each label at each token."""
@@ -47,7 +116,7 @@ class Chain:
         for features in rows:
             sums = nothing[:]
             for row in features:
-                for label, weight in row:
+                for label, weight in row.pairs:
                     sums[label] += weight
             found.append(sums)
         return found
@@ -58,12 +127,12 @@ class Chain:
             return [self._columns] * tokens
         found = []
         for features in pairs:
-            if not any(features):
+            if not features:
                 found.append(self._columns)
                 continue
             step = [array("f", row) for row in self._rows]
             for row in features:
-                for place, weight in row:
+                for place, weight in row.pairs:
                     step[place // self.labels][place % self.labels] += weight
             found.append([list(column) for column in zip(*step, strict=True)])
         return found
@@ -74,7 +143,7 @@ class Chain:
         row = array("f", self._start)
         for t, emission in enumerate(emissions):
             if t:
-                row = array("f", self._step(row, steps[t]))
+                row = array("f", [max(map(add, row, column)) for column in steps[t]])
             row = array("f", map(add, row, emission))
             if t % SHIFT_INTERVAL == SHIFT_INTERVAL - 1:
                 top = max(row)
@@ -91,23 +160,6 @@ class Chain:
             path.append(sums.index(top))
             into = steps[t][path[-1]]
         return path[::-1]
-
-    def _step(self, row: array[float], step: Matrix) -> list[float]:
-        """The best score with which each label is reached from the row before."""
-        if step is self._columns:
-            # Labels that lie behind the best one by more than any step makes up for need no look.
-            top = max(row)
-            least = top - self._lead[row.index(top)] - 1e-3  # more than rounding hides
-            some = [j for j, x in enumerate(row) if x >= least]
-            if len(some) <= self._few:
-                first, *others = some
-                before = row[first]
-                best = [before + x for x in self._rows[first]]
-                for j in others:
-                    before = row[j]
-                    best = list(map(max, best, [before + x for x in self._rows[j]]))
-                return best
-        return [max(map(add, row, column)) for column in step]
 
     def beliefs(
         self, emissions: Sequence[array[float]], steps: Sequence[Matrix], beta: float

@@ -1,6 +1,6 @@
 // From tokens to rows of weights (core/text/extraction.hpp).
 
-import { combine, hashText, hi, lo, setHash } from "./hashing.mjs";
+import { combine, hash, hashText } from "./hashing.mjs";
 import { functionOf } from "./words.mjs";
 
 const MOST_WORDS = 100000;
@@ -60,9 +60,9 @@ function marks(prefixes, isPhrase, words) {
     let h = [0, 0], matched = token;
     for (let end = token; end < words.length; ) {
       hashText(words[end]);
-      combine(h[0], h[1], hi, lo);
-      h = [hi, lo];
-      const id = prefixes.find(hi, lo);
+      combine(h[0], h[1], hash[0], hash[1]);
+      h = [hash[0], hash[1]];
+      const id = prefixes.find(hash[0], hash[1]);
       if (id < 0) break;
       end++;
       if (isPhrase[id]) matched = end;
@@ -118,8 +118,8 @@ class Source {
     const base = this.count * this.width, { hi: H, lo: L } = this;
     streams.forEach((stream, slot) => {
       const some = stream(word);
-      H[base + slot] = some ? hi : 0;
-      L[base + slot] = some ? lo : 0;
+      H[base + slot] = some ? hash[0] : 0;
+      L[base + slot] = some ? hash[1] : 0;
     });
     const joined = ({ identity, slot }) => {
       const some = H[base + slot] || L[base + slot];
@@ -128,11 +128,11 @@ class Source {
     };
     this.firsts.forEach((first, n) => {
       const some = joined(first), at = base + streams.length + n;
-      H[at] = some ? hi : 0;
-      L[at] = some ? lo : 0;
+      H[at] = some ? hash[0] : 0;
+      L[at] = some ? hash[1] : 0;
     });
     this.singles.forEach((single, n) => {
-      this.rows[this.count * this.singles.length + n] = joined(single) ? this.weights.find(hi, lo) : -1;
+      this.rows[this.count * this.singles.length + n] = joined(single) ? this.weights.find(hash[0], hash[1]) : -1;
     });
     return this.count++;
   }
@@ -250,8 +250,8 @@ export class Templates {
         low = value_lo;
       } else {
         combine(high, low, value_hi, value_lo);
-        high = hi;
-        low = lo;
+        high = hash[0];
+        low = hash[1];
       }
     }
     return this.weights.find(high, low);
@@ -273,11 +273,12 @@ function said(arrays, n, value) {
   return (word) => {
     let at = values.length - 1;
     if (value(word)) {
-      combine(identity[0], identity[1], hi, lo);
-      const found = keys.find(hi, lo);
+      combine(identity[0], identity[1], hash[0], hash[1]);
+      const found = keys.find(hash[0], hash[1]);
       if (found >= 0) at = found;
     }
-    setHash(all[2 * at + 1], all[2 * at]);
+    hash[0] = all[2 * at + 1];
+    hash[1] = all[2 * at];
     return true;
   };
 }
@@ -288,7 +289,7 @@ function clustersOf(arrays) {
   const { cluster_ends: ends, cluster_numbers: numbers } = arrays;
   return (word) => {
     hashText(word);
-    const found = words.find(hi, lo);
+    const found = words.find(hash[0], hash[1]);
     return found < 0 ? null : text.slice(numbers[found] ? ends[numbers[found] - 1] : 0, ends[numbers[found]]) || null;
   };
 }

@@ -9,12 +9,34 @@ from typing import Any
 from dualstruct.exporting.runtime.hashing import combine, hash_text
 from dualstruct.exporting.runtime.words import FUNCTIONS, Regex, lower
 
-#: The weights of a feature that are not 0: (label, weight).
-Row = tuple[tuple[int, float], ...]
 Arrays = Mapping[str, Any]
 
 #: So many words are remembered before all are forgotten.
 MOST_WORDS = 100_000
+
+
+class Row:
+    """The weights of a feature that are not 0: (label, weight); and all of them, once asked for."""
+
+    __slots__ = ("dense", "largest", "pairs")
+
+    def __init__(self, pairs: tuple[tuple[int, float], ...]) -> None:
+        self.pairs = pairs
+        self.dense: list[float] = []
+        self.largest = max([abs(weight) for _, weight in pairs], default=0.0)
+
+    def all(self, labels: int) -> list[float]:
+        """A weight for each label."""
+        if not self.dense:
+            found = [0.0] * labels
+            for label, weight in self.pairs:
+                found[label] = weight
+            self.dense = found
+        return self.dense
+
+
+#: Of features that the model does not know.
+NO_ROW = Row(())
 
 
 class Weights:
@@ -32,11 +54,11 @@ class Weights:
         """The row of a feature; an empty one if it has none."""
         number = self._numbers.get(h >> self._shift)
         if number is None:
-            return ()
+            return NO_ROW
         row = self._rows[number]
         if row is None:
             begin, end = self._begins[number], self._begins[number + 1]
-            row = tuple(zip(self._labels[begin:end], self._values[begin:end], strict=True))
+            row = Row(tuple(zip(self._labels[begin:end], self._values[begin:end], strict=True)))
             self._rows[number] = row
         return row
 
@@ -132,7 +154,7 @@ class Source:
         """An entry of these values."""
         firsts = [combine(h, values[stream]) if values[stream] else 0 for h, stream in self.firsts]
         rows = [
-            weights.find(combine(h, values[stream])) if values[stream] else ()
+            weights.find(combine(h, values[stream])) if values[stream] else NO_ROW
             for h, stream in self.singles
         ]
         return values + firsts, rows
@@ -235,7 +257,7 @@ class Templates:
                     combine(h, value) if h and value else 0
                     for h, value in zip(hashes, values(padded, n, term), strict=True)
                 ]
-            return [find(h) if h else () for h in hashes]
+            return [find(h) if h else NO_ROW for h in hashes]
 
         return joint
 
@@ -266,7 +288,7 @@ class Templates:
             entries = [source.entry(word, self._weights) for word in words]
             padded.append([*edges[0], *entries, *edges[1]])
         found = [step(padded, len(tokens)) for step in self._steps]
-        return [list(rows) for rows in zip(*found, strict=True)]
+        return [[row for row in rows if row is not NO_ROW] for rows in zip(*found, strict=True)]
 
     def _words(self, tokens: Sequence[Any]) -> list[list[str]]:
         if all(isinstance(token, str) for token in tokens):
@@ -294,16 +316,15 @@ class Attributes:
 
     def rows(self, tokens: Sequence[Any]) -> list[list[Row]]:
         """The rows of each token's attributes; those that are not 1 are multiplied."""
-        return [[row for row in map(self._row, stated(token)) if row] for token in tokens]
+        return [[self._row(*each) for each in stated(token)] for token in tokens]
 
-    def _row(self, attribute: tuple[str, float]) -> Row:
-        name, value = attribute
-        row = self._weights.find(hash_text(name)) if value else ()
-        if value == 1.0 or not row:
+    def _row(self, name: str, value: float) -> Row:
+        row = self._weights.find(hash_text(name)) if value else NO_ROW
+        if value == 1.0 or not row.pairs:
             return row
         [single] = array("f", [value])
-        products = array("f", [single * weight for _, weight in row])
-        return tuple(zip([label for label, _ in row], products, strict=True))
+        products = array("f", [single * weight for _, weight in row.pairs])
+        return Row(tuple(zip([label for label, _ in row.pairs], products, strict=True)))
 
 
 def stated(token: Any, name: str = "") -> Iterator[tuple[str, float]]:

@@ -89,7 +89,17 @@ class Tagger:
         """The labels of a sentence's tokens: words, tuples of columns, or attributes."""
         if not tokens:
             return []
-        return self._shown(self._chain.best(*self._scores(tokens)))
+        return self._shown(self._best(tokens))
+
+    def _best(self, tokens: Sequence[Any]) -> list[int]:
+        if self._pairs is not None:
+            return self._chain.best(*self._scores(tokens))
+        rows = self._features.rows(tokens)
+        quick = self._chain.quick_best(rows)
+        if quick is not None:
+            return quick
+        steps = self._chain.steps(None, len(tokens))
+        return self._chain.best(self._chain.emissions(rows), steps)
 
     def _shown(self, best: list[int]) -> list[str]:
         labels = [self.labels[k] for k in best]
