@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
+from urllib.request import Request, urlopen
 
 import pytest
 from hypothesis import given
@@ -19,6 +23,7 @@ from dualstruct.labelling import Project, schema
 from dualstruct.labelling.importing import documents_in
 from dualstruct.texts import Document, TextSpan, iter_documents, read_texts
 from label_kills import killed_once, make, missing
+from patience import HANGS
 from random_cases import cases
 
 TEXT = "Ada sings in Rome. Bo left."
@@ -260,6 +265,29 @@ def test_the_command_imports_exports_and_trains(tmp_path):
         assert again.labels == [["B-PER", "O"]] * 2, name
 
 
+def test_the_command_says_where_the_page_is_and_ends_on_ctrl_c(tmp_path):
+    (tmp_path / "raw.txt").write_text("Ada sings.\n")
+    command = [sys.executable, "-m", "dualstruct", "label", str(tmp_path / "p.db"), "--text",
+               str(tmp_path / "raw.txt"), "--port", "0", "--no-browser", "--token",
+               "se cret"]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline()
+        assert line.startswith(f"{tmp_path / 'p.db'} is at http://127.0.0.1:")
+        address = line.split()[3]
+        assert address.endswith("/?token=se%20cret")
+        asked = Request(address.partition("?")[0] + "api/project")
+        asked.add_header("Authorization", "Bearer se cret")
+        with urlopen(asked, timeout=HANGS) as response:
+            assert json.load(response)["sentences"] == 1
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, messages = process.communicate(timeout=HANGS)
+    assert process.returncode in (0, 130, -signal.SIGINT)
+    assert "Traceback" not in messages
+    assert sorted(os.listdir(tmp_path)) == ["p.db", "raw.txt"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -268,11 +296,17 @@ def test_the_command_imports_exports_and_trains(tmp_path):
         (["{}/p.db", "--kind", "trees"], "--kind is 'trees'; it is spans or labels"),
         (["{}/p.db", "--export", "{}/a.jsonl"], "p.db: there is no such file"),
         (["{}/p.db", "--labels", "A B"], "'A B' is no label"),
+        (["{}/p.db", "--host", "0.0.0.0", "--port", "0"], "set a --token that they have to know"),
+        (["{}/p.db", "--model", "{}/columns.dstruct"], "looks at more than words"),
+        (["{}/p.db", "--model", "{}/bilou.dstruct"], "labels of another scheme than B-, I- and O"),
         (["{}/raw.txt", "--export", "{}/raw.txt"], "raw.txt exists and is no project"),
     ],
 )
 def test_mistakes_are_sentences(tmp_path, arguments, message):
     (tmp_path / "raw.txt").write_text("Ada\n")
+    two = [[("Ada", "N")]], [["B-PER"]]
+    SequenceTagger(features="ner-pos", passes=1).fit(*two).save(tmp_path / "columns.dstruct")
+    SequenceTagger(passes=1).fit([["Ada"]], [["U-PER"]]).save(tmp_path / "bilou.dstruct")
     code, _, messages = run("label", *(each.replace("{}", str(tmp_path)) for each in arguments))
     assert code != 0
     assert message in messages

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dualstruct.cli.files import check_not_read
-from dualstruct.cli.listening import Browser, Host, Listening, Port, need_server
+from dualstruct.cli.listening import Browser, Host, Listening, Port, is_loopback, need_server
 from dualstruct.cli.options import FileFormat, Json, TokenizerOption, asked_tokenizer
 from dualstruct.cli.output import print_json, say, tell
 from dualstruct.errors import InputError
@@ -129,9 +129,9 @@ def _serve(project: Project, model: Path | None, asked: Address, as_json: bool) 
     from dualstruct.labelling.session import Session
 
     start = None if model is None else SequenceTagger.load(model)
-    listening = Listening(asked.host, asked.port)
-    if not listening.near and not asked.token:
+    if not asked.token and not is_loopback(asked.host):
         raise InputError(f"others reach {asked.host}: set a --token that they have to know")
+    listening = Listening(asked.host, asked.port)
     where = listening.address
     if asked.token:
         where += f"?token={quote(asked.token)}"

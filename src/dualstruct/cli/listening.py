@@ -40,7 +40,7 @@ class Listening:
 
     def __init__(self, host: str, port: int) -> None:
         self.host = host
-        self.near = _is_loopback(host)
+        self.near = is_loopback(host)
         self._socket = _listen(host, port)
         shown = f"[{host}]" if ":" in host else host
         self.address = f"http://{shown}:{self._socket.getsockname()[1]}/"
@@ -89,7 +89,7 @@ def _listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
