@@ -12,7 +12,7 @@ TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs sanitize tsan flips export-check wheel-test clean \
 	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-export bench-features \
-	bench-clusters bench-grobid bench-growth bench-label bench-parsing bench-sizes bench-solvers bench-suspects bench-text bench-tuning
+	bench-clusters bench-grobid bench-growth bench-label bench-parsing bench-pipeline bench-sizes bench-solvers bench-suspects bench-text bench-tuning
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -154,6 +154,11 @@ bench-growth: .venv/installed-bench
 
 bench-parsing: .venv/installed-bench
 	$(BIN)/python benchmarks/parsing.py
+
+# Ours and UDPipe from raw text to trees; ITERATIONS=3 makes UDPipe's training shorter.
+bench-pipeline: .venv/installed-bench
+	$(BIN)/python benchmarks/pipeline.py $(if $(ITERATIONS),--iterations $(ITERATIONS))
+	$(BIN)/python benchmarks/pipeline.py --corpus danish $(if $(ITERATIONS),--iterations $(ITERATIONS))
 
 # python-crfsuite and its look-alike: training, opening, tagging. Two minutes.
 bench-crfsuite: .venv/installed-bench

@@ -415,3 +415,8 @@ def test_the_command_says_where_the_page_is_and_ends_on_ctrl_c(tmp_path):
         _, error = process.communicate(timeout=HANGS)
     assert process.returncode == 0
     assert "Traceback" not in error
+
+
+def test_text_is_split_as_the_model_says():
+    answer = ask(cases.tagger(), "/api/predict", {"text": "Ada sings, it's late."}).json()
+    assert answer["tokens"] == ["Ada", "sings", ",", "it", "'s", "late", "."]

@@ -15,6 +15,7 @@ from dualstruct import _core
 from dualstruct.confidence import TreeConfidence
 from dualstruct.data.conllu import ConlluSentence, Treebank
 from dualstruct.data.sources import InMemory, Source, TreeFiles, check_paths, paths_of
+from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
 from dualstruct.estimators.calibrated import CalibratedEstimator
@@ -188,6 +189,11 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
 
     #: Whether words alone are enough; other models want tags.
     takes_words: ClassVar[bool] = False
+
+    @property
+    def tokenizer_(self) -> Tokenizer:
+        """How text is split: by rules."""
+        return Tokenizer()
 
     @property
     def parser_(self) -> DependencyParser:

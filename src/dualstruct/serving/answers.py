@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from dualstruct.data.columns import ColumnFile, read_columns, read_like
 from dualstruct.data.conllu import ConlluSentence, Treebank, read_conllu
+from dualstruct.data.tokenizing import Splitter
 from dualstruct.drawing.svg import LEVEL, place_tree
 from dualstruct.errors import InputError
 from dualstruct.estimators import DependencyParser, ParsingPipeline, SequenceTagger
@@ -57,6 +58,8 @@ class Served(ABC):
     most_tokens: int  #: of a sentence
     columns: Columns
     explains: tuple[str, ...]  #: what can be asked about: labels, or tree and tags
+
+    splitter: Splitter  #: splits text that was typed
 
     def __init__(self, name: str, model: SequenceTagger | DependencyParser) -> None:
         self.name = name
@@ -127,6 +130,7 @@ class ServedTagger(Served):
         super().__init__(name, model)
         self.model = model
         self.columns = _tagger_columns(model, name)
+        self.splitter = model.tokenizer_
 
     def labels(self) -> list[str]:
         return [str(label) for label in self.model.classes_]
@@ -171,6 +175,7 @@ class ServedParser(Served):
         looked_at = tuple(TREE_COLUMNS[name] for name in self.parser.sources_)
         self.columns = Columns(("word",) if model.takes_words else looked_at)
         super().__init__(name, self.parser)
+        self.splitter = model.tokenizer_
         self.explains = ("tree", *self.taggers)
 
     def labels(self) -> list[str]:

@@ -100,7 +100,9 @@ class Api:
         """The sentence of a request, and its other parameters in their order."""
         found = read_object(await read_body(request, self.limits), operation.parameter_names())
         others = [each.read(found) for each in operation.parameters or ()]
-        sentence = read_sentence(found, self.served.columns, self.served.most_tokens)
+        sentence = read_sentence(
+            found, self.served.columns, self.served.most_tokens, self.served.splitter
+        )
         return sentence, *others
 
     async def _answer(self, work: Callable[[], Prediction | Explanation]) -> Response:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dualstruct.data.tokenizing import Splitter
+
 MOST_BYTES = 1 << 16  #: of a request's body
 MOST_CHARACTERS = 4000  #: of a text
 MOST_IN_A_CELL = 200
@@ -113,13 +115,15 @@ class OneOf:
 Parameter = WholeNumber | OneOf
 
 
-def read_sentence(found: dict[str, Any], columns: Columns, most_tokens: int) -> list[Token]:
-    """The tokens of ``text`` or ``tokens``."""
+def read_sentence(
+    found: dict[str, Any], columns: Columns, most_tokens: int, splitter: Splitter
+) -> list[Token]:
+    """The tokens of ``text``, as a tokenizer splits it, or ``tokens``."""
     if ("text" in found) == ("tokens" in found):
         raise RequestError(400, "either text or tokens is wanted")
     sentence: list[Token]
     if "text" in found:
-        sentence = [*_words(found["text"], columns)]
+        sentence = [*_words(found["text"], columns, splitter)]
     else:
         tokens = found["tokens"]
         if not isinstance(tokens, list):
@@ -134,15 +138,17 @@ def read_sentence(found: dict[str, Any], columns: Columns, most_tokens: int) -> 
     return sentence
 
 
-def _words(text: Any, columns: Columns) -> list[str]:
-    """The words between blanks and control characters."""
+def _words(text: Any, columns: Columns, splitter: Splitter) -> list[str]:
+    """The words of a text, in which control characters are blanks."""
     if not columns.only_words:
         what = "attributes" if columns.are_attributes else f"columns ({', '.join(columns.names)})"
         raise RequestError(400, f"this model looks at {what}: send tokens, each a list, not text")
     if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
         raise RequestError(400, f"text has to be a string of at most {MOST_CHARACTERS} characters")
     spaced = "".join(" " if unicodedata.category(c) == "Cc" else c for c in text)
-    return [_cell(word, t, "word") for t, word in enumerate(spaced.split(), 1)]
+    for t, word in enumerate(spaced.split(), 1):
+        _cell(word, t, "word")  # what is no text is refused
+    return [word for sentence in splitter.words_of(spaced) for word in sentence]
 
 
 def _token(token: Any, t: int, columns: Columns) -> Token:
