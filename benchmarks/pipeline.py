@@ -5,8 +5,8 @@
 
 Scores are those of CoNLL-2018, on the tokens of the file and from its running text; times are CPU
 seconds of training. They are of the development file (of Danish, which has none, the last tenth of
-the training file) unless --test asks for those of the test file. UDPipe is trained with its
-published settings for EWT, which takes hours; fewer --iterations make parser and tokenizer quicker.
+the training file) unless --test asks for those of the test file. UDPipe is trained with settings
+like those of its models, which takes hours; fewer --iterations make parser and tokenizer quicker.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PUBLISHED = {
     "raw text": {"UPOS": 93.34, "LAS": 78.64},
 }
 SHOWN = ("Words", "Sentences", "UPOS", "XPOS", "UFeats", "Lemmas", "UAS", "LAS", "MLAS", "BLEX")
-#: Of UDPipe: how its models for EWT were trained, but for the number of iterations.
+#: Of UDPipe: the sizes and rates of its models for UD 2, as far as they are known here.
 TOKENIZER = "dimension=24;epochs={epochs};segment_size=200;initialization_range=0.5;"
 TOKENIZER += "batch_size=50;learning_rate=0.005;dropout=0.1;early_stopping=1"
 TAGGER = "models=2;templates_1=tagger;guesser_suffix_rules_1=8;guesser_enrich_dictionary_1=6;"
