@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -54,6 +55,12 @@ def test_the_way_from_a_file_to_weights_is_the_one_that_the_page_walks(tmp_path)
 
 def test_nobody_uses_private_names_of_others_or_asks_for_the_kind_of_a_model():
     assert trespasses(sources_in(PACKAGE)) == []
+
+
+def test_the_command_that_trains_is_short():
+    tree = ast.parse((PACKAGE / "cli" / "train.py").read_text(encoding="utf-8"))
+    [train] = [each for each in tree.body if getattr(each, "name", None) == "train"]
+    assert train.end_lineno - train.lineno < 60
 
 
 @pytest.mark.parametrize(

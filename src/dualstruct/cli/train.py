@@ -30,6 +30,7 @@ from dualstruct.tasks.tagging.settings import TAGGERS, TaggerSettings
 from dualstruct.training.settings import Option, options_of
 
 if TYPE_CHECKING:
+    from dualstruct.compressing import Compression
     from dualstruct.training.results import FitResult
 
 #: The settings of each task, and how it is called.
@@ -51,8 +52,6 @@ ONLY_FOR = {
     "overlapping": "tag",
     "tokenizer": "tag",
 }
-
-
 ALSO_FOR = {"folds": "pipeline"}
 
 
@@ -216,31 +215,18 @@ def train(
     }
     _check_task(task, special)
     _check_files(train, model, dev, start, task, settings)
-    if size is not None:
-        from dualstruct.compressing import parse_size
-
-        parse_size(size)
+    _check_size(size, tune)
     if tune is not None:
         from dualstruct.cli.tune import train_tuned
 
-        if size is not None:
-            raise InputError("--tune writes an ordinary model: run dualstruct compress after it")
         train_tuned(train, model, task, dev, start, tune, special, as_json, settings)
         return
     given = given_settings(task, settings) | {"verbose": sys.stderr.isatty()}
     report, result = learner_of(task)(train, dev, start, model, given, **special)
     if report is not None:  # otherwise another process of the job prints it
-        if size is not None:
-            from dualstruct.cli.compress import compressed_file
-
-            read = Reading(label_column, columns, settings["threads"] or 1)
-            found = compressed_file(
-                model, model, None if dev is None else str(dev), read, size=size
-            )
-            report["compressed"] = found.summary()
-        _finish(report, result, started, cpu_started, as_json)
-        if size is not None and not as_json:
-            say(found)
+        read = Reading(label_column, columns, settings["threads"] or 1)
+        small = None if size is None else _made_small(model, dev, read, size)
+        _finish(report, result, started, cpu_started, small, as_json)
 
 
 def _check_task(task: str, special: dict[str, Any]) -> None:
@@ -278,10 +264,35 @@ def _check_files(
         tell(f"there is no {checkpoint} yet; starting from the beginning")
 
 
+def _check_size(size: str | None, tune: float | None) -> None:
+    """Before anything is trained."""
+    if size is None:
+        return
+    from dualstruct.compressing import parse_size
+
+    parse_size(size)
+    if tune is not None:
+        raise InputError("--tune writes an ordinary model: run dualstruct compress after it")
+
+
+def _made_small(model: Path, dev: Path | None, read: Reading, size: str) -> Compression[Any]:
+    """Compress the model that training wrote."""
+    from dualstruct.cli.compress import compressed_file
+
+    return compressed_file(model, model, None if dev is None else str(dev), read, size=size)
+
+
 def _finish(
-    report: dict[str, Any], result: FitResult, started: float, cpu_started: float, as_json: bool
+    report: dict[str, Any],
+    result: FitResult,
+    started: float,
+    cpu_started: float,
+    small: Compression[Any] | None,
+    as_json: bool,
 ) -> None:
     """Say what training arrived at."""
+    if small is not None:
+        report["compressed"] = small.summary()
     report |= {
         "primal": result.primal,
         "dual": result.dual,
@@ -303,6 +314,8 @@ def _finish(
         print_json(report)
     else:
         _print_training(report, result)
+        if small is not None:
+            say(small)
 
 
 def _peak_memory_mb() -> float | None:
