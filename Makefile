@@ -81,6 +81,8 @@ NOT_SANITIZED := \
 	estimators/test_scikit_learn.py \
 	estimators/test_scikit_learn_checks.py \
 	experiments/% \
+	exporting/% \
+	labelling/% \
 	metrics/test_metrics.py \
 	project/% \
 	serving/% \
