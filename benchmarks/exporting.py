@@ -13,13 +13,13 @@ import json
 import runpy
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dualstruct import SequenceTagger, read_columns
 from dualstruct.exporting import export_model
-from measuring import DATA
+from measuring import DATA, best_of
 
 #: Labels what is in a file, several times, and prints the CPU seconds of the quickest.
 TIMING = """
@@ -59,12 +59,7 @@ def main() -> None:
         tag = runpy.run_path(str(folder / "chunks.py"))["tag"]
         ways = {"core": tagger.predict, "python": lambda X: [tag(s) for s in X]}
         for name, label in ways.items():
-            taken = []
-            for _ in range(3):
-                started = time.process_time()
-                labels[name] = label(some)
-                taken.append(time.process_time() - started)
-            seconds[name] = min(taken)
+            seconds[name], labels[name] = best_of(3, partial(label, some))
         (folder / "time.mjs").write_text(TIMING)
         (folder / "some.json").write_text(json.dumps(some))
         module = (folder / "chunks" / "index.mjs").as_uri()

@@ -11,23 +11,11 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from dualstruct import Document, SequenceTagger, label_documents, read_columns
 from dualstruct.texts.formats import FORMATS
-from measuring import DATA
-
-
-def best_of(times: int, work: Callable[[], object]) -> float:
-    """CPU seconds of the quickest run."""
-    taken = []
-    for _ in range(times):
-        started = time.process_time()
-        work()
-        taken.append(time.process_time() - started)
-    return min(taken)
+from measuring import DATA, best_of
 
 
 def main() -> None:
@@ -44,11 +32,12 @@ def main() -> None:
     tagger = SequenceTagger(features="ner").fit(file.tokens, file.labels)
     found = list(label_documents(tagger, map(Document, texts)))
     tokens = sum(len(document.places) for document in found)
-    seconds = {
-        "text to tokens": best_of(3, lambda: tagger.tokenizer_.split(texts)),
-        "text to spans": best_of(3, lambda: list(label_documents(tagger, map(Document, texts)))),
-        "spans to JSON": best_of(3, lambda: FORMATS["jsonl"].write(found, io.BytesIO())),
+    ways = {
+        "text to tokens": lambda: tagger.tokenizer_.split(texts),
+        "text to spans": lambda: list(label_documents(tagger, map(Document, texts))),
+        "spans to JSON": lambda: FORMATS["jsonl"].write(found, io.BytesIO()),
     }
+    seconds = {what: best_of(3, way)[0] for what, way in ways.items()}
     seconds["text to JSON"] = seconds["text to spans"] + seconds["spans to JSON"]
     print(f"{tokens:,} tokens in {len(texts):,} texts")
     for what, each in seconds.items():

@@ -11,10 +11,10 @@ from dualstruct.cli.judging import Judged
 from dualstruct.cli.options import Reading, Splitting, Wanted
 from dualstruct.cli.output import print_json, say, write_bytes
 from dualstruct.cli.texts import Output
-from dualstruct.cli.trees import judge_raw, read_all
-from dualstruct.data.conllu import looks_like_conllu, read_conllu
+from dualstruct.cli.trees import is_treebank, judge_raw, read_all
+from dualstruct.data.conllu import read_conllu
 from dualstruct.data.lines import located_texts, text_blocks
-from dualstruct.data.opening import name_of, read_bytes
+from dualstruct.data.opening import name_of
 from dualstruct.data.surface import running_texts
 from dualstruct.errors import InputError
 from dualstruct.estimators import LearnedTokenizer, SequenceTagger
@@ -58,7 +58,7 @@ def train(
 
 def _read(files: list[str]) -> Any:
     """Treebanks, or other texts that come with tokens."""
-    if all(looks_like_conllu(read_bytes(file)) for file in files):
+    if all(map(is_treebank, files)):
         return read_all(files)
     documents = [one for file in files for one in iter_documents(file)]
     for each in documents:

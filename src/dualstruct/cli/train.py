@@ -41,18 +41,17 @@ TASKS: dict[str, type] = {
     "tokenize": TaggerSettings,
     "pipeline": ParserSettings,
 }
-#: Options beside the settings that are for one kind of task only.
+#: Options beside the settings that are for some tasks only.
 ONLY_FOR = {
-    "out_of_core": "tag",
-    "label_column": "tag",
-    "columns": "tag",
-    "folds": "tag+parse",
-    "format": "tag",
-    "misaligned": "tag",
-    "overlapping": "tag",
-    "tokenizer": "tag",
+    "out_of_core": ("tag",),
+    "label_column": ("tag",),
+    "columns": ("tag",),
+    "folds": ("tag+parse", "pipeline"),
+    "format": ("tag",),
+    "misaligned": ("tag",),
+    "overlapping": ("tag",),
+    "tokenizer": ("tag",),
 }
-ALSO_FOR = {"folds": "pipeline"}
 
 
 def flag_of(name: str, option: Option) -> str:
@@ -234,8 +233,8 @@ def _check_task(task: str, special: dict[str, Any]) -> None:
     if task not in TASKS:
         raise InputError(f"--task is {task!r}; it is tag, parse, tag+parse, tokenize or pipeline")
     for name, value in special.items():
-        if value is not None and task not in (ONLY_FOR[name], ALSO_FOR.get(name)):
-            raise InputError(f"--{name.replace('_', '-')} is for --task {ONLY_FOR[name]}")
+        if value is not None and task not in ONLY_FOR[name]:
+            raise InputError(f"--{name.replace('_', '-')} is for --task {ONLY_FOR[name][0]}")
 
 
 def _check_files(
