@@ -10,7 +10,7 @@ BUILD := --no-build-isolation --config-settings=build-dir=build/release --config
 CORES := --numprocesses auto --dist loadfile --no-loadscope-reorder
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs sanitize tsan flips export-check wheel-test clean \
+.PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs look sanitize tsan flips export-check wheel-test clean \
 	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-export bench-features \
 	bench-clusters bench-grobid bench-growth bench-label bench-parsing bench-pipeline bench-sizes bench-solvers bench-suspects bench-text bench-tuning
 
@@ -64,9 +64,13 @@ format: .venv/installed-lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The documentation site, in build/site.
-docs: .venv/installed-docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+# The documentation site, in build/site. It is made from the source: no compiler is needed (but npm, for KaTeX).
+docs: .venv/docs
+	$(BIN)/python docs/making/build.py
+
+# Pictures of the site at two widths in two colour schemes, in build/looks, and a search in it from disk.
+look: .venv/installed-test docs
+	$(BIN)/python docs/making/look.py
 
 # What starts processes of its own, or uses the core only as the other tests do.
 NOT_SANITIZED := \
@@ -221,6 +225,11 @@ experiments-quick: .venv/installed-experiments
 .venv/tools:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python $(PIP) $(TOOLS)
+	touch $@
+
+.venv/docs: .venv/tools pyproject.toml
+	$(BIN)/python $(PIP) 'pip>=25.1'
+	$(BIN)/python $(PIP) --group docs
 	touch $@
 
 .venv/installed: .venv/tools $(SOURCES)

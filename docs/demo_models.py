@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from dualstruct import SequenceTagger
 from dualstruct.datasets import load_english
@@ -19,8 +18,3 @@ def write_models(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     export_model(names, folder / "names", "js")
     export_model(tags, folder / "tags", "js")
-
-
-def on_post_build(config: Any) -> None:
-    """Called by mkdocs when the pages are written."""
-    write_models(Path(config["site_dir"]) / "demo")

@@ -1,0 +1,71 @@
+"""The command reference: a page made from the program."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+from core_stub import import_source
+
+HEAD = """\
+# Commands
+
+This page is made from the program: it says what `dualstruct COMMAND --help` says. Every command
+takes `--help`, and `--json` prints one JSON object and nothing else. `dualstruct
+--install-completion` makes the shell complete commands and options. Results go to standard output,
+everything else to standard error. The exit code is 0, or 1 after an error, or 2 for an option that
+does not exist.
+
+| command | what it does |
+| --- | --- |
+"""
+
+
+def command_page() -> str:
+    """Every command with its arguments, its options and examples, as Markdown."""
+    import_source()
+    import typer
+
+    from dualstruct.cli.app import app
+    from dualstruct.cli.commands import GROUPS
+
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    lines = HEAD.splitlines()
+    for group in GROUPS.values():
+        lines += [f"| [{name}](#{name}) | {known.does} |" for name, known in group.items()]
+    for title, group in GROUPS.items():
+        lines += ["", f"## {title}"]
+        for name, known in group.items():
+            lines += ["", f"### {name} {{ #{name} }}", "", *_command(commands[name])]
+            lines += ["", "```console", *(f"$ dualstruct {each}" for each in known.examples), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _command(command: Any) -> list[str]:
+    context = command.context_class(command, info_name=f"dualstruct {command.name}")
+    lines = [_prose(inspect.cleandoc(command.help or ""))]
+    panels: dict[str, list[str]] = {}
+    for each in command.get_params(context):
+        record = each.get_help_record(context)
+        if record is None:
+            continue
+        usual = "Arguments" if each.param_type_name == "argument" else "Options"
+        title = getattr(each, "rich_help_panel", None) or usual
+        panels.setdefault(title, []).append(
+            f"| `{_cell(record[0])}` | {_prose(_cell(record[1]))} |"
+        )
+    for title, rows in panels.items():
+        lines += ["", f"| {title} | |", "| --- | --- |", *rows]
+    return lines
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _prose(text: str) -> str:
+    """Options and braces are code; everything else is as it stands."""
+    text = re.sub(r"(\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}(?:\])?\}?)", r"`\1`", text)
+    text = re.sub(r"(?<![`\w-])(--?[a-zA-Z][\w-]*)", r"`\1`", text)
+    return text.replace("<", "&lt;")

@@ -1,0 +1,52 @@
+"""The site is made from the source: every command, option and formula has its place."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from dualstruct.cli.app import app
+from patience import HANGS
+
+ROOT = Path(__file__).parents[2]
+MAKING = ROOT / "docs" / "making"
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module")
+def command_page() -> str:
+    """Made in a process of its own, in which the core is a stub."""
+    code = (
+        "from command_reference import command_page; import sys; sys.stdout.write(command_page())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=MAKING, capture_output=True, timeout=HANGS, check=True
+    )
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_command_reference_has_every_option_and_an_example(command_page, name):
+    section = re.split(
+        r"^###? ", command_page.partition(f"\n### {name} {{")[2], flags=re.MULTILINE
+    )[0]
+    assert f"$ dualstruct {name}" in section
+    for parameter in COMMANDS[name].params:
+        for flag in parameter.opts if parameter.param_type_name == "option" else ():
+            assert re.search(rf"{re.escape(flag)}\b", section), flag
+    assert "bool" not in section
+
+
+def test_the_stub_has_all_that_the_package_asks_of_the_core():
+    code = (
+        "from core_stub import import_source; package = import_source(); "
+        "assert package._core.__name__ == 'dualstruct._core' and "
+        "not hasattr(package._core, '__file__'); "
+        "[getattr(package, name) for name in package.__all__]"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=MAKING, timeout=HANGS, check=True)
