@@ -5,7 +5,8 @@
 
 Same sentences, attributes and judge as in the tables of that page, whose best peer is shown.
 Settings are chosen on the development data, or on folds of the training data where there are none;
-then the training data alone are learned from. ``--auto`` lets tuning choose the preset, too.
+then the training data alone are learned from. ``--auto`` lets tuning choose the preset, too: a
+column of its own in the same table.
 ``--held-out`` touches no test data: every fifth training sentence is judged on.
 
 Every run is a process of its own, on two cores, and a line in a file: what is there is not run
@@ -76,7 +77,11 @@ def main() -> None:
             run_missing(list(runs(options.only, options.seeds)), kind, options.results)
     except KeyboardInterrupt:
         print("interrupted: the same command continues", file=sys.stderr)
-    text = table_of(stored(options.results, kind), options.only, options.held_out)
+    text = table_of(
+        *(stored(options.results, {**kind, "auto": auto}) for auto in (False, True)),
+        options.only,
+        options.held_out,
+    )
     print(text)
     if options.page is not None:
         options.page.write_text(
@@ -194,20 +199,19 @@ def trees(corpus: str, seed: int, kind: dict[str, Any], folder: Path) -> tuple[A
     return DependencyParser(seed=seed), (train,), dev, score
 
 
-def table_of(results: list[dict[str, Any]], corpora: list[str], held_out: bool) -> str:
-    """Markdown: the mean over seeds ± the standard deviation."""
+def table_of(
+    results: list[dict[str, Any]], own: list[dict[str, Any]], corpora: list[str], held_out: bool
+) -> str:
+    """Markdown: the mean over seeds ± the standard deviation; ``own`` are those with ``--auto``."""
     peers = {} if held_out else best_peers(PAGE)
-    rows = [
-        "| task | score | seeds | default | tuned | best peer | wall s | CPU s | chosen |",
-        "| --- " * 9 + "|",
-    ]
+    names = ["task", "score", "seeds", "default", "tuned", "best peer", "wall s", "CPU s", "chosen"]
+    names += ["tuned, own features", "wall s", "chosen"] * bool(own)
+    rows = [f"| {' | '.join(names)} |", "| --- " * len(names) + "|"]
     for corpus in corpora:
         lines = [line for line in results if line["corpus"] == corpus]
+        others = [line for line in own if line["corpus"] == corpus]
         if not lines:
             continue
-        lines.sort(key=lambda line: line["seed"])
-        names = [line["chosen"] for line in lines]
-        most = max(dict.fromkeys(names), key=names.count)
         cells = [
             corpus,
             "LAS" if corpus in PARSING else "F1" if TAGGING[corpus][2] else "accuracy",
@@ -215,12 +219,28 @@ def table_of(results: list[dict[str, Any]], corpora: list[str], held_out: bool) 
             spread([line["default"] for line in lines]),
             spread([line["tuned"] for line in lines]),
             peers.get(corpus, "–"),
-            f"{mean(line['wall'] for line in lines):.0f}",
-            f"{mean(line['cpu'] for line in lines):.0f}",
-            most if len(lines) == 1 else f"{most} ({names.count(most)} of {len(lines)})",
+            average(lines, "wall"),
+            average(lines, "cpu"),
+            mostly_chosen(lines),
         ]
+        if others:
+            tuned = spread([line["tuned"] for line in others])
+            cells += [tuned, average(others, "wall"), mostly_chosen(others)]
+        elif own:
+            cells += ["–"] * 3
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
+
+
+def average(lines: list[dict[str, Any]], name: str) -> str:
+    return f"{mean(line[name] for line in lines):.0f}"
+
+
+def mostly_chosen(lines: list[dict[str, Any]]) -> str:
+    """What most seeds chose."""
+    names = [line["chosen"] for line in sorted(lines, key=lambda line: line["seed"])]
+    most = max(dict.fromkeys(names), key=names.count)
+    return most if len(names) == 1 else f"{most} ({names.count(most)} of {len(names)})"
 
 
 def spread(values: list[float]) -> str:
@@ -249,7 +269,8 @@ def section(table: str, budget: float) -> str:
         f"on {CORES} cores, each run a process of its own; the attributes of the tables above. "
         "Settings are chosen on the development data, or on folds of the training data where there "
         "are none; the model learns from the training data alone. Means over seeds ± the standard "
-        "deviation; `chosen` is what most seeds chose.\n\n"
+        "deviation; `chosen` is what most seeds chose. `own features`: the presets that fit the "
+        "columns are chosen from as well, one seed.\n\n"
         f"{table}\n\n"
     )
 

@@ -24,11 +24,12 @@ from dualstruct import (
 from dualstruct.datasets import load_english
 from dualstruct.metrics import evaluate, evaluate_trees
 from dualstruct.metrics.comparing import by_luck, compared, spread_of, without_each
+from dualstruct.training.results import TracePoint
 from dualstruct.tuning.budget import Budget
 from dualstruct.tuning.candidates import Candidate, Candidates
 from dualstruct.tuning.choices import Choices
-from dualstruct.tuning.trials import Folds, Trial, Way
-from dualstruct.tuning.verdict import NO_TIME
+from dualstruct.tuning.trials import Folds, Trial, Way, seconds_of_a_pass
+from dualstruct.tuning.verdict import NO_TIME, Verdict
 
 SOME = load_english("train")[:100]
 X, Y = [s.forms for s in SOME], [s.entities for s in SOME]
@@ -225,6 +226,71 @@ def test_a_budget_is_kept(monkeypatch):
     assert limit.over
     many = Budget(None, 3)
     assert [many.take() for _ in range(4)] == [True, True, True, False]
+
+
+def test_training_ends_before_a_pass_for_which_there_is_no_time(monkeypatch):
+    """And the settings say after which pass, so that the same model can be trained again."""
+    tagger = SequenceTagger("pos", C=0.2)
+    monkeypatch.setattr(Budget, "leaves_no_pass", lambda _, point, __: point.passes == 3)
+    told: list[str] = []
+    tuned = tune(tagger, X, Y, budget=1000.0, trials=2, watch=told.append)
+    assert tuned.result_.passes == tuned.passes == tuned.settings_["passes"] == 3
+    settings = {**tagger.get_params(), **tuned.settings_}
+    assert tuned.predict(X) == SequenceTagger(**settings).fit(X, Y).predict(X)
+    assert told[-1] == "the budget is over: training ended after 3 passes"
+
+
+@pytest.mark.parametrize(("now", "ends"), [(99.0, False), (100.0, False), (103.1, True)])
+def test_a_pass_is_begun_if_it_ends_in_time_or_a_little_later(monkeypatch, now, ends):
+    """Passes take 2 s; 100 s from the beginning is the end, and 5 s more do not matter."""
+    from dualstruct.tuning import budget
+
+    clock = [0.0]
+    monkeypatch.setattr(budget.time, "perf_counter", lambda: clock[0])
+    limit = Budget(100.0, None)
+    clock[0] = now
+    point = TracePoint(4, 8.0, None, None, None, None, None, 0, 0)
+    assert limit.leaves_no_pass(point, None) is ends
+    assert Budget(None, 3).leaves_no_pass(point, None) is False
+
+
+def test_what_there_is_no_time_to_train_with_is_not_chosen():
+    given, better, best = Trial({}), Trial({"C": 1.0}), Trial({"C": 3.0})
+    for trial, right in ((given, 5), (better, 7), (best, 9)):
+        trial.counts[Way(10, False)] = {0: {n: np.array([right + n % 2, 20.0]) for n in range(20)}}
+    best.runs, best.passes, best.in_passes = 2, 20, 4.0
+    verdict = Verdict([given, better, best], given, Way(10, False), lambda n: n[0] / n[1])
+    assert verdict.chosen([0])[0] is best
+    assert verdict.chosen([0], lambda trial, _: trial is not best)[0] is better
+    # Two runs of 10 passes took 4 s, on an eighth of the examples.
+    assert best.seconds_on(8.0, Way(20, True)) == best.seconds_on(16.0, Way(None, False)) == 32.0
+    assert better.seconds_on(8.0, Way(20, True)) is None
+
+
+def test_the_time_of_a_pass_is_known_after_the_first_if_that_is_long():
+    tagger = SequenceTagger("pos", passes=3)
+    known = tagger.bind(tagger.examples(X, TAGS))
+    seen: list[int] = []
+    optimise = type(tagger).optimise
+
+    class Watched(SequenceTagger):
+        def optimise(self, known, callbacks, start=None):
+            count = [lambda point, _: seen.append(point.passes)]
+            return optimise(self, known, [*callbacks, *count], start)
+
+    for enough, passes in ((1e-9, [1]), (1e9, [1, 2, 3])):
+        seen.clear()
+        cpu, wall = seconds_of_a_pass(Watched("pos", passes=3), known, enough)
+        assert cpu > 0
+        assert wall > 0
+        assert seen == passes
+
+
+def test_passes_for_which_there_is_no_time_are_not_tried():
+    choices = Choices(SequenceTagger(), (), frozenset())
+    assert choices.passes == (5, 10, 20)
+    choices.end_within(3)
+    assert choices.passes == (10,)  # that is what was given
 
 
 def test_without_time_to_judge_anything_what_was_given_is_trained(monkeypatch):

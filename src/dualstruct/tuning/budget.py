@@ -6,6 +6,10 @@ import math
 import time
 
 from dualstruct.errors import InputError
+from dualstruct.training.results import TracePoint
+
+#: By how much training may end too late: certifying the result takes about as long as a pass.
+LATE = 0.05
 
 
 def check_seconds(seconds: float, name: str) -> None:
@@ -33,11 +37,16 @@ class Budget:
         return self._seconds
 
     @property
-    def left(self) -> float:
-        """Seconds for more runs."""
+    def until_end(self) -> float:
+        """Seconds for more runs and the training at the end."""
         if self._seconds is None:
             return math.inf
-        return self._started + self._seconds - self.reserve - time.perf_counter()
+        return self._started + self._seconds - time.perf_counter()
+
+    @property
+    def left(self) -> float:
+        """Seconds for more runs."""
+        return self.until_end - self.reserve
 
     @property
     def over(self) -> bool:
@@ -50,3 +59,9 @@ class Budget:
         if self._runs is not None:
             self._runs -= 1
         return True
+
+    def leaves_no_pass(self, point: TracePoint, _: object) -> bool:
+        """A callback of training: whether there is no time for a pass as long as the last ones."""
+        if self._seconds is None:
+            return False
+        return self.until_end + LATE * self._seconds < point.seconds / point.passes

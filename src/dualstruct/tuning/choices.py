@@ -63,6 +63,11 @@ class Choices:
             estimator.default_passes if self.passes else None, estimator.averaged
         )
 
+    def end_within(self, passes: float) -> None:
+        """Judge no run after more passes than these: there is no time to train for so long."""
+        usual = self.default_way.passes
+        self.passes = tuple(x for x in self.passes if x <= passes or x == usual)
+
     def see(self, offered: Mapping[str, tuple[Any, ...]], feature_mass: float) -> None:
         """What the data offer besides, and how dense their features are."""
         self._mass = feature_mass

@@ -33,7 +33,7 @@ from dualstruct.training.settings import untrained
 from dualstruct.tuning.budget import Budget
 from dualstruct.tuning.candidates import Candidate, Candidates
 from dualstruct.tuning.choices import Choices
-from dualstruct.tuning.trials import Folds, Trial, refusal, run_trial
+from dualstruct.tuning.trials import Folds, Trial, Way, refusal, run_trial, seconds_of_a_pass
 from dualstruct.tuning.verdict import Verdict
 
 #: How many continue from the first folds to the next, and from these to all.
@@ -50,8 +50,11 @@ BLOCKS, LEAST = 20, 1
 SHARE_OF_A_RUN = 1 / 50
 #: Averaging, and what is judged on the way, make a run longer by so much.
 JUDGING = 2.0
-#: Passes that say how long others take: the first has no cuts to revisit.
-PROBE = 3
+#: Passes that say how long others take, the first having no cuts to revisit; fewer where they take
+#: more than this share of the budget.
+PROBE, SHARE_OF_THE_PROBE = 3, 1 / 30
+#: The most that the training at the end may take, unless what was given takes more.
+SHARE_OF_THE_END = 0.4
 #: Less than this share of the examples says little about all of them.
 LEAST_SHARE = 0.15
 
@@ -168,6 +171,7 @@ class _Search:
         self._budget, self._choices, self._metric = budget, choices, metric
         self._count, self._threads, self._watch = folds, threads, watch
         self._trials: list[Trial] = []
+        self._features = 0.0  # seconds that making them takes, for all examples
 
     def run(self) -> Any:
         self._divide()
@@ -226,7 +230,9 @@ class _Search:
     def _probe(self, given: Trial) -> None:
         """How long training takes: too long for the budget, or so long that trials have to do with
         fewer examples."""
+        started = time.perf_counter()
         self._bind([given], [0])
+        self._features = (time.perf_counter() - started) / self._folds.trained_on
         if given.refused is not None:  # nothing to choose from then
             raise InputError(given.refused)
         self._judge = self._folds.bind({}, 0).judges[0]
@@ -234,23 +240,39 @@ class _Search:
         self._choices.see(known.offered(), known.structure.feature_mass)
         if self._budget.seconds is None:
             return
-        passes = self._given.default_passes
-        started = time.thread_time()  # a machine that is busy at the moment says nothing
-        estimator = self._folds.estimator({"passes": PROBE, "gap": None})
-        estimator.optimise(known, [])
-        one = passes / PROBE * (time.thread_time() - started)
-        whole = one / self._folds.trained_on
+        passes, longest = self._given.default_passes, max(self._choices.passes, default=1)
+        probe = self._folds.estimator({"passes": PROBE, "gap": None})
+        cpu, wall = seconds_of_a_pass(probe, known, SHARE_OF_THE_PROBE * self._budget.seconds)
+        # Of a machine that is busy at the moment only the CPU time says something.
+        whole = cpu * passes / self._folds.trained_on
         if whole > self._budget.seconds:
             raise InputError(
                 f"budget is {self._budget.seconds:g} s, but to train once takes about "
                 f"{max(whole, 0.01):.2g} s"
             )
+        whole = self._features + wall * passes / self._folds.trained_on
+        most = max(whole, SHARE_OF_THE_END * self._budget.seconds)
+        self._choices.end_within(passes * most / whole)
         longest = max(self._choices.passes, default=passes) / passes
-        self._budget.reserve = min(longest * whole, max(whole, self._budget.seconds / 3))
+        self._budget.reserve = min(longest * whole, most)
         affordable = SHARE_OF_A_RUN * self._threads * max(self._budget.left, 0.0)
-        run = JUDGING * longest * one
+        run = JUDGING * longest * passes * cpu
         if run > affordable:
             self._folds.thin_out(max(affordable / run, LEAST_SHARE))
+
+    def _seconds_to_train(self, trial: Trial, way: Way) -> float:
+        """How long the training at the end would take, by the runs on folds; 0 if not known."""
+        in_passes = trial.seconds_on(1 / self._folds.trained_on, way)
+        return 0.0 if in_passes is None else self._features + in_passes
+
+    def _set_aside(self, best: Trial, folds: list[int], given: Trial) -> None:
+        """Time for the training at the end: with the best so far, if it does not take too long."""
+        found = best.best(folds, self._score)
+        if self._budget.seconds is None or found is None or not given.passes:
+            return
+        usual = self._seconds_to_train(given, self._choices.default_way)
+        most = max(usual, SHARE_OF_THE_END * self._budget.seconds)
+        self._budget.reserve = max(usual, min(self._seconds_to_train(best, found[0]), most))
 
     def _bind(self, trials: list[Trial], folds: Iterable[int]) -> None:
         """Make features, and find out which settings cannot be tried."""
@@ -289,6 +311,7 @@ class _Search:
             if not ranked:
                 break
             self._tell(ranked[0], stage.compared_on)
+            self._set_aside(ranked[0], stage.compared_on, given)
             if n < len(stages) - 1:
                 ranked = [
                     trial
@@ -428,7 +451,10 @@ class _Search:
     def _trained(self, given: Trial, folds: list[int]) -> Any:
         """The estimator with the settings that came out, trained on everything."""
         verdict = self._verdict(given)
-        chosen, way = verdict.chosen(folds)
+        time_left = self._budget.until_end
+        chosen, way = verdict.chosen(
+            folds, lambda *each: self._seconds_to_train(*each) <= time_left
+        )
         settings = verdict.settings(chosen, way)
         candidates = Candidates(
             verdict.rows(chosen, way), self._judge.metric, verdict.certain(folds)
@@ -437,7 +463,15 @@ class _Search:
         estimator = untrained(self._given).set_params(**settings)
         if self._watch is not None:
             self._watch("training with what was chosen")
-        estimator.fit(*self._data, **self._weights)  # as it was judged: dev ends no run
+        here = self._given.engine is None and self._budget.seconds is not None
+        in_time = {"callbacks": [self._budget.leaves_no_pass]} if here else {}
+        estimator.fit(*self._data, **self._weights, **in_time)  # as it was judged: dev ends no run
+        if estimator.result_.stopped_by == "callback":  # so that the same can be trained again
+            settings = {**settings, "passes": estimator.result_.passes}
+            estimator.set_params(passes=estimator.result_.passes)
+            if self._watch is not None:
+                ended = estimator.result_.passes
+                self._watch(f"the budget is over: training ended after {ended} passes")
         estimator.settings_ = settings
         estimator.candidates_ = candidates
         return estimator

@@ -1,6 +1,6 @@
 """One trial: settings, trained on the examples of a fold, judged on those that it leaves out.
 
-A run shows several ways to end it: after 10 or 20 passes, with the last weights or with their
+A run shows several ways to end it: after 5, 10 or 20 passes, with the last weights or with their
 average. So these cost nothing to choose.
 """
 
@@ -27,7 +27,7 @@ from dualstruct.training.settings import Training, untrained
 #: What a score is made of, by block of examples.
 Counts = dict[int, NDArray[np.float64]]
 #: After how many passes weights are judged, where the number of passes is to be chosen.
-PASSES = (10, 20)
+PASSES = (5, 10, 20)
 #: Settings of a run that trials do without.
 OF_A_TRIAL = {
     "verbose": False,
@@ -78,6 +78,8 @@ class Trial:
     counts: dict[Way, dict[int, Counts]] = field(default_factory=dict)  #: by way and fold
     seconds: float = 0.0  #: of all runs
     runs: int = 0
+    passes: int = 0  #: of all runs
+    in_passes: float = 0.0  #: seconds of these, without what judging took
     gap: float | None = None  #: of the last run
     certified: bool = False
     refused: str | None = None  #: why these settings cannot be tried
@@ -96,6 +98,13 @@ class Trial:
             for block, counts in runs[k].items():
                 total[block] = total[block] + counts if block in total else counts
         return total
+
+    def seconds_on(self, share: float, way: Way) -> float | None:
+        """How long training takes on so many times the examples of a run, as far as is known."""
+        if not self.passes:
+            return None
+        passes = self.passes / self.runs if way.passes is None else way.passes
+        return share * passes * self.in_passes / self.passes
 
     @property
     def folds(self) -> list[int]:
@@ -275,10 +284,15 @@ def run_trial(
     if passes:
         estimator.set_params(passes=passes[-1])
 
+    judging = 0.0
+
     def judge(at: int | None, last: _core.Weights, answer: _core.Weights) -> None:
+        nonlocal judging
+        since = time.perf_counter()
         both = ((False, last), (True, answer)) if averages else ((own, answer),)
         for averaged, w in both:
             trial.counts.setdefault(Way(at, averaged), {})[k] = fold.counts(w)
+        judging += time.perf_counter() - since
 
     judged: list[int] = []
     at_end: Iterate | None = None
@@ -299,9 +313,27 @@ def run_trial(
         for at in passes[len(judged) :]:  # it has converged before
             judge(at, result.w, result.w)
     trial.gap, trial.certified = result.gap, result.certified
-    trial.seconds += time.perf_counter() - started
+    seconds = time.perf_counter() - started
+    trial.seconds += seconds
+    trial.in_passes += seconds - judging
+    trial.passes += result.passes
     trial.runs += 1
     return at_end if ended else None
+
+
+def seconds_of_a_pass(
+    estimator: Estimator[Any], known: Known[Any], enough: float
+) -> tuple[float, float]:
+    """CPU and wall time of the last pass of a run, which ends early after so many seconds."""
+    clocks = [(time.thread_time(), time.perf_counter())]
+
+    def look(*_: Any) -> bool:
+        clocks.append((time.thread_time(), time.perf_counter()))
+        return clocks[-1][1] - clocks[0][1] > enough
+
+    estimator.optimise(known, [look])
+    (cpu, wall), (cpu_after, wall_after) = clocks[-2:]
+    return cpu_after - cpu, wall_after - wall
 
 
 def refusal(problem: InputError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -57,14 +58,19 @@ class Verdict:
             return None
         return best[1] - score_of(base, self._score)
 
-    def chosen(self, folds: list[int]) -> tuple[Trial, Way]:
-        """The one that is surely best: by its gain over what was given, less its standard error."""
+    def chosen(
+        self, folds: list[int], fits: Callable[[Trial, Way], bool] = lambda _, __: True
+    ) -> tuple[Trial, Way]:
+        """The one that is surely best: by its gain over what was given, less its standard error.
+
+        ``fits`` says whether there is time to train in a way.
+        """
         base, most = self._given.on(self._default, folds), 0.0
         chosen, way, certain = self._given, self._default, self.certain(folds)
         for trial in self._trials:
             for each in trial.counts:
                 counts = trial.on(each, folds)
-                if base is None or counts is None:
+                if base is None or counts is None or not fits(trial, each):
                     continue
                 gain, error = compared(counts, base, self._score)
                 if gain > certain * error and gain - error > most:
