@@ -15,14 +15,19 @@ import argparse
 import lzma
 import sys
 import tempfile
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 from dualstruct import SequenceTagger, read_columns, read_conllu
-from measuring import DATA, Clock
+from measuring import DATA, Clock, plain_tag
 
 TWEETS, NEWS = "tweet_clusters/6mpaths.txt.xz", "brown_clusters/bllip-clusters.txt.xz"
 BILOU = {"scheme": "bilou"}
+LONG_HINGE = {"loss": "hinge", "passes": 20}
+#: A word is in the list of a tag that so much of its occurrences in the Brown corpus have; lists
+#: with fewer words are left out.
+SHARE_OF_A_TAG, LEAST_WORDS = 0.2, 20
 LABELS = "labels(lower(word[-1..1]))\n"
 
 
@@ -68,6 +73,16 @@ TASKS: dict[str, list[tuple[str, str, dict[str, Any]]]] = {
             TWEET_PATHS + TWEET_PAIRS + LABELS + "include pos",
             {},
         ),
+        (
+            "pos + clusters in pairs + labels + Brown's tags",
+            TWEET_PATHS + TWEET_PAIRS + LABELS + "include tags.txt\ninclude pos",
+            {},
+        ),
+        (
+            "the same, hinge, 20 passes",
+            TWEET_PATHS + TWEET_PAIRS + LABELS + "include tags.txt\ninclude pos",
+            LONG_HINGE,
+        ),
         ("pos-rich + clusters in pairs", TWEET_PATHS + TWEET_PAIRS + "include pos-rich", {}),
     ],
     "wnut17": [
@@ -108,6 +123,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, file in (("tweets.txt", TWEETS), ("news.txt", NEWS)):
             (Path(folder) / name).write_bytes(lzma.decompress((DATA / file).read_bytes()))
+        write_tag_lists(Path(folder))
         for corpus in options.corpora:
             first = None
             for name, text, settings in TASKS[corpus]:
@@ -117,6 +133,25 @@ def main() -> None:
                 first = first or seconds
                 shown = " | ".join([corpus, name, *cells, f"{seconds / first:.1f}"])
                 print(f"| {shown} |", flush=True)
+
+
+def write_tag_lists(folder: Path) -> None:
+    """The words of each tag in the Brown corpus as lists, and templates for these (tags.txt)."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for words, tags in zip(*read("brown", "train"), strict=True):
+        for word, tag in zip(words, tags, strict=True):
+            counts[word.lower()][plain_tag(tag)] += 1
+    lists: defaultdict[str, list[str]] = defaultdict(list)
+    for word, found in counts.items():
+        for tag, count in found.items():
+            if tag.isalpha() and count >= SHARE_OF_A_TAG * found.total():
+                lists[tag].append(word)
+    templates = ""
+    for tag, words in lists.items():
+        if len(words) >= LEAST_WORDS:
+            (folder / f"brown-{tag}.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
+            templates += f"gazetteer brown_{tag} brown-{tag}.txt\nin(brown_{tag},word[-1..1])\n"
+    (folder / "tags.txt").write_text(templates, encoding="utf-8")
 
 
 def judged(
