@@ -57,7 +57,9 @@ class Choices:
         ends = ("gap", "passes", "seconds")
         self._free_end = all(getattr(estimator, x) is None and x not in fixed for x in ends)
         #: After which passes runs are judged; none if the settings say when training ends.
-        self.passes = PASSES if self._free_end and estimator.default_gap is None else ()
+        self.passes: tuple[int, ...] = (
+            PASSES if self._free_end and estimator.default_gap is None else ()
+        )
         #: How a run of the settings given ends.
         self.default_way = Way(
             estimator.default_passes if self.passes else None, estimator.averaged

@@ -240,7 +240,7 @@ class _Search:
         self._choices.see(known.offered(), known.structure.feature_mass)
         if self._budget.seconds is None:
             return
-        passes, longest = self._given.default_passes, max(self._choices.passes, default=1)
+        passes = self._given.default_passes
         probe = self._folds.estimator({"passes": PROBE, "gap": None})
         cpu, wall = seconds_of_a_pass(probe, known, SHARE_OF_THE_PROBE * self._budget.seconds)
         # Of a machine that is busy at the moment only the CPU time says something.
