@@ -25,6 +25,7 @@ from measuring import DATA, Clock, plain_tag
 TWEETS, NEWS = "tweet_clusters/6mpaths.txt.xz", "brown_clusters/bllip-clusters.txt.xz"
 BILOU = {"scheme": "bilou"}
 LONG_HINGE = {"loss": "hinge", "passes": 20}
+SMALL_HINGE = {"loss": "hinge", "averaged": True, "C": 0.05}
 #: A word is in the list of a tag that so much of its occurrences in the Brown corpus have; lists
 #: with fewer words are left out.
 SHARE_OF_A_TAG, LEAST_WORDS = 0.2, 20
@@ -101,6 +102,8 @@ TASKS: dict[str, list[tuple[str, str, dict[str, Any]]]] = {
         ("ner", "include ner", {}),
         ("ner, BILOU", "include ner", BILOU),
         ("ner-rich, BILOU", "include ner-rich", BILOU),
+        ("ner, BILOU, hinge, averaged", "include ner", {**BILOU, **SMALL_HINGE, "C": 0.1}),
+        ("ner, BILOU, hinge, averaged, C 0.05", "include ner", {**BILOU, **SMALL_HINGE}),
     ],
     "bc2gm": [
         ("ner", "include ner", {}),

@@ -425,7 +425,8 @@ def test_losses_have_scales_of_their_own():
     assert {"loss": "crf"} in starts
     assert {"C": 0.3} in starts
     choices = Choices(SequenceTagger(), (), frozenset())
-    assert choices.scales({"loss": "crf"}) == [{"loss": "crf", "C": 0.9}, {"loss": "crf", "C": 9.0}]
+    around = [{"loss": "crf", "C": C} for C in (0.9, 1.65, 5.4, 9.0)]
+    assert choices.scales({"loss": "crf"}) == around
     choices.see({}, 10_000.0)  # dense features
     assert choices.scales({"loss": "crf"})[0]["C"] == 0.09
     assert {} not in starts
