@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualstruct import InDocuments, InputError, SequenceTagger, WithVectors, load_model
+from dualstruct import (
+    InDocuments,
+    InputError,
+    SequenceTagger,
+    WithVectors,
+    load_model,
+    read_columns,
+    write_columns,
+)
 from dualstruct.data.in_documents import documents_of
 from dualstruct.data.sources import Share
 from dualstruct.datasets import load_english
@@ -24,6 +32,14 @@ PLACE = [i // 5 for i in range(len(X))]
 @pytest.fixture(scope="module")
 def tagger() -> SequenceTagger:
     return SequenceTagger(features="ner", stages=2, passes=3).fit(X, Y, documents=PLACE)
+
+
+def test_two_stages_that_learned_from_a_file_are_kept(tmp_path):
+    write_columns(tmp_path / "train.txt", [list(x) for x in X], Y)
+    data = read_columns(tmp_path / "train.txt")
+    tagger = SequenceTagger(features="ner", stages=2, passes=2).fit(data.tokens, data.labels)
+    tagger.save(tmp_path / "model.dstruct")
+    assert load_model(tmp_path / "model.dstruct").predict(X) == tagger.predict(X)
 
 
 labelled = st.lists(

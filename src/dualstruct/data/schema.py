@@ -220,11 +220,11 @@ def _fit(kind: Any, value: Any, where: str) -> Any:
         if isinstance(value, dict):
             return {key: _fit(arguments[1], one, f"{where}.{key}") for key, one in value.items()}
     elif origin is tuple and arguments[-1:] != (...,):
-        if isinstance(value, list) and len(value) == len(arguments):
+        if isinstance(value, list | tuple) and len(value) == len(arguments):
             pairs = zip(arguments, value, strict=True)
             return tuple(_fit(one, part, f"{where}[{k}]") for k, (one, part) in enumerate(pairs))
     elif origin is not None and issubclass(origin, Sequence):
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):  # what was not written to a file yet may have these
             found = [_fit(arguments[0], one, f"{where}[{k}]") for k, one in enumerate(value)]
             return tuple(found) if origin is tuple else found
     elif is_dataclass(kind):
