@@ -14,8 +14,8 @@ HEAD = """\
 This page is made from the program: it says what `dualstruct COMMAND --help` says. Every command
 takes `--help`, and `--json` prints one JSON object and nothing else. `dualstruct
 --install-completion` makes the shell complete commands and options. Results go to standard output,
-everything else to standard error. The exit code is 0, or 1 after an error, or 2 for an option that
-does not exist.
+everything else to standard error. The exit code is 0, 1 after an error, 2 for an option that does
+not exist, or 130 after Ctrl-C.
 
 | command | what it does |
 | --- | --- |

@@ -75,7 +75,7 @@ def _in_groups(sections: list[Any]) -> Any:
 def _linked(found: re.Match[str]) -> str:
     first = re.match(r"\d+", found[1])
     assert first
-    return f"([{found[1]}](mathematics.md#eq-{first[0]})) of [the mathematics](mathematics.md)"
+    return f'<a href="../mathematics.html#eq-{first[0]}">({found[1]}) of the mathematics</a>'
 
 
 def _fenced(found: re.Match[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import pytest
 import typer
 
 from dualstruct.cli.app import app
+from dualstruct.distributed.strategies import STRATEGIES
+from dualstruct.solvers import SOLVERS
 from patience import HANGS
 
 ROOT = Path(__file__).parents[2]
@@ -50,3 +53,25 @@ def test_the_stub_has_all_that_the_package_asks_of_the_core():
         "[getattr(package, name) for name in package.__all__]"
     )
     subprocess.run([sys.executable, "-c", code], cwd=MAKING, timeout=HANGS, check=True)
+
+
+MATHEMATICS = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
+
+
+def test_formulas_are_numbered_in_order():
+    formulas = re.findall(r"\$\$(.*?)\$\$", MATHEMATICS, flags=re.DOTALL)
+    numbers = [re.findall(r"\\tag\{(\d+)\}", formula) for formula in formulas]
+    assert numbers == [[str(place)] for place in range(1, len(formulas) + 1)]
+
+
+@pytest.mark.parametrize("solver", [*SOLVERS.values(), *STRATEGIES.values()])
+def test_the_documentation_of_a_solver_names_its_formula(solver):
+    named = re.search(r"\((\d[\d, ]*)\) of docs/mathematics\.md", inspect.getdoc(solver) or "")
+    assert named is not None
+    for number in named[1].split(", "):
+        assert f"\\tag{{{number}}}" in MATHEMATICS
+
+
+def test_every_work_that_the_mathematics_cites_is_in_its_bibliography():
+    cited = set(re.findall(r"\]\(#([\w-]+-\d{4})\)", MATHEMATICS))
+    assert cited == set(re.findall(r'<a id="([\w-]+-\d{4})">', MATHEMATICS))

@@ -81,6 +81,8 @@ class ADMMIterate(DualShareIterate):
 class ADMM(DualStrategy):
     """Consensus ADMM.
 
+    Its formula is (32) of docs/mathematics.md.
+
     Parameters
     ----------
     solver : Solver, optional

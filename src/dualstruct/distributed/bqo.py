@@ -164,6 +164,8 @@ class BQOIterate(DualShareIterate):
 class BQO(DualStrategy):
     """Algorithm 1 of Lee et al. The answer is a mean of w over about a pass of rounds.
 
+    Its formulas are (30, 31) of docs/mathematics.md.
+
     Parameters
     ----------
     solver : Solver, optional

@@ -67,6 +67,8 @@ class MixingIterate(Iterate):
 class IterativeMixing(Strategy):
     """Iterative parameter mixing.
 
+    Its formula is (33) of docs/mathematics.md.
+
     Parameters
     ----------
     solver : Perceptron or MIRA, optional
@@ -143,6 +145,8 @@ class SimpleAverageIterate(Iterate):
 
 class SimpleAverage(Strategy):
     """Every worker trains a model of its own examples; the result is the mean of the models.
+
+    Its formula is (33) of docs/mathematics.md, once, at the end.
 
     It solves another problem than the one of all examples, so it has no dual and no gap.
 

@@ -84,6 +84,8 @@ class PlaneIterate(Iterate):
 class CuttingPlane(Solver):
     """The cutting plane method.
 
+    Its formulas are (20, 21) of docs/mathematics.md.
+
     Parameters
     ----------
     slack : {"one", "n"}

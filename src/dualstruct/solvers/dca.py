@@ -38,6 +38,8 @@ from dualstruct.solvers.online import OnlineSolver, check_count
 class DCA(OnlineSolver):
     """Dual coordinate ascent, one example at a time.
 
+    Its formula is (27) of docs/mathematics.md.
+
     Parameters
     ----------
     k : int

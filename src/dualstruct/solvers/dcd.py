@@ -49,6 +49,8 @@ def _visit(
 class DCD(RevisitingSolver):
     """DCD-SSVM (Algorithm 3): r passes over the cuts held, then one with inference.
 
+    Its formula is (17) of docs/mathematics.md.
+
     Parameters
     ----------
     revisits : int
@@ -76,7 +78,10 @@ class DCD(RevisitingSolver):
 
 
 class DCDLight(DCD):
-    """DCD-Light (Algorithm 2): every pass decodes and updates example by example."""
+    """DCD-Light (Algorithm 2): every pass decodes and updates example by example.
+
+    Its formula is (17) of docs/mathematics.md.
+    """
 
     name: ClassVar[str] = "dcd-light"
 
@@ -87,6 +92,8 @@ class DCDLight(DCD):
 
 class CPD(DualSolver):
     """Cutting planes with dual coordinate descent inside (Chang et al. 2010).
+
+    Its formula is (17) of docs/mathematics.md.
 
     All examples are decoded at a fixed w; then the dual over the cuts held is solved until its
     projected gradient falls below ``tolerance``.

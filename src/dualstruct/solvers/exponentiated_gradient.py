@@ -100,6 +100,8 @@ class ExponentiatedGradientIterate(Iterate):
 class ExponentiatedGradient(Solver):
     """Block-coordinate exponentiated gradient; a pass updates every example once.
 
+    Its formula is (24) of docs/mathematics.md.
+
     It holds a score for each part of each example, for instance tokens × labels + labels² a
     sentence.
 

@@ -25,6 +25,8 @@ from dualstruct.solvers.base import DualIterate, RevisitingSolver
 class FrankWolfe(RevisitingSolver):
     """Frank-Wolfe, one example at a time.
 
+    Its formula is (19) of docs/mathematics.md.
+
     Parameters
     ----------
     revisits : int

@@ -230,6 +230,8 @@ class _Memory:
 class LBFGS(Solver):
     """Limited-memory BFGS; a pass is one iteration, of one inference pass or a few.
 
+    Its formulas are (15, 23) of docs/mathematics.md.
+
     Parameters
     ----------
     states : {"all", "observed"}

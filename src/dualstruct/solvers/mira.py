@@ -29,6 +29,8 @@ from dualstruct.solvers.online import OnlineSolver, check_count
 class MIRA(OnlineSolver):
     """1-best and k-best MIRA.
 
+    Its formula is (26) of docs/mathematics.md.
+
     Parameters
     ----------
     k : int

@@ -39,6 +39,8 @@ from dualstruct.solvers.online import OnlineSolver, check_count, refuse_center
 class Pegasos(OnlineSolver):
     """Stochastic subgradient descent with steps of 1/(λt).
 
+    Its formula is (29) of docs/mathematics.md.
+
     Parameters
     ----------
     batch : int

@@ -22,6 +22,8 @@ from dualstruct.solvers.online import OnlineSolver
 class Perceptron(OnlineSolver):
     """Collins's perceptron.
 
+    Its formula is (25) of docs/mathematics.md.
+
     Parameters
     ----------
     averaged : bool

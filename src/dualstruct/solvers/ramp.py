@@ -88,6 +88,8 @@ class RampIterate(DualIterate):
 class RampSDM(DualSolver):
     """CCCP rounds of sequential dual passes.
 
+    Its formula is (22) of docs/mathematics.md.
+
     Parameters
     ----------
     passes_per_round : int

@@ -24,6 +24,8 @@ from dualstruct.solvers.base import DualIterate, DualSolver
 class SDM(DualSolver):
     """Algorithm 3: type-I loops with inference, type-II loops over the cuts held between them.
 
+    Its formula is (18) of docs/mathematics.md.
+
     The paper stops at τ-optimality. Here a certified gap, a time or a score stops training, so
     when τ is reached and training continues, τ is halved.
 

@@ -41,6 +41,8 @@ SCHEDULES = ("bottou", "lecun")
 class SGD(OnlineSolver):
     """Stochastic gradient descent with a learning rate that it can choose by itself.
 
+    Its formula is (28) of docs/mathematics.md.
+
     Parameters
     ----------
     schedule : {"bottou", "lecun"}
