@@ -10,7 +10,7 @@ BUILD := --no-build-isolation --config-settings=build-dir=build/release --config
 CORES := --numprocesses auto --dist loadfile --no-loadscope-reorder
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs look sanitize tsan flips export-check wheel-test clean \
+.PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs gallery look sanitize tsan flips export-check wheel-test clean \
 	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-export bench-features \
 	bench-clusters bench-grobid bench-growth bench-label bench-parsing bench-pipeline bench-sizes bench-solvers bench-suspects bench-text bench-tuning
 
@@ -67,6 +67,10 @@ format: .venv/installed-lint
 # The documentation site, in build/site. It is made from the source: no compiler is needed (but npm, for KaTeX).
 docs: .venv/docs
 	$(BIN)/python docs/making/build.py
+
+# The examples, their pictures and what they print, into docs/gallery.
+gallery: .venv/installed-test
+	$(BIN)/python examples/make_gallery.py
 
 # Pictures of the site at two widths in two colour schemes, in build/looks, and a search in it from disk.
 look: .venv/installed-test docs

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from command_reference import command_page
 from formulas import install_packages, typeset
+from gallery import gallery_page
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -41,6 +42,7 @@ def stage() -> None:
     left_out = shutil.ignore_patterns("*.py", "making", "__pycache__")
     shutil.copytree(DOCS, PAGES, ignore=left_out)
     (PAGES / "reference" / "commands.md").write_text(command_page(), encoding="utf-8")
+    (PAGES / "gallery.md").write_text(gallery_page(), encoding="utf-8")
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "](")
     (PAGES / "changelog.md").write_text(changes, encoding="utf-8")
     packages = install_packages(ROOT / "build" / "npm")
