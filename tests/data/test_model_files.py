@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from dualstruct import DependencyParser, ParsingPipeline, SequenceTagger, StructuredSVM
+from dualstruct import (
+    DependencyParser,
+    ParsingPipeline,
+    SequenceTagger,
+    StructuredSVM,
+    Tokenizer,
+)
 from dualstruct.data.arrays import FORMAT_VERSION, format_of, read_arrays, write_arrays
 from dualstruct.datasets import load_english
 from dualstruct.distributed import BQO
@@ -328,6 +334,23 @@ def test_files_of_version_1_are_read(tmp_path):
     path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     with pytest.raises(InputError, match="checksum does not match"):
         load_model(path)
+
+
+def test_pipelines_written_before_they_had_tokenizers_and_lemmas_are_read(tmp_path):
+    """Their files held folds and parts, taggers and a parser, and nothing else."""
+    path = tmp_path / "m.dstruct"
+    pipeline = ParsingPipeline(parser=DependencyParser(hash_bits=10, passes=1), folds=2).fit(TREES)
+    metadata, arrays = pipeline.state()
+    assert metadata.keys() == {"folds", "parts"}
+    assert metadata["parts"].keys() == {"upos", "parser"}
+    old_file(path, {"format": ParsingPipeline.model_format, **metadata}, arrays)
+    back = load_model(path)
+    assert isinstance(back.tokenizer_, Tokenizer)
+    assert back.get_params()["tags"] == ["upos"]
+    words = [list(sentence.forms) for sentence in TREES[:5]]
+    assert bytes(back.predict(words)) == bytes(pipeline.predict(words))
+    text = "Ada sings. Bo left!"
+    assert bytes(back.predict_text([text])) == bytes(pipeline.predict_text([text]))
 
 
 def crafted(path, header: bytes, data: bytes = b""):

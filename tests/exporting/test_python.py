@@ -13,7 +13,7 @@ import pytest
 
 import export_cases as cases
 from commands import refusal, run
-from dualstruct import DependencyParser, SequenceTagger, compress
+from dualstruct import DependencyParser, LearnedTokenizer, SequenceTagger, Tokenizer, compress
 from dualstruct.crfsuite.conversion import crfsuite_from_tagger
 from dualstruct.crfsuite.files import write_crfsuite
 from dualstruct.errors import InputError
@@ -173,6 +173,16 @@ def test_what_cannot_be_exported_is_refused_by_name(settings, reason, tmp_path):
     with pytest.raises(InputError, match=reason):
         export_model(tagger, tmp_path / "a.py")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_learned_tokenizer_is_refused_by_name_and_rules_serve_instead(tmp_path):
+    tagger = SequenceTagger(features="pos").fit(cases.WORDS[:20], cases.ENTITIES[:20])
+    tagger.tokenizer_ = LearnedTokenizer(SequenceTagger(passes=1)).fit(cases.TREES[:20])
+    with pytest.raises(InputError, match="a tokenizer that was learned"):
+        export_model(tagger, tmp_path / "a.py")
+    assert not list(tmp_path.iterdir())
+    tagger.tokenizer_ = Tokenizer()
+    assert export_model(tagger, tmp_path / "a.py").files
 
 
 def test_a_parser_and_matrices_are_refused(tmp_path):

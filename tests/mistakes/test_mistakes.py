@@ -144,6 +144,31 @@ def test_mistakes_of_trees_are_the_words_with_another_arc(treebanks):
     assert found.scores == pytest.approx({"UAS": usual.uas, "LAS": usual.las})
 
 
+def test_tags_and_lemmas_that_differ_are_mistakes_of_their_own_kinds():
+    words = {"heads": [[2, 0]], "relations": [["nsubj", "root"]], "upos": [["PROPN", "VERB"]]}
+    gold = Treebank.from_columns(
+        [["Ada", "sings"]],
+        **words,
+        xpos=[["NNP", "VBZ"]],
+        lemmas=[["Ada", "sing"]],
+        feats=[["Number=Sing", "Person=3|Number=Sing"]],
+    )
+    feats = [["Number=Plur", "Number=Sing|Person=3"]]  # the second in another order
+    predicted = gold.replace(upos=[["NOUN", "VERB"]], lemmas=[["ada", "sing"]], feats=feats)
+    found = tree_mistakes(gold, predicted)
+    said = [(each.kind, each.pattern, each.gold_spans[0].start) for each in found]
+    assert said == [
+        ("UPOS", "PROPN → NOUN", 0),
+        ("FEATS", "Number=Sing → Number=Plur", 0),
+        ("LEMMA", "Ada → ada", 0),
+    ]
+    assert found.scores == {"UAS": 1, "LAS": 1}
+    one_side = tree_mistakes(gold, predicted.replace(lemmas=[["_", "_"]], upos=[["_", "_"]]))
+    assert list(one_side.kinds) == ["FEATS"]  # a column that a file does not have is not judged
+    none = tree_mistakes(gold, gold.replace(feats=[["_", "Person=3|Number=Sing"]]))
+    assert [each.pattern for each in none] == ["Number=Sing → _"]
+
+
 @given(two_labellings(LABELS), st.sampled_from(["length", "seen", "document"]))
 @settings(max_examples=60)
 def test_parts_add_up_to_the_whole(pair, by):

@@ -114,8 +114,10 @@ def _chosen(treebank: Treebank, other: Treebank | None, sentence: str | None) ->
     if other is None:
         return list(range(len(treebank)))
     from dualstruct.mistakes import tree_mistakes
+    from dualstruct.mistakes.kinds import ARC_KINDS
 
-    return sorted({each.sentence - 1 for each in tree_mistakes(treebank, other)})
+    wrong = (each for each in tree_mistakes(treebank, other) if each.kind in ARC_KINDS)
+    return sorted({each.sentence - 1 for each in wrong})
 
 
 def _draw_svg(treebank: Treebank, sentence: str | None, svg: Path) -> int:

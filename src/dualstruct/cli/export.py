@@ -32,7 +32,7 @@ def export(
     """Write a model as a program that needs no dualstruct: Python or JavaScript.
 
     Its labels are those of predict, for words, columns or attributes, and for texts. Models with
-    vectors, functions as features, documents or a first stage are refused.
+    vectors, functions as features, documents, a first stage or a learned tokenizer are refused.
     """
     from dualstruct.compressing import show_size
     from dualstruct.exporting import export_model, open_exportable

@@ -65,12 +65,16 @@ def pack(tagger: SequenceTagger) -> Packed:
         raise InputError(f"this model cannot be exported: {_reason(settings)}")
     header, found = _FEATURES[kind](model.extractor, settings, own)
     K, rules = len(model.labels), tagger.tokenizer_.rules
+    if rules is None and model.n_columns == 1:
+        raise InputError(
+            "this model cannot be exported: it splits texts with a tokenizer that was learned; "
+            "with tagger.tokenizer_ = Tokenizer() it splits by rules"
+        )
     header |= {
         "labels": model.labels.names,
         "columns": model.n_columns,
         "schemes": [model.codec.inner_scheme, model.codec.outer_scheme],
         "beta": None if tagger.temperature_ is None else 1 / tagger.temperature_,
-        # One that was learned stays here: the exported model takes tokens then.
         "tokenizer": asdict(rules) if model.n_columns == 1 and rules is not None else None,
     }
     bits = settings["hash_bits"]

@@ -300,7 +300,7 @@ def label_mistakes(
 def tree_mistakes(
     truth: Treebank, predicted: Treebank, *, documents: Sequence[str] | None = None
 ) -> Mistakes:
-    """What is wrong in predicted trees.
+    """What is wrong in predicted trees, and in the tags and lemmas that both files have.
 
     Examples
     --------

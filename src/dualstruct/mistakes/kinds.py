@@ -11,6 +11,7 @@ boundary   two spans of one type overlap, and begin or end differently
 label      another label, where labels mark no spans
 head       a word of a tree has another head
 relation   it has the same head and another relation
+UPOS …     it has another tag: UPOS, XPOS, FEATS (those that differ) or LEMMA
 =========  ===============================================================
 """
 
@@ -20,6 +21,9 @@ from collections.abc import Sequence
 from operator import eq
 
 from dualstruct.labels.schemes import Span, are_span_labels, spans
+
+#: Those of trees.
+ARC_KINDS = ("head", "relation")
 
 
 def span_kind(judged: Sequence[Span], reference: Sequence[Span]) -> str:

@@ -227,8 +227,12 @@ def overlapping(found: Iterable[Span]) -> Iterator[set[Span]]:
         yield group
 
 
+#: The columns of tags whose mistakes are told beside those of trees, and what kind they are.
+TAGS = {"upos": "UPOS", "xpos": "XPOS", "feats": "FEATS", "lemmas": "LEMMA"}
+
+
 class TreePairs:
-    """Trees over the same words."""
+    """Trees over the same words, and the tags that both have; scores are those of trees."""
 
     what: ClassVar[str] = "relations"
     unit: ClassVar[str] = "words"
@@ -240,6 +244,7 @@ class TreePairs:
         for treebank in (gold, predicted):
             treebank.check_trees()
         self._gold, self._predicted = gold, predicted
+        self._tags = [name for name in TAGS if _has(gold, name) and _has(predicted, name)]
 
     def __len__(self) -> int:
         return len(self._gold)
@@ -258,7 +263,7 @@ class TreePairs:
 
     def mistakes(self, i: int) -> list[Mistake]:
         arcs = zip(_arcs(self._gold, i), _arcs(self._predicted, i), strict=True)
-        return [
+        found = [
             Mistake(
                 i + 1,
                 arc_kind(theirs[0], ours[0]),
@@ -270,6 +275,16 @@ class TreePairs:
             for t, (ours, theirs) in enumerate(arcs)
             if ours != theirs
         ]
+        for name in self._tags:
+            cells = zip(
+                getattr(self._gold, name)[i], getattr(self._predicted, name)[i], strict=True
+            )
+            for t, pair in enumerate(cells):
+                tags = _apart(*pair) if name == "feats" else pair
+                if tags[0] != tags[1]:
+                    spans = ((Span(tag, t, t + 1),) for tag in tags)
+                    found.append(Mistake(i + 1, TAGS[name], *tags, *spans))
+        return found
 
     def confusions(self, i: int) -> Iterator[tuple[str, str]]:
         arcs = zip(_arcs(self._gold, i), _arcs(self._predicted, i), strict=True)
@@ -294,6 +309,25 @@ class TreePairs:
 def _arcs(treebank: Treebank, i: int) -> list[tuple[int, str]]:
     heads: NDArray[np.int32] = treebank.heads[slice(*treebank.sentences[i : i + 2])]
     return list(zip(heads.tolist(), map(str, treebank.relations[i]), strict=True))
+
+
+def _has(treebank: Treebank, name: str) -> bool:
+    """Whether a column is filled."""
+    return bool(set(getattr(treebank, name).encoded()[1]) - {"_"})
+
+
+def _apart(gold: str, predicted: str) -> tuple[str, str]:
+    """The features that only one of two words has.
+
+    >>> _apart("Case=Nom|Number=Sing", "Case=Acc|Number=Sing")
+    ('Case=Nom', 'Case=Acc')
+    """
+    sides = [each.split("|") for each in (gold, predicted)]
+    ours, theirs = (
+        "|".join(each for each in mine if each not in other and each != "_") or "_"
+        for mine, other in (sides, reversed(sides))
+    )
+    return ours, theirs
 
 
 def _ends(word: int, head: int, relation: str) -> tuple[Span, ...]:
