@@ -40,7 +40,8 @@ TAKEN = {
     "constraints": [{"constraints": None}, {"constraints": "iob2"}],
     "cost": [{"cost": {"O": 2.0}}, {"cost": {("O", "B-LOC"): 3.0}}],
     "class_weight": [{"class_weight": "balanced"}, {"class_weight": {"O": 0.5}}],
-    "unknown_label": [{"unknown_label": False}],
+    "scheme": [{"scheme": "bilou"}, {"scheme": "bioes", "features": "auto"}],
+    "unknown_label": [{"unknown_label": False}, {"unknown_label": LABELS[0]}],
     "hash_bits": [{"hash_bits": 12}],
     "unseen_labels": [{"unseen_labels": "count"}],
     "seed": [{"seed": 7}],
@@ -54,15 +55,13 @@ TAKEN = {
 }
 #: What needs all data in memory, and the word by which it is refused.
 IN_MEMORY = {
-    "scheme": [({"scheme": "bilou"}, "scheme")],
-    "unknown_label": [({"unknown_label": "?"}, "unknown_label")],
     "min_count": [({"min_count": 2, "hash_bits": None}, "min_count")],
     "document_features": [({"document_features": True}, "document_features")],
     "stages": [({"stages": 2}, "stages")],
     "features": [({"features": "U:%x[0,0]\nB:%x[0,0]\n"}, "pairs of labels")],
-    "engine": [({"engine": "local", "workers": 2}, "engine")],
-    "workers": [({"engine": "local", "workers": 2}, "engine")],
-    "address": [({"engine": "ray", "address": "auto"}, "engine")],
+    "engine": [({"engine": "local", "workers": 2}, "iterator")],
+    "workers": [({"engine": "local", "workers": 2}, "iterator")],
+    "address": [({"engine": "ray", "workers": 2, "address": "auto"}, "iterator")],
 }
 #: What has a test of its own, for it needs a file.
 VECTORS = ("vectors", "keep_vectors")

@@ -72,9 +72,8 @@ def test_a_file_in_small_blocks_gives_the_same_model(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"scheme": "bilou"}, "need all data in memory"),
-        ({"unknown_label": "?"}, "need all data in memory"),
         ({"min_count": 2}, "min_count"),
+        ({"stages": 2}, "need all data in memory"),
     ],
 )
 def test_what_needs_all_data_is_refused(how, message, tmp_path):
@@ -136,5 +135,5 @@ def test_the_command_trains_from_disk_and_labels_a_stream(tmp_path):
     found = read_columns(io.StringIO(told.stdout))
     assert [list(y) for y in found.labels] == tagger.predict(X)
     bad = run_command("train", "a.txt", "--model", model, "--start", model, *core)
-    assert "--out-of-core takes one file" in bad.stderr
+    assert "leave out --start" in bad.stderr
     assert np.isfinite(report["primal"])

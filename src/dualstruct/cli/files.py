@@ -85,6 +85,19 @@ def text_blocks_of(
     )
 
 
+def shard_names(files: Sequence[str]) -> list[str]:
+    """The files that names, folders, patterns and addresses stand for; BRAT's folders stay."""
+    from dualstruct.data.shards import find_shards
+
+    names: list[str] = []
+    for file in files:
+        if file == "-" or any(Path(file).glob("*.ann")):
+            names.append(file)
+        else:
+            names += [shard.name for shard in find_shards([file])]
+    return names
+
+
 def text_format(path: str, format: str | None, label_column: str | None) -> str | None:
     """The name of the format if a file is one of texts; None if it has columns of tokens."""
     from dualstruct.texts.formats import find_format, format_named

@@ -27,6 +27,7 @@ from dualstruct.cli.files import (
     places,
     read,
     read_corpus,
+    shard_names,
     text_blocks_of,
     text_format,
 )
@@ -63,18 +64,19 @@ def train(
     tagger = SequenceTagger() if start is None else SequenceTagger.load(start)
     tagger.set_params(**settings)
     together = tagger.engine is not None
-    if out_of_core is not None and (together or len(files) > 1 or start is not None):
-        raise InputError("--out-of-core takes one file, without --start and --engine")
+    if out_of_core is not None and start is not None:
+        raise InputError("--out-of-core learns from the beginning: leave out --start")
     split_as = None if tokenizer is None else asked_tokenizer(tokenizer)
     texts = TextOptions(format, misaligned, overlapping, split_as)
     given = Given(files, dev, start is not None, label_column, columns, texts)
-    found = text_format(files[0], format, label_column)
-    if found is not None and (together or len(files) > 1):
+    if out_of_core is not None:
+        split, (sentences, tokens) = _learn_large(tagger, given, out_of_core)
+    elif not together and len(files) == 1:
+        split, (sentences, tokens) = _learn(tagger, given)
+    elif (found := text_format(files[0], format, label_column)) is not None:
         split, (sentences, tokens) = _learn_texts(tagger, given, found)
-    elif together or len(files) > 1:
-        split, (sentences, tokens) = _learn_together(tagger, given)
     else:
-        split, (sentences, tokens) = _learn(tagger, given, out_of_core)
+        split, (sentences, tokens) = _learn_together(tagger, given)
     if tagger.rank_ != 0:
         return None, tagger.result_
     if split_as is not None and split_as.rules is None:
@@ -132,23 +134,12 @@ def _learn_texts(tagger: SequenceTagger, given: Given, format: str) -> Learned:
     return split, (len(data), int(data.tokens.lengths.sum()))
 
 
-def _learn(tagger: SequenceTagger, given: Given, out_of_core: Path | None) -> Learned:
+def _learn(tagger: SequenceTagger, given: Given) -> Learned:
     """From one file, on one worker."""
     started = time.perf_counter()
     place = given.label_column, given.columns, given.texts
     dev_data = None if given.dev is None else read(str(given.dev), *place)
     judged = None if dev_data is None else (dev_data.tokens, dev_data.labels)
-    if out_of_core is not None:
-        source, label, columns = _large_source(given)
-        with contextlib.nullcontext() if dev_data is None else located(dev_data):
-            tagger.fit_large(
-                source,
-                out_of_core,
-                judged,
-                label_column=label,
-                columns=columns,
-            )
-        return {}, tagger.read_
     data = read(given.files[0], *place)
     split = {"read": time.perf_counter() - started}
     with located(dev_data or data):
@@ -157,13 +148,29 @@ def _learn(tagger: SequenceTagger, given: Given, out_of_core: Path | None) -> Le
     return split, (len(data), int(data.tokens.lengths.sum()))
 
 
-def _large_source(given: Given) -> tuple[Any, int, list[int] | None]:
-    """A file that is read in blocks, and its columns."""
-    found = text_format(given.files[0], given.texts.format, given.label_column)
+def _learn_large(tagger: SequenceTagger, given: Given, folder: Path) -> Learned:
+    """From files that memory does not hold, on one worker or on several."""
+    dev = None
+    if given.dev is not None:
+        dev = read(str(given.dev), given.label_column, given.columns, given.texts)
+    files = shard_names(given.files)
+    found = text_format(files[0], given.texts.format, given.label_column)
+    source: Any = files
+    label, columns = -1, None
     if found is not None:
-        return text_blocks_of(given.files, found, given.label_column, given.texts), -1, None
-    label, columns = places(given.label_column, given.columns)
-    return given.files[0], label, column_numbers(columns)
+        source = text_blocks_of(files, found, given.label_column, given.texts)
+    else:
+        label, chosen = places(given.label_column, given.columns)
+        columns = column_numbers(chosen)
+    with contextlib.nullcontext() if dev is None else located(dev):
+        tagger.fit_large(
+            source,
+            folder,
+            None if dev is None else (dev.tokens, dev.labels),
+            label_column=label,
+            columns=columns,
+        )
+    return {}, tagger.read_ if tagger.engine is None else tagger.trained_on_
 
 
 class TaggerCommands:

@@ -213,7 +213,7 @@ def train(
         "tokenizer": tokenizer,
     }
     _check_task(task, special)
-    _check_files(train, model, dev, start, task, settings)
+    _check_files(train, model, dev, start, task, settings, divided=out_of_core is not None)
     _check_size(size, tune)
     if tune is not None:
         from dualstruct.cli.tune import train_tuned
@@ -244,8 +244,9 @@ def _check_files(
     start: Path | None,
     task: str,
     settings: dict[str, Any],
+    divided: bool,
 ) -> None:
-    """Refuse at once what would cost a training run."""
+    """Refuse at once what would cost a training run; ``divided`` files may be patterns."""
     engine, workers, address = (settings[name] for name in ("engine", "workers", "address"))
     checkpoint, resume = settings["checkpoint"], settings["resume"]
     read = [*train, dev, start, *(settings[name] for name in ("features", "clusters", "cost"))]
@@ -258,7 +259,7 @@ def _check_files(
 
         solver = settings["solver"] or "auto"
         cli_workers.check(engine, workers, address, task, solver, settings["averaged"])
-        cli_workers.check_files([*train, dev], checkpoint)
+        cli_workers.check_files([dev] if divided else [*train, dev], checkpoint)
     if resume and engine != "mpi" and checkpoint is not None and not checkpoint.exists():
         tell(f"there is no {checkpoint} yet; starting from the beginning")
 

@@ -11,10 +11,11 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, cast
 
+from dualstruct.data.shards import is_remote, open_remote
 from dualstruct.errors import InputError
 
 __all__ = [
@@ -29,8 +30,8 @@ __all__ = [
     "refuse_json",
 ]
 
-_OPEN: dict[str, Callable[[Path], Any]] = {
-    ".gz": gzip.GzipFile,
+_UNPACK: dict[str, Callable[[Any], Any]] = {
+    ".gz": lambda file: gzip.GzipFile(fileobj=file),
     ".xz": lzma.LZMAFile,
     ".bz2": bz2.BZ2File,
 }
@@ -87,8 +88,8 @@ def _opened(source: PathOrFile) -> Iterator[IO[Any]]:
         return
     name = "standard input" if source == "-" else os.fspath(source)
     try:
-        with _standard_input() if source == "-" else _open(Path(source)) as file:
-            yield file
+        with ExitStack() as held:
+            yield held.enter_context(_standard_input()) if source == "-" else _open(name, held)
     except FileNotFoundError:
         raise InputError(f"{name}: there is no such file") from None
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as problem:
@@ -103,15 +104,15 @@ def _standard_input() -> AbstractContextManager[IO[bytes]]:
     return nullcontext(sys.stdin.buffer)
 
 
-def _open(path: Path) -> IO[Any]:
+def _open(name: str, held: ExitStack) -> IO[Any]:
+    """A file here or elsewhere, unpacked if its name says so; ``held`` closes it."""
     try:
-        return cast(IO[Any], _OPEN.get(path.suffix, _open_plain)(path))
+        raw = open_remote(name) if is_remote(name) else open(name, "rb")  # noqa: SIM115
     except ValueError as problem:  # a name that no file can have
-        raise InputError(f"{str(path)!r}: {problem}") from None
-
-
-def _open_plain(path: Path) -> IO[bytes]:
-    return open(path, "rb")
+        raise InputError(f"{name!r}: {problem}") from None
+    held.enter_context(raw)
+    unpack = _UNPACK.get(Path(name).suffix)
+    return cast(IO[Any], raw if unpack is None else held.enter_context(unpack(raw)))
 
 
 def begins_with(path: str | os.PathLike[str], beginning: bytes) -> bool:

@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -70,6 +70,11 @@ class Share:
         if lengths is not None:
             return int(lengths.sum())
         return sum(len(x) if hasattr(x, "__len__") else 1 for x in self.X)
+
+    def lasting(self) -> AbstractContextManager[None]:
+        """While it lasts there is what the examples keep on disk, if they do."""
+        keep: Callable[[], AbstractContextManager[None]] = getattr(self.X, "lasting", nullcontext)
+        return keep()
 
     def where(self, sentence: int, token: int) -> str:
         """For messages: the place of a token of this share (both counted from 0)."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dualstruct.data.arrays import as_json
+from dualstruct.data.examples import count
 from dualstruct.data.sources import InMemory, Share, Source
 from dualstruct.errors import InputError
 from dualstruct.training.results import FitResult, TracePoint
@@ -122,8 +123,9 @@ class Work:
         callbacks = list(self.callbacks)
         if self.watch is not None and first:
             callbacks.append(_Watching(self.watch))
-        trained = self.estimator.train_share(job, self.start, callbacks)
-        sentences, tokens = total(workers, len(share.numbers), share.tokens)
+        with share.lasting():
+            trained = self.estimator.train_share(job, self.start, callbacks)
+        sentences, tokens = total(workers, count(share.X), share.tokens)
         if not first and self.estimator.engine != "mpi":
             return None
         found = {

@@ -92,8 +92,10 @@ class Estimator(Training, Stored, Generic[ModelT]):
         if self.engine is None:
             start = self._start(train, old)
             judged = None if held_out is None else held_out.whole()
-            job = Job.alone(train.whole().with_weights(weights), judged)
-            self._keep(self.train_share(job, start, callbacks, rescue=self._keep))
+            share = train.whole().with_weights(weights)
+            with share.lasting():
+                job = Job.alone(share, judged)
+                self._keep(self.train_share(job, start, callbacks, rescue=self._keep))
             return self
         self._check_division(train)
         train = weighed(train, **weights)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from dualstruct.data.examples import as_list
 from dualstruct.data.in_documents import in_blocks, in_documents
 from dualstruct.data.layout import ColumnLayout
-from dualstruct.data.sources import InMemory, Share, Source
+from dualstruct.data.sources import InMemory, Source
+from dualstruct.data.streams import Stream, StreamedBlocks
 from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from dualstruct.explaining import Explanation
     from dualstruct.metrics import Reliability, Scores
     from dualstruct.mistakes import Mistakes
-    from dualstruct.tasks.tagging.learning import KnownTagging, TrainingSet
+    from dualstruct.tasks.tagging.learning import KnownTagging
     from dualstruct.tasks.tagging.suspecting import ChainCase
     from dualstruct.tasks.tagging.weights import WeightTable
     from dualstruct.training.loop import Callback
@@ -126,24 +127,32 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         *,
         label_column: int = -1,
         columns: Sequence[int] | None = None,
+        sample_weight: Sequence[float] | None = None,
+        token_weight: Sequence[Sequence[float]] | None = None,
     ) -> Self:
         """Learn from more data than memory holds.
 
         The features are hashed (``hash_bits``, 20 by default), written to files in ``folder`` and
         mapped into memory; the files are removed at the end. With the same ``hash_bits`` the model
-        is that of :meth:`fit`, bit for bit. What needs all data in memory is refused: ``scheme``,
-        ``unknown_label``, ``min_count``, ``engine``, vectors and templates of pairs of labels.
+        is that of :meth:`fit`, bit for bit. With an ``engine`` each worker reads and keeps its own
+        files: whole files where there are at least as many as workers. What needs all data in
+        memory is refused: ``min_count``, documents, stages, vectors and templates of pairs of
+        labels.
 
         Parameters
         ----------
-        source : path, or iterable of pairs
-            A column file, or sentences with their labels, gone over once.
+        source : path, list of paths, or iterable of pairs
+            Column files: names, folders, patterns (``"parts/*.txt.gz"``) and addresses
+            (``"s3://bucket/parts/"``, with the extra ``remote``); or sentences with their labels,
+            gone over once.
         folder : path
             Where there is room for the features: about 100 bytes per token.
         dev, callbacks
             As for :meth:`fit`.
         label_column, columns
-            As for :func:`~dualstruct.read_columns`, if it is a file.
+            As for :func:`~dualstruct.read_columns`, if they are files.
+        sample_weight, token_weight
+            As for :meth:`fit`; they are held in memory, and are for one worker.
 
         Examples
         --------
@@ -156,15 +165,10 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         [['PER', 'O', 'LOC']]
         """
         self.check_settings()
-        if self.engine is not None:
-            raise InputError("fit_large takes neither engine nor min_count")
-        held_out = None if dev is None else self._dev_source(dev).whole()
-        blocks = tagging.large.blocks_of(source, label_column, columns)
-        with tagging.large.temporary_folder(folder) as place:
-            learned = tagging.large.training_set_on_disk(self, blocks, place)
-            job = Job.alone(Share([], [], np.zeros(0, np.int64)), held_out)
-            self._keep(self.train_share(job, learned, list(callbacks), rescue=self._keep))
-        return self
+        X = tagging.large.stream_of(source, folder, label_column, columns, self.workers)
+        return self._fit(
+            X, None, dev, callbacks, sample_weight=sample_weight, token_weight=token_weight
+        )
 
     def partial_fit(
         self,
@@ -200,11 +204,11 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         self._model = model
         return self
 
-    def _learn(self, job: Job, start: ChainModel | TrainingSet | None) -> KnownTagging:
+    def _learn(self, job: Job, start: ChainModel | None) -> KnownTagging:
         from dualstruct.estimators.staging import first_stage
 
-        if isinstance(start, tagging.learning.TrainingSet):  # of fit_large
-            return tagging.learning.KnownTagging(self, job, start)
+        if isinstance(job.share.X, Stream):
+            return tagging.large.learn(self, job)
         return tagging.learning.learn(self, job, start, first_stage(self, job))
 
     def _source(self, X: Any, y: Any) -> Source:
@@ -230,6 +234,8 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
             raise InputError("unknown_label is for one machine: leave out unknown_label or engine")
         if self.document_features or self.stages > 1:
             raise InputError("document_features and stages are for one machine: leave out engine")
+        if isinstance(train, StreamedBlocks):
+            raise InputError("an iterator cannot be divided among workers: give files")
         if isinstance(train, InMemory) and isinstance(train.X, WithVectors):
             raise InputError("vectors are for one machine: leave out WithVectors or engine")
 

@@ -6,6 +6,7 @@ memory or not: training needs no more of its own than weights and cuts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -75,10 +76,26 @@ class RowsOnDisk:
 
     def renumber(self, labels: NDArray[np.int32]) -> None:
         """Give every true label k the number labels[k]. Nothing can be added any more."""
+        self.relabel(lambda truth, _: labels[truth])
+
+    def relabel(
+        self, change: Callable[[NDArray[np.int32], NDArray[np.int64]], NDArray[np.int32]]
+    ) -> None:
+        """Replace the true labels by what ``change`` makes of some sentences' labels at a time.
+
+        It gets the labels and where the sentences begin among them. Nothing can be added any more.
+        """
         truth = self._map("truth", np.int32, "r+")
-        for first in range(0, len(truth), _PIECE):
-            truth[first : first + _PIECE] = labels[truth[first : first + _PIECE]]
-        truth.flush()  # type: ignore[attr-defined]
+        sentences = self._map("sentences", np.int64)
+        first = 0
+        while first < self.sentences:
+            most = int(sentences[first]) + _PIECE
+            last = max(int(np.searchsorted(sentences, most, side="right")) - 1, first + 1)
+            begin, end = int(sentences[first]), int(sentences[last])
+            truth[begin:end] = change(truth[begin:end], sentences[first : last + 1] - begin)
+            first = last
+        if isinstance(truth, np.memmap):
+            truth.flush()
 
     def mapped(self, dimension: int) -> tuple[FeatureRows, NDArray[np.int32]]:
         """All that was added, mapped into memory."""

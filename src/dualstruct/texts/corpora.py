@@ -13,6 +13,9 @@ from dualstruct import _core
 from dualstruct.data.columns import ColumnSentences
 from dualstruct.data.layout import ColumnLayout
 from dualstruct.data.opening import PathOrFile, name_of
+from dualstruct.data.shards import find_shards
+from dualstruct.data.sources import Source
+from dualstruct.data.streams import StreamedBlocks, StreamedFiles
 from dualstruct.data.tokenizing import Splitter, Tokenizer
 from dualstruct.data.writing import replacing
 from dualstruct.errors import InputError
@@ -173,7 +176,7 @@ class TextBlocks:
 
     def __init__(
         self,
-        sources: Sequence[PathOrFile],
+        sources: Sequence[str | os.PathLike[str]],
         format: str | None = None,
         *,
         label: str | None = None,
@@ -184,8 +187,17 @@ class TextBlocks:
         self._tokenizer = tokenizer or Tokenizer()
         self.alignment = alignment or Alignment()
 
-    def blocks(self) -> Iterator[tuple[ColumnSentences, list[list[str]]]]:
-        for source in self._sources:
+    def stream(self, folder: str | os.PathLike[str]) -> Source:
+        """Where a tagger's examples come from; a folder of BRAT is for one worker."""
+        if any(map(os.path.isdir, self._sources)):
+            return StreamedBlocks(self.blocks(self._sources), folder)
+        return StreamedFiles(find_shards(self._sources), self.blocks, folder)
+
+    def blocks(
+        self, sources: Sequence[PathOrFile]
+    ) -> Iterator[tuple[ColumnSentences, list[list[str]]]]:
+        """The sentences of some of the files."""
+        for source in sources:
             documents = iter_documents(source, self._format, self._label)
             for block in document_blocks(documents, self._tokenizer, tokens=False):
                 corpus = TextCorpus(name_of(source), block, self._tokenizer, self.alignment)

@@ -109,7 +109,7 @@ def learn(
         rows,
         truth,
         layout_of(X) or old.layout,
-        {"feature_seconds_": seconds, "coverage_": covered(extractor, job)},
+        {"feature_seconds_": seconds, "coverage_": covered(extractor, job, job.share.X)},
     )
     return KnownTagging(settings, job, learned, old.grown_weights(rows, codec.labels))
 
@@ -117,13 +117,11 @@ def learn(
 def _first_set(
     settings: TaggerSettings, job: Job, X: Any, y: Any, first: FirstStage | None
 ) -> TrainingSet:
-    if settings.scheme is not None and has_unknown(y, settings.unknown_label):
-        raise InputError("scheme cannot be combined with unknown labels: spans would have gaps")
-    outer = None if settings.scheme is None else _outer_scheme(job.workers, y)
-    if settings.scheme is not None and outer is None:
-        raise InputError(
-            f"scheme is {settings.scheme!r}, but the labels mark no spans (B-, I- …) to convert"
-        )
+    outer: Scheme | None = None
+    if settings.scheme is not None:
+        refuse_unknown(settings, y)
+        names = union(job.workers, Labels.learn(y).names)
+        outer = outer_scheme(settings, job.workers, names, iob1_signs(y))
     inner = None if outer is None else settings.scheme
     inner_y = y if inner is None else convert_scheme(y, inner, outer)
     found = known_labels(inner_y, settings.unknown_label)
@@ -141,17 +139,29 @@ def _first_set(
     attributes = {
         "features_": chosen,
         "feature_seconds_": seconds,
-        "coverage_": covered(extractor, job),
+        "coverage_": covered(extractor, job, job.share.X),
     }
     return TrainingSet(extractor, codec, count_columns(X), rows, truth, layout_of(X), attributes)
 
 
-def _outer_scheme(workers: Communicator, y: Sequence[Sequence[str]]) -> Scheme | None:
-    """The scheme that the labels of all workers are in."""
-    labels = union(workers, Labels.learn(y).names)
-    signs = gather(workers, iob1_signs(y))
-    speaks_for, speaks_against = (any(sign) for sign in zip(*signs, strict=True))
-    return detect_scheme(y, labels, (speaks_for, speaks_against))
+def refuse_unknown(settings: TaggerSettings, y: Sequence[Sequence[str]]) -> None:
+    """Spans whose labels are partly unknown cannot be written in another scheme."""
+    if has_unknown(y, settings.unknown_label):
+        raise InputError("scheme cannot be combined with unknown labels: spans would have gaps")
+
+
+def outer_scheme(
+    settings: TaggerSettings, workers: Communicator, labels: list[str], signs: tuple[bool, bool]
+) -> Scheme:
+    """The scheme that the labels of all workers are in, from what each sees of IOB1."""
+    everybody = gather(workers, signs)
+    speaks_for, speaks_against = (any(sign) for sign in zip(*everybody, strict=True))
+    found = detect_scheme([], labels, (speaks_for, speaks_against))
+    if found is None:
+        raise InputError(
+            f"scheme is {settings.scheme!r}, but the labels mark no spans (B-, I- …) to convert"
+        )
+    return found
 
 
 def _extracted(
@@ -165,11 +175,7 @@ def _extracted(
     """The features of all workers' sentences, this worker's rows of them and labels, and the
     seconds."""
     started = time.perf_counter()
-    if job.divided:  # all must see the same templates, and tokens with as many columns
-        settled, arrays = extractor.state()
-        files = digest_of([arrays[name] for name in sorted(arrays)])
-        columns = count_columns(X)
-        agree(job.workers, {"templates": [settled, files], "the number of columns": columns})
+    agree_on_features(job, extractor, X)
     X = seen(X, extractor.uses_documents)
     extractor.learn(X, lambda s: _numbers(settings, labels, y, s), labels.names)
     extractor, rows = fit_features(job.workers, extractor, X)
@@ -177,9 +183,17 @@ def _extracted(
     return extractor, rows, _numbers(settings, labels, y, rows.sentences), seconds
 
 
-def covered(extractor: FeatureExtractor, job: Job) -> dict[str, float]:
+def agree_on_features(job: Job, extractor: FeatureExtractor, X: Any) -> None:
+    """All workers must see the same templates, and tokens with as many columns."""
+    if job.divided:
+        settled, arrays = extractor.state()
+        files = digest_of([arrays[name] for name in sorted(arrays)])
+        columns = count_columns(X)
+        agree(job.workers, {"templates": [settled, files], "the number of columns": columns})
+
+
+def covered(extractor: FeatureExtractor, job: Job, X: Any) -> dict[str, float]:
     """The share of the tokens that files say something of; a warning where it is very low."""
-    X = job.share.X
     while isinstance(X, WithVectors | InDocuments):
         X = X.tokens
     shares = extractor.coverage(X)

@@ -8,6 +8,7 @@ from typing import Any
 
 from dualstruct.data.examples import as_list
 from dualstruct.data.sources import ColumnFiles, InMemory, Source, check_paths, paths_of
+from dualstruct.data.streams import StreamedBlocks, StreamedFiles
 from dualstruct.errors import InputError
 
 #: What datasets call the words of a sentence, and its labels where there are several kinds of them.
@@ -32,7 +33,7 @@ def is_whole(data: Any) -> bool:
 
 def source_of(X: Any, y: Any) -> Source:
     """Where sentences are that were given as X and y."""
-    if isinstance(X, ColumnFiles):
+    if isinstance(X, ColumnFiles | StreamedFiles | StreamedBlocks):
         return X
     paths = paths_of(X)
     if paths is None:
