@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from dualstruct.data.shards import deal, find_shards
 from dualstruct.data.sources import Share
 from dualstruct.datasets import load_english
 from dualstruct.tasks.tagging import large, sentences
+from engines_here import mpiexec, needs_ray, run
 
 TREES = load_english()
 X = [list(TREES[i].forms) for i in range(150)]
@@ -155,3 +157,20 @@ def test_shards_are_dealt_by_size_and_each_once():
         assert sorted(int(s.name) for hand in dealt for s in hand) == list(range(40))
         sums = [sum(s.size for s in hand) for hand in dealt]
         assert max(sums) - min(sums) <= 99
+
+
+@pytest.mark.parametrize("engine", [pytest.param("ray", marks=needs_ray), "mpi"])
+def test_processes_give_the_model_of_threads(engine, parts, tmp_path):
+    """Ray's actors and MPI's processes stream from disk as threads do."""
+    threads = SequenceTagger(**QUICK, engine="local", workers=2).fit_large(parts, tmp_path / "a")
+    (tmp_path / "templates.txt").write_text(QUICK["features"])
+    model = tmp_path / f"{engine}.dstruct"
+    command = [sys.executable, "-m", "dualstruct", "train", str(parts), "--model", str(model)]
+    command += ["--features", str(tmp_path / "templates.txt"), "--hash-bits", "10"]
+    command += ["--passes", "3", "--engine", engine, "--out-of-core", str(tmp_path / "disk")]
+    command += ["--workers", "2"] if engine == "ray" else []
+    ran = run(*([mpiexec(), "-n", "2"] if engine == "mpi" else []), *command)
+    assert ran.returncode == 0, ran.stderr
+    found = SequenceTagger.load(model)
+    assert found.model_.w.array.tobytes() == threads.model_.w.array.tobytes()
+    assert not list((tmp_path / "disk").iterdir())

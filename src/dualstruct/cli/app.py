@@ -39,7 +39,7 @@ def predict(
         str,
         typer.Argument(
             help="A column file, with or without labels, or CoNLL-U for parsers; - is standard "
-            "input."
+            "input. With --out also a folder, a pattern or an address."
         ),
     ] = "-",
     k_best: Annotated[
@@ -78,6 +78,22 @@ def predict(
     output: Annotated[
         Path | None, typer.Option(help="Write to this file or folder instead of printing.")
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Label many files: one file in this folder for each. The same command resumes.",
+        ),
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="With --out: local, ray or mpi.", show_default=False)
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="With --out: how many label at a time.")
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="With --engine ray: a cluster that is running.")
+    ] = None,
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
@@ -96,6 +112,26 @@ def predict(
     from dualstruct.cli.models import open_model
     from dualstruct.cli.texts import Output
 
+    where = {"engine": engine, "workers": workers, "address": address}
+    if out is not None or any(value is not None for value in where.values()):
+        from dualstruct.cli.shards import label_many
+
+        options = {
+            "k_best": k_best,
+            "marginals": marginals,
+            "confidence": confidence,
+            "text": text,
+            "presplit": presplit,
+            "tokenizer": tokenizer,
+            "label_column": label_column,
+            "columns": columns,
+            "format": format,
+            "input_format": input_format,
+            "threads": threads,
+            "json": as_json,
+        }
+        label_many(model, file, out, output, where, options)
+        return
     reading = Reading(label_column, columns, threads, TextOptions(input_format))
     split = splitting(text, presplit, tokenizer)
     if output is not None:

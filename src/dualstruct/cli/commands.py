@@ -65,6 +65,7 @@ GROUPS: dict[str, dict[str, Known]] = {
                 "predict ner.dstruct new.txt",
                 "predict ner.dstruct --text < letter.txt",
                 "predict en.dstruct new.conllu --json",
+                "predict ner.dstruct 'texts/*.jsonl' --out labelled --engine ray --workers 8",
             ),
         ),
         "serve": Known(
