@@ -134,25 +134,20 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
 
         The features are hashed (``hash_bits``, 20 by default), written to files in ``folder`` and
         mapped into memory; the files are removed at the end. With the same ``hash_bits`` the model
-        is that of :meth:`fit`, bit for bit. With an ``engine`` each worker reads and keeps its own
-        files: whole files where there are at least as many as workers. What needs all data in
-        memory is refused: ``min_count``, documents, stages, vectors and templates of pairs of
-        labels.
+        is that of :meth:`fit`, bit for bit. With an ``engine`` each worker keeps its own files.
+        ``min_count``, documents, stages, vectors and templates of pairs of labels are refused.
 
         Parameters
         ----------
         source : path, list of paths, or iterable of pairs
-            Column files: names, folders, patterns (``"parts/*.txt.gz"``) and addresses
-            (``"s3://bucket/parts/"``, with the extra ``remote``); or sentences with their labels,
-            gone over once.
+            Column files, folders, patterns (``"parts/*.gz"``) and addresses (``"s3://parts/"``); or
+            sentences with their labels, gone over once.
         folder : path
             Where there is room for the features: about 100 bytes per token.
-        dev, callbacks
-            As for :meth:`fit`.
+        dev, callbacks, sample_weight, token_weight
+            As for :meth:`fit`; weights are held in memory, and are for one worker.
         label_column, columns
             As for :func:`~dualstruct.read_columns`, if they are files.
-        sample_weight, token_weight
-            As for :meth:`fit`; they are held in memory, and are for one worker.
 
         Examples
         --------
