@@ -147,6 +147,7 @@ def result_of(corpus: str, seed: int, kind: dict[str, Any]) -> dict[str, Any]:
             tuned = tune(given, *data, dev=dev, budget=kind["budget"], threads=CORES)
             chosen = next(row for row in tuned.candidates_ if row.chosen)
             settings, name, candidates = tuned.settings_, chosen.name, len(tuned.candidates_)
+            print(tuned.candidates_.table(), file=sys.stderr, flush=True)
         except InputError as problem:  # there is no time to choose
             tuned = given.fit(*data)
             settings, name, candidates = {}, f"as given: {problem}", 0

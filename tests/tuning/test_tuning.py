@@ -254,6 +254,21 @@ def test_a_pass_is_begun_if_it_ends_in_time_or_a_little_later(monkeypatch, now, 
     assert Budget(None, 3).leaves_no_pass(point, None) is False
 
 
+def test_what_time_was_set_aside_for_can_be_chosen_when_the_search_is_over(monkeypatch):
+    """Runs end a second after there is no time for more of them."""
+    from dualstruct.tuning import budget
+
+    clock = [0.0]
+    monkeypatch.setattr(budget.time, "perf_counter", lambda: clock[0])
+    limit = Budget(100.0, None)
+    limit.reserve = 30.0
+    clock[0] = 71.0
+    assert limit.over
+    assert limit.allows(limit.reserve)
+    assert not limit.allows(45.0)
+    assert Budget(None, 3).allows(1e9)
+
+
 def test_what_there_is_no_time_to_train_with_is_not_chosen():
     given, better, best = Trial({}), Trial({"C": 1.0}), Trial({"C": 3.0})
     for trial, right in ((given, 5), (better, 7), (best, 9)):

@@ -10,6 +10,9 @@ from dualstruct.training.results import TracePoint
 
 #: By how much training may end too late: certifying the result takes about as long as a pass.
 LATE = 0.05
+#: Runs that are under way when the search is over end a little later: what time was set aside for
+#: is not given up for so little. Training ends in time in any case.
+ROOM = 0.1
 
 
 def check_seconds(seconds: float, name: str) -> None:
@@ -59,6 +62,10 @@ class Budget:
         if self._runs is not None:
             self._runs -= 1
         return True
+
+    def allows(self, seconds: float) -> bool:
+        """Whether there is time for a training at the end that takes so long."""
+        return self._seconds is None or seconds <= self.until_end + ROOM * self._seconds
 
     def leaves_no_pass(self, point: TracePoint, _: object) -> bool:
         """A callback of training: whether there is no time for a pass as long as the last ones."""

@@ -451,9 +451,8 @@ class _Search:
     def _trained(self, given: Trial, folds: list[int]) -> Any:
         """The estimator with the settings that came out, trained on everything."""
         verdict = self._verdict(given)
-        time_left = self._budget.until_end
         chosen, way = verdict.chosen(
-            folds, lambda *each: self._seconds_to_train(*each) <= time_left
+            folds, lambda *each: self._budget.allows(self._seconds_to_train(*each))
         )
         settings = verdict.settings(chosen, way)
         candidates = Candidates(
