@@ -44,8 +44,8 @@ FINALISTS, DIVISIONS = 3, 4
 HOPELESS = 2.0
 #: How many losses with their C are tried with the changes that helped.
 LOSSES = 2
-#: Held-out examples are judged in so many blocks; there must be so many examples for each.
-BLOCKS, LEAST = 20, 1
+#: Held-out examples are judged in so many blocks: a standard error from few of them says little.
+BLOCKS = 40
 #: A run takes at most this share of what all cores can do.
 SHARE_OF_A_RUN = 1 / 50
 #: Averaging, and what is judged on the way, make a run longer by so much.
