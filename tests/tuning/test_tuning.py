@@ -265,7 +265,7 @@ def test_what_time_was_set_aside_for_can_be_chosen_when_the_search_is_over(monke
     clock[0] = 71.0
     assert limit.over
     assert limit.allows(limit.reserve)
-    assert not limit.allows(45.0)
+    assert not limit.allows(55.0)
     assert Budget(None, 3).allows(1e9)
 
 

@@ -10,9 +10,9 @@ from dualstruct.training.results import TracePoint
 
 #: By how much training may end too late: certifying the result takes about as long as a pass.
 LATE = 0.05
-#: Runs that are under way when the search is over end a little later: what time was set aside for
-#: is not given up for so little. Training ends in time in any case.
-ROOM = 0.1
+#: Runs that are under way when the search is over end a little later, and two at a time are slower
+#: than one: what is better is not given up for so little. Training ends in time in any case.
+ROOM = 0.2
 
 
 def check_seconds(seconds: float, name: str) -> None:
