@@ -3,19 +3,23 @@
 A file names its tasks, trains what the paper trained, and gives a :class:`~.report.Report` tables,
 curves and the relations that the paper claims. What the five share: where sentences come from
 (``tasks``), training with a score at each pass (``curves``), what is printed, drawn and written
-(``report``), and the same again with other seeds (``repeats``). Here C is the weight of one
-example's loss throughout; each file says what its paper calls it. Settings are chosen on
-development data; test data are for the tables and curves alone.
+(``report``), trainings that are kept so that an interrupted experiment continues (``store``), the
+same again with other seeds (``repeats``), and the page of the documentation (``page``). Here C is
+the weight of one example's loss throughout; each file says what its paper calls it. Settings are
+chosen on development data; test data are for the tables and curves alone.
 """
 
 from __future__ import annotations
 
+import time
 from importlib import import_module
 from pathlib import Path
 
+from .curves import STORE, read_run
 from .options import Options
 from .repeats import repeated
 from .report import Report
+from .store import Store
 
 #: Every experiment: its module, and what it reproduces.
 EXPERIMENTS = {
@@ -26,21 +30,35 @@ EXPERIMENTS = {
     "lee-2015": ("lee_2015", "Training on several machines"),
 }
 
+#: Runs with different seeds in full.
+FULL_REPEATS = 5
+
 
 def run_experiment(
     name: str, options: Options, repeats: int = 1, folder: Path | None = None
 ) -> Report:
     """Run one of them; what it found, not yet written. Ctrl-C ends it with what there is.
 
-    With repeats, every run is kept in a folder of its own within ``folder``.
+    Trainings are kept in ``folder`` and taken from there; with repeats, every run is kept in a
+    folder of its own within it.
     """
+
+    def run(of_seed: Options, place: Path | None, part: tuple[int, int], begun: float) -> Report:
+        module, title = EXPERIMENTS[name]
+        report = Report(name, title, of_seed, part=part, begun=begun)
+        store = Store(None if place is None else place / f"{name}-trainings.jsonl", read_run)
+        token = STORE.set(store)
+        try:
+            import_module(f".{module}", __name__).run(of_seed, report)
+        except KeyboardInterrupt:
+            report.interrupted = True
+            report.note("Interrupted: this is what was found; the same command continues.")
+        finally:
+            STORE.reset(token)
+        if store.taken:
+            report.progress(f"{store.taken} trainings were taken from {place}")
+        return report
+
     if repeats > 1 and folder is not None:
-        return repeated(lambda each: run_experiment(name, each), name, options, repeats, folder)
-    module, title = EXPERIMENTS[name]
-    report = Report(name, title, options)
-    try:
-        import_module(f".{module}", __name__).run(options, report)
-    except KeyboardInterrupt:
-        report.interrupted = True
-        report.note("Interrupted: this is what was found up to then.")
-    return report
+        return repeated(run, name, options, repeats, folder)
+    return run(options, folder, (0, 1), time.time())

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from dualstruct.solvers import Iterate, Solver
 from dualstruct.structures.base import Structure
 from dualstruct.training.results import TracePoint
 
+from .store import Store
 from .tasks import Score, Task
 
 #: Passes of a curve that only time ends.
@@ -48,6 +50,7 @@ class Run:
     C: float
     points: list[Point]
     dev: float | None = None  #: of the last weights, where settings were chosen by it
+    kept: dict[str, Any] = field(default_factory=dict)  #: what else was asked of the last iterate
 
     @property
     def score(self) -> float:
@@ -64,6 +67,16 @@ class Run:
 
 
 Until = Callable[[Point, Iterate], bool]
+Keep = Callable[[Iterate], dict[str, Any]]
+
+
+def read_run(record: dict[str, Any]) -> Run:
+    """The run of which :meth:`Run.summary` was written."""
+    return Run(**{**record, "points": [Point(**point) for point in record["points"]]})
+
+
+#: Where trainings of the experiment under way are kept.
+STORE: ContextVar[Store | None] = ContextVar("STORE", default=None)
 
 
 def learn(
@@ -82,8 +95,9 @@ def learn(
     structure: Structure | None = None,
     dev: Score | None = None,
     until: Until | None = None,
+    keep: Keep | None = None,
 ) -> Run:
-    """Train on a task and score the weights after each pass.
+    """Train on a task and score the weights after each pass; or take it from the store.
 
     Parameters
     ----------
@@ -101,9 +115,46 @@ def learn(
         Judges the weights at the end, too.
     until : callable, optional
         Ends training when it says so.
+    keep : callable, optional
+        What to keep of the last iterate besides, as JSON has it.
     """
-    problem = Problem(task.structure if structure is None else structure, find_loss(loss), C)
-    judge = task.test if score is None else score
+    structure = task.structure if structure is None else structure
+
+    def train() -> Run:
+        return _learn(task, label, loss, C, solver, passes, seconds, seed, score or task.test,
+                      every, primal, structure, dev, until, keep)  # fmt: skip
+
+    store = STORE.get()
+    if store is None:
+        return train()
+    what = [
+        task.name, structure.digest(), label, repr(find_loss(loss)), C, repr(solver), passes,
+        seconds, seed, every, primal,
+        "test" if score is None else "dev" if score is task.dev else "other",
+        [part is not None for part in (dev, until, keep)],
+    ]  # fmt: skip
+    return store.run(what, train)
+
+
+def _learn(
+    task: Task,
+    label: str,
+    loss: str | Loss,
+    C: float,
+    solver: Solver,
+    passes: int,
+    seconds: float | None,
+    seed: int,
+    judge: Score,
+    every: int,
+    primal: bool,
+    structure: Structure,
+    dev: Score | None,
+    until: Until | None,
+    keep: Keep | None,
+) -> Run:
+    problem = Problem(structure, find_loss(loss), C)
+    kept: dict[str, Any] = {}
     points: list[Point] = []
     last_dev: float | None = None
     aside = 0.0
@@ -130,13 +181,15 @@ def learn(
             points[-1] = Point(point.passes, spent, judge(w), None, trace.dual)
         if dev is not None and (stop or ends):
             last_dev = dev(w)
+        if keep is not None and (stop or ends):
+            kept.update(keep(iterate))
         aside += time.process_time() - now
         return stop
 
     result = fit(problem, solver, Stopping(passes=passes), seed=seed, callbacks=[watch])
     if result.stopped_by == "interrupt":
         raise KeyboardInterrupt
-    return Run(label, task.name, repr(solver), repr(problem.loss), C, points, last_dev)
+    return Run(label, task.name, repr(solver), repr(problem.loss), C, points, last_dev, kept)
 
 
 def trainer(task: Task, keep: Callable[[Run], None], **common: Any) -> Callable[..., Run]:

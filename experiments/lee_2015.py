@@ -26,7 +26,7 @@ from dualstruct.distributed import ADMM, BQO, IterativeMixing, SimpleAverage, fi
 from dualstruct.solvers import DCD, Iterate, Perceptron, Solver
 from dualstruct.training.results import TracePoint
 
-from .curves import ENDLESS, Point, Run, lead, scored, seconds_to
+from .curves import ENDLESS, STORE, Point, Run, lead, scored, seconds_to
 from .options import Options
 from .report import Line, Panel, Report, percent, signed
 from .tasks import Task, load_task
@@ -44,7 +44,7 @@ class Setting:
     rounds: int
 
 
-TASKS = {"EWT POS": Setting("POS", None, 25), "English trees": Setting("DP", 4000, 12)}
+TASKS = {"EWT POS": Setting("POS", None, 25), "English trees": Setting("DP", None, 12)}
 QUICK = {"English POS": Setting("POS", None, 5), "English heads": Setting("DP", 200, 3)}
 #: Features of parts of speech are hashed into so many bits; those of trees are hashed anyway.
 HASH_BITS = 16
@@ -54,7 +54,7 @@ FOLLOWING = "8, θ follows"
 def run(options: Options, report: Report) -> None:
     settings = options.chosen(TASKS if options.data is not None else QUICK)
     compared, scaled, rows = [], [], []
-    for name, setting in settings.items():
+    for name, setting in report.each(settings):
         task = load_task(name, options, setting.most, hash_bits=HASH_BITS)
         weights = len(task.structure.new_weights().array)
         report.note(f"{task.sizes()}, {weights / 1e6:.1f} million weights")
@@ -144,6 +144,28 @@ def simulate(
     seed: int,
 ) -> Run:
     """Train on so many machines, with the time that the slowest needs in each round."""
+
+    def train() -> Run:
+        return _simulate(task, label, loss, solver, machines, rounds, seconds, seed)
+
+    store = STORE.get()
+    if store is None:
+        return train()
+    what = [task.name, task.structure.digest(), label, loss, repr(solver), machines, rounds,
+            seconds, seed]  # fmt: skip
+    return store.run(what, train)
+
+
+def _simulate(
+    task: Task,
+    label: str,
+    loss: str,
+    solver: Solver,
+    machines: int,
+    rounds: int,
+    seconds: float | None,
+    seed: int,
+) -> Run:
     spent: dict[int, list[float]] = {rank: [] for rank in range(machines)}
     clocks: dict[int, float] = {}
     points: list[Point] = []

@@ -19,18 +19,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dualstruct.solvers import SDM, Averaged, Iterate, Pegasos, RampSDM, Solver
-from dualstruct.solvers.ramp import RampIterate
+from dualstruct.solvers import Averaged, Iterate, Pegasos, RampSDM, Solver
+from dualstruct.solvers.ramp import AS_PUBLISHED, RampIterate
 from dualstruct.structures import Chain, Structure, Subset
 
-from .curves import Point, Run, learn, scored, trainer
+from .curves import Run, learn, scored, trainer
 from .options import Options
 from .report import Line, Panel, Report, percent, signed
 from .tasks import Task, load_task, plain_brown_tag
 
 CS = (0.02, 0.1, 0.5)
 #: Numbers of passes to choose from; the ramp has two rounds at least.
-PASSES = (10, 20, 30, 50)
+PASSES = (10, 20, 30, 50, 100)
 ROUND = 10
 METHODS = ("SDM", "Pegasos", "Pegasos without projection")
 LOSSES = ("hinge", "ramp")
@@ -62,10 +62,10 @@ SIMILAR = 0.3
 
 
 def solver_of(method: str, loss: str) -> Solver:
+    """As published: exchanges until τ, the ramp by CCCP with rounds of as many passes."""
     if method == "SDM":
-        sdm = SDM(heuristics=False)
-        return Averaged(sdm if loss == "hinge" else RampSDM(ROUND, sdm))
-    return Pegasos(projection="classical" if method == "Pegasos" else False, hinge_passes=ROUND)
+        return Averaged(AS_PUBLISHED if loss == "hinge" else RampSDM(ROUND, AS_PUBLISHED))
+    return Pegasos(projection="classical" if method == "Pegasos" else False, passes_per_round=ROUND)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def run(options: Options, report: Report) -> None:
     names = options.chosen(TASKS if options.data is not None else QUICK)
     rows: list[list[str | float | None]] = []
     panels: list[Panel] = []
-    for name, original in names.items():
+    for name, original in report.each(names):
         most, relabel = (3000, plain_brown_tag) if name == "brown" else (None, None)
         task = load_task(name, options, most, relabel=relabel)
         report.note(f"{task.sizes()}; {original} there")
@@ -204,19 +204,13 @@ def outliers(
         structure, wrong = with_outliers(task.structure, share, options.seed)
         noisy = replace(task, name=f"{task.name}, {100 * share:.0f} % wrong", structure=structure)
         train = trainer(noisy, report.add, every=1000, seconds=options.seconds, seed=options.seed)
-        given_up = np.zeros(0, dtype=np.int64)
-
-        def count(point: Point, iterate: Iterate) -> bool:
-            nonlocal given_up
-            if isinstance(iterate, RampIterate):
-                given_up = iterate.given_up
-            return False
-
+        given_up: list[int] = []
         for (method, loss), setting in settings.items():
             found = train(
                 f"{method}, {loss}", loss, setting.C, solver_of(method, loss),
-                passes=setting.passes, until=count,
+                passes=setting.passes, keep=given_up_of,
             )  # fmt: skip
+            given_up = found.kept.get("given_up", given_up)
             scores[method, loss].append(found.score)
         setting = settings["SDM", "hinge"]
         right = Subset(structure, np.flatnonzero(~wrong))
@@ -262,6 +256,11 @@ def outliers(
             for method in METHODS
         ],
     )
+
+
+def given_up_of(iterate: Iterate) -> dict[str, list[int]]:
+    """Which sentences the ramp has given up in its last round."""
+    return {"given_up": iterate.given_up.tolist()} if isinstance(iterate, RampIterate) else {}
 
 
 def choose_setting(

@@ -2,7 +2,11 @@
 
 Every run's report is kept in a folder of its own, and is not made again as long as options and
 version are the same: an experiment that was interrupted, or is to be repeated more often, continues
-from there. A relation is then judged by the mean of all runs (times by their median).
+from there. A relation is judged by the mean of all runs (times by their median), with the bounds
+that 95 % of 10,000 bootstrap draws of the runs stay within. Both sides of a relation are of the
+same run, so runs are drawn in pairs. It is *confirmed* or *refuted* when all of that is on one side
+of its limits, *not distinguishable* when it is not, and *not reached* when in most runs a learner
+did not get where it should.
 """
 
 from __future__ import annotations
@@ -10,28 +14,42 @@ from __future__ import annotations
 import json
 import math
 import statistics
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from .curves import Point, Run
+import numpy as np
+from numpy.typing import NDArray
+
+from .curves import read_run
 from .options import Options
 from .report import Figure, Line, Panel, Relation, Report, Table, options_record, signed
 
 
 def repeated(
-    run: Callable[[Options], Report], name: str, options: Options, repeats: int, folder: Path
+    run: Callable[[Options, Path, tuple[int, int], float], Report],
+    name: str,
+    options: Options,
+    repeats: int,
+    folder: Path,
 ) -> Report:
-    """So many runs, with the seeds from the given one on, as one report."""
+    """So many runs, with the seeds from the given one on, as one report.
+
+    ``run`` takes the options, the folder of the run, which of how many it is, and when the first
+    of them began.
+    """
     reports: list[Report] = []
-    for seed in range(options.seed, options.seed + repeats):
+    begun, made = time.time(), 0
+    for number, seed in enumerate(range(options.seed, options.seed + repeats)):
         of_seed = replace(options, seed=seed)
         place = folder / f"seed-{seed}"
         report = earlier(place / f"{name}.json", of_seed)
         if report is None:
-            report = run(of_seed)
+            report = run(of_seed, place, (made, repeats - number + made), begun)
+            made += 1
             report.spent = report.cpu_seconds()
             report.write(place)
         reports.append(report)
@@ -48,8 +66,11 @@ def earlier(path: Path, options: Options) -> Report | None:
     same = record["options"] == options_record(options) and record["versions"]["dualstruct"] == (
         version("dualstruct")
     )
-    if record["interrupted"] or not same:
-        return None
+    return None if record["interrupted"] or not same else read_report(record, options)
+
+
+def read_report(record: dict[str, Any], options: Options) -> Report:
+    """The report of which the record was written."""
     report = Report(record["experiment"], record["title"], options, notes=record["notes"])
     report.spent = record["cpu_seconds"]
     report.tables = [Table(**table) for table in record["tables"]]
@@ -58,10 +79,7 @@ def earlier(path: Path, options: Options) -> Report | None:
         Relation(**{**relation, "below": _or_infinite(relation["below"])})
         for relation in record["relations"]
     ]
-    report.runs = [
-        Run(**{**run, "points": [Point(**point) for point in run["points"]]})
-        for run in record["runs"]
-    ]
+    report.runs = [read_run(run) for run in record["runs"]]
     return report
 
 
@@ -92,7 +110,8 @@ def together(reports: Sequence[Report]) -> Report:
                 whole.note(text)
     whole.note(
         f"{len(reports)} runs with the seeds {seeds}: numbers are means, ± is the standard "
-        "deviation between runs, times are medians; figures are of the first run"
+        "deviation between runs, times are medians; bands of figures reach from the lowest run to "
+        "the highest"
     )
     whole.tables = [
         replace(
@@ -104,12 +123,16 @@ def together(reports: Sequence[Report]) -> Report:
         )
         for tables in zip(*(report.tables for report in reports), strict=False)
     ]
-    whole.figures = first.figures
+    whole.figures = [
+        merged_figure(figures)
+        for figures in zip(*(report.figures for report in reports), strict=False)
+    ]
     whole.relations = [
         merged_relation(relations)
         for relations in zip(*(report.relations for report in reports), strict=False)
     ]
     whole.runs = [run for report in reports for run in report.runs]
+    whole.repeats = len(reports)
     whole.spent = sum(report.cpu_seconds() for report in reports)
     whole.interrupted = any(report.interrupted for report in reports)
     return whole
@@ -147,8 +170,74 @@ def merged_relation(relations: Sequence[Relation]) -> Relation:
         measured = _spread(first.kind, values)
     why = next((relation.why for relation in relations if relation.holds == holds), first.why)
     return replace(
-        first, holds=holds, value=value, measured=f"{measured}; in {held} of {count} runs", why=why
-    )
+        first, holds=holds, value=value, measured=f"{measured}; in {held} of {count} runs", why=why,
+        verdict=verdict_of(relations),
+    )  # fmt: skip
+
+
+def verdict_of(relations: Sequence[Relation]) -> str:
+    """What the runs say of a claim, chance considered.
+
+    >>> differences = [Relation("a", v > 0, "", "", v, "difference") for v in (0.3, 0.5, 0.4)]
+    >>> verdict_of(differences)
+    'confirmed'
+    >>> verdict_of([*differences, Relation("a", False, "", "", -2.0, "difference")])
+    'not distinguishable'
+    """
+    values = [relation.value for relation in relations]
+    missing = sum(value is None or relation.measured == "not reached"
+                  for value, relation in zip(values, relations, strict=True))  # fmt: skip
+    if any(value is None for value in values):  # nothing to draw from: do all runs agree?
+        held = sum(relation.holds for relation in relations)
+        if 0 < held < len(relations):
+            return "not distinguishable"
+        return "confirmed" if held else "refuted"
+    if missing > len(relations) / 2:
+        return "not reached"
+    low, high = bootstrap(np.array(values, dtype=float), relations[0].kind == "ratio")
+    above, below = relations[0].above, relations[0].below
+    if low >= above and high <= below and not low == high == 0:
+        return "confirmed"
+    return "refuted" if high < above or low > below or low == high == 0 else "not distinguishable"
+
+
+def bootstrap(values: NDArray[np.float64], median: bool) -> tuple[float, float]:
+    """Between what 95 % of the means (or medians) of draws from the runs are."""
+    drawn = np.random.default_rng(0).choice(values, (10_000, len(values)))
+    means = np.median(drawn, axis=1) if median else drawn.mean(axis=1)
+    low, high = np.sort(means)[[250, 9749]]
+    return float(low), float(high)
+
+
+def merged_figure(figures: Sequence[Figure]) -> Figure:
+    """Every line the mean of those of all runs, in a band from the lowest to the highest."""
+    first = figures[0]
+    panels = []
+    for k, panel in enumerate(first.panels):
+        of_runs = [figure.panels[k] for figure in figures if len(figure.panels) > k]
+        lines = []
+        for line in panel.lines:
+            same = [each for other in of_runs for each in other.lines if each.label == line.label]
+            lines.append(merged_line(same))
+        panels.append(replace(panel, lines=lines))
+    return replace(first, panels=panels)
+
+
+def merged_line(lines: Sequence[Line]) -> Line:
+    """The mean line where all runs have one: at the places of the first.
+
+    >>> merged_line([Line("a", [1, 2], [3, 4]), Line("a", [1, 2], [5, 6])]).y
+    [4.0, 5.0]
+    """
+    first = lines[0]
+    if len(first.x) == 0 or any(len(line.x) == 0 for line in lines):
+        return first
+    begin = max(min(line.x) for line in lines)
+    end = min(max(line.x) for line in lines)
+    x = [place for place in first.x if begin <= place <= end] or list(first.x)
+    heights = np.array([np.interp(x, line.x, line.y) for line in lines])
+    mean, low, high = heights.mean(axis=0), heights.min(axis=0), heights.max(axis=0)
+    return replace(first, x=x, y=mean.tolist(), low=low.tolist(), high=high.tolist())
 
 
 def _spread(kind: str, values: Sequence[float]) -> str:

@@ -7,11 +7,12 @@ import math
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -26,6 +27,9 @@ Cell = str | float | None
 PACKAGES = ("dualstruct", "numpy", "scipy", "scikit-learn", "matplotlib")
 COLOURS = ("#0b6fa4", "#d1495b", "#3a7d44", "#edae49", "#7b4b94", "#5c5c5c", "#00a6a6")
 MARKERS = "osD^vPX"
+VERDICTS = ("confirmed", "not distinguishable", "refuted", "not reached")
+STYLES = {"yes": "green", "confirmed": "green", "no": "red", "refuted": "red"}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,9 @@ class Line:
     x: Sequence[float]
     y: Sequence[float]
     style: str = "-"
+    #: Where several runs lie between, if it is a mean of them.
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,12 @@ class Relation:
     above: float = 0.0  #: the claim holds if the number is above this
     below: float = math.inf  #: and below this
     published: str = ""
+    verdict: str = ""  #: of several runs: confirmed, refuted, not distinguishable, not reached
+
+    @property
+    def answer(self) -> str:
+        """The verdict; of one run, which no test can judge, yes or no."""
+        return self.verdict or ("yes" if self.holds else "no")
 
 
 @dataclass
@@ -96,6 +109,10 @@ class Report:
     interrupted: bool = False
     #: CPU seconds of a run that is over; None while it is not.
     spent: float | None = None
+    #: Which of how many runs with different seeds it is, and when the first of them began.
+    part: tuple[int, int] = (0, 1)
+    begun: float = field(default_factory=time.time)
+    repeats: int = 1  #: of how many runs it is the mean
     console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
 
     def __post_init__(self) -> None:
@@ -110,6 +127,17 @@ class Report:
         self.console.print(
             Text(f"{self.cpu_seconds():7.1f} s  {what}", style="dim"), soft_wrap=True
         )
+
+    def each(self, tasks: dict[str, T]) -> Iterator[tuple[str, T]]:
+        """The tasks one by one, with a line that says which, of which run, and the time left."""
+        number, runs = self.part
+        for k, (name, task) in enumerate(tasks.items()):
+            done = (number + k / len(tasks)) / runs
+            spent = time.time() - self.begun
+            left = "" if done == 0 else f", about {duration(spent / done - spent)} left"
+            of_runs = "" if runs == 1 else f", run {number + 1} of {runs}"
+            self.progress(f"task {k + 1} of {len(tasks)}{of_runs}: {name}{left}")
+            yield name, task
 
     def note(self, text: str) -> None:
         """A sentence about data or settings."""
@@ -208,21 +236,29 @@ class Report:
             console.print(shown_table)
         console.print(Text("\nWhat the paper says, and what came of it here", style="bold"))
         for relation in self.relations:
-            mark = Text("yes  ", style="green") if relation.holds else Text("no   ", style="red")
+            mark = Text(f"{relation.answer:20}", style=STYLES.get(relation.answer, "yellow"))
             console.print(mark + Text(f"{relation.claim}: {relation.measured}{relation.published}"))
             if not relation.holds and relation.why:
                 console.print(Text(f"     {relation.why}", style="dim"))
         console.print(Text(f"\n{self.verdict()}", style="bold"))
 
     def verdict(self) -> str:
-        """How many relations hold."""
+        """How many relations hold, or what several runs say of them."""
         held = sum(relation.holds for relation in self.relations)
         size = " of this small version" if self.options.quick else ""
+        verdicts = Counter(relation.verdict for relation in self.relations if relation.verdict)
+        if verdicts:
+            counts = ", ".join(f"{verdicts[name]} {name}" for name in VERDICTS if verdicts[name])
+            return f"Of {len(self.relations)} relations{size}: {counts}."
         return f"{held} of {len(self.relations)} relations{size} hold."
 
     def markdown(self) -> str:
         """The same as a page."""
-        lines = [f"# {self.name}: {self.title}", ""]
+        return f"# {self.name}: {self.title}\n\n" + self.section(f"{self.name}-")
+
+    def section(self, figures: str) -> str:
+        """What a page says below its heading; figures are found at this prefix."""
+        lines = []
         lines += [f"- {note}" for note in self.notes]
         for table in self.tables:
             lines += [
@@ -234,14 +270,13 @@ class Report:
             ]
             lines += [_row(row) for row in table.rows]
         for figure in self.figures:
-            lines += ["", f"![{figure.title}]({self.name}-{figure.name}.png)", "", figure.title]
+            lines += ["", f"![{figure.title}]({figures}{figure.name}.png)", "", figure.title]
         lines += ["", "| the paper says | here | measured |", "| --- | --- | --- |"]
         for relation in self.relations:
             why = relation.why if not relation.holds else ""
             why = f". {why[0].upper()}{why[1:]}." if why else ""
-            answer = "yes" if relation.holds else "no"
             measured = relation.measured + relation.published + why
-            lines.append(_row([relation.claim, answer, measured]))
+            lines.append(_row([relation.claim, relation.answer, measured]))
         return "\n".join([*lines, "", self.verdict(), ""])
 
     def record(self) -> dict[str, Any]:
@@ -257,6 +292,7 @@ class Report:
             "versions": {"python": platform.python_version(), **_versions()},
             "machine": _machine(),
             "interrupted": self.interrupted,
+            "repeats": self.repeats,
             "notes": self.notes,
             "tables": [asdict(table) for table in self.tables],
             "figures": [asdict(figure) for figure in self.figures],
@@ -322,6 +358,17 @@ def signed(difference: float) -> str:
     return f"{difference:+.{2 if abs(difference) >= 0.01 else 4}f}"
 
 
+def duration(seconds: float) -> str:
+    """A time in the unit that suits it.
+
+    >>> duration(42), duration(600), duration(9000)
+    ('42 s', '10 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
@@ -375,7 +422,7 @@ def draw(figure: Figure, path: Path) -> bool:
     except ImportError:
         return False
     rows = -(-len(figure.panels) // figure.columns)
-    canvas = Canvas(figsize=(3.3 * figure.columns, 2.7 * rows + 0.5), layout="constrained")
+    canvas = Canvas(figsize=(3.6 * figure.columns, 2.9 * rows + 0.6), layout="constrained")
     FigureCanvasAgg(canvas)
     labels = list(dict.fromkeys(line.label for panel in figure.panels for line in panel.lines))
     look = {
@@ -393,20 +440,26 @@ def draw(figure: Figure, path: Path) -> bool:
                     x + (number - (len(panel.lines) - 1) / 2) * width for x in range(len(line.x))
                 ]
                 handles[line.label] = axes.bar(places, line.y, width, color=colour)
+                if len(line.low):
+                    axes.vlines(places, line.low, line.high, color="#333333", linewidth=1)
                 axes.set_xticks(range(len(line.x)), [f"{x:g}" for x in line.x])
             else:
                 [handles[line.label]] = axes.plot(
                     line.x, line.y, line.style, color=colour, marker=marker, markersize=3,
                     linewidth=1.2, markevery=max(len(line.x) // 12, 1),
                 )  # fmt: skip
+                if len(line.low):
+                    axes.fill_between(
+                        line.x, line.low, line.high, color=colour, alpha=0.2, linewidth=0
+                    )
         if panel.bars:
             heights = [y for line in panel.lines for y in line.y]
             room = 0.15 * (max(heights) - min(heights)) + 0.05
             axes.set_ylim(min(heights) - room, max(heights) + room)
-        axes.set_title(panel.title, fontsize=9)
-        axes.set_xlabel(panel.x, fontsize=8)
-        axes.set_ylabel(panel.y, fontsize=8)
-        axes.tick_params(labelsize=7)
+        axes.set_title(panel.title, fontsize=10)
+        axes.set_xlabel(panel.x, fontsize=9)
+        axes.set_ylabel(panel.y, fontsize=9)
+        axes.tick_params(labelsize=8)
         if panel.log_x:
             axes.set_xscale("log")
             axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
@@ -427,7 +480,7 @@ def draw(figure: Figure, path: Path) -> bool:
         axes.set_axisbelow(True)
     canvas.legend(
         list(handles.values()), list(handles), loc="outside lower center",
-        ncols=min(len(handles), 2 * figure.columns), fontsize=8, frameon=False,
+        ncols=min(len(handles), 2 * figure.columns), fontsize=9, frameon=False,
     )  # fmt: skip
     canvas.savefig(path, dpi=90)
     return True

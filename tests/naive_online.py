@@ -56,15 +56,29 @@ class NaiveOnline:
             self.w = self.w + min(self.weight_of_loss(met[0]), loss / (delta @ delta)) * delta
         return self.chain.weight(met[0]) * max(loss, 0.0)
 
-    def k_best_mira(self, met: list[int], k: int) -> float:
+    def k_best_mira(
+        self, met: list[int], k: int, search_weight: float = 1.0, most: float | None = None
+    ) -> float:
         i = met[0]
-        best = [y for _, y in self.chain.scored(self.w, i, 1.0)[:k] if y != self.chain.truth[i]]
+        ranked = self.chain.scored(self.w, i, search_weight)[:k]
+        best = [y for _, y in ranked if y != self.chain.truth[i]]
         if not best:
             return 0.0
         D = np.array([self.chain.delta(i, y) for y in best])
         H = np.array([self.chain.loss(i, y) for y in best]) - D @ self.w
-        self.w = self.w + solve_simplex_qp(D @ D.T, H, self.weight_of_loss(i)) @ D
+        most = self.weight_of_loss(i) if most is None else most * self.chain.weight(i)
+        self.w = self.w + solve_simplex_qp(D @ D.T, H, most) @ D
         return self.chain.weight(i) * max(float(H.max()), 0.0)
+
+    def predicted_mira(self, met: list[int], most: float) -> float:
+        """1-best, with the output that the model predicts; most is C, infinite without slack."""
+        i = met[0]
+        y = self.chain.scored(self.w, i, 0.0)[0][1]
+        delta = self.chain.delta(i, y)
+        loss = self.chain.loss(i, y) - float(self.w @ delta)
+        if loss > 0 and delta @ delta > 0 and self.chain.weight(i) > 0:
+            self.w = self.w + min(most * self.chain.weight(i), loss / (delta @ delta)) * delta
+        return self.chain.weight(i) * max(loss, 0.0)
 
     def dca(self, met: list[int], beta: float, gamma: float) -> float:
         loss, gradient = self.smooth(met[0], beta, gamma)
@@ -76,9 +90,12 @@ class NaiveOnline:
         return self.chain.weight(met[0]) * max(loss, 0.0)
 
     def sgd(self, met: list[int], eta: Callable[[int], float], loss: str, shape: tuple) -> float:
-        """loss is hinge, squared_hinge or smooth; shape is (β, γ)."""
+        """loss is hinge, squared_hinge, smooth or risk_bound; shape is (β, γ)."""
         if loss == "smooth":
             value, gradient = self.smooth(met[0], *shape)
+        elif loss == "risk_bound":
+            costed, plain = self.smooth(met[0], *shape), self.smooth(met[0], shape[0], 0.0)
+            value, gradient = costed[0] - plain[0], costed[1] - plain[1]
         else:
             H, delta = self.worst(met[0], 1.0)
             value = H**2 if loss == "squared_hinge" else H
@@ -104,6 +121,38 @@ class NaiveOnline:
         if radius is not None and np.linalg.norm(self.w) > radius:
             self.w = self.w * radius / np.linalg.norm(self.w)
         return total
+
+
+class NaiveCCCP(NaiveOnline):
+    """Mančev 2015, (3.2): Pegasos on the convex part plus the tangents of the concave part."""
+
+    def __init__(self, chain: NaiveChain, C: float, seed: int, concave: float, T: int) -> None:
+        super().__init__(chain, C, seed)
+        self.concave, self.T = concave, T
+        self.tangents: list[np.ndarray | None] = [None] * self.n  # δ_i(ȳ_i) of the set A
+        self.constants = [0.0] * self.n
+
+    def linearise(self) -> None:
+        for i in range(self.n):
+            value, delta = self.worst(i, self.concave)
+            self.tangents[i] = delta if value > 0 else None
+            self.constants[i] = value + float(self.w @ delta) if value > 0 else 0.0
+
+    def one_round(self) -> float:
+        if self.passes:
+            self.linearise()
+        return sum(self.one_pass(self.step) for _ in range(self.T))
+
+    def step(self, met: list[int]) -> float:
+        i = met[0]
+        weight = self.chain.weight(i)
+        H, delta = self.worst(i, 1.0)
+        loss, direction = max(H, 0.0), (H > 0) * delta
+        if self.tangents[i] is not None:
+            loss -= self.constants[i] - float(self.w @ self.tangents[i])
+            direction = direction - self.tangents[i]
+        self.w = (1 - 1 / self.t) * self.w + self.C * self.n / self.t * weight * direction
+        return weight * loss
 
 
 def smooth_loss(

@@ -153,8 +153,8 @@ def second_order_case(
         features=lambda i, y: naive[i].features(y),
         cost=first.cost,
         has_k_best=False,
-        has_expectations=False,
-        has_parts=False,
+        has_parts=projective,
+        exact_expectations=projective,
     )
 
 

@@ -135,7 +135,8 @@ public:
     }
 
     // (1/β) log Σ_y exp β(γΔ_i(y) − w·δ_i(y)); the expectation stays in scratch.
-    double log_loss(double beta, double gamma) {
+    double log_loss(double beta, double gamma) { return log_loss(beta, gamma, scratch); }
+    double log_loss(double beta, double gamma, Scratch& scratch) const {
         ++report_.inferences;
         return w.scale() *
                w.structure.expectations()->log_loss(w.v.data(), i, beta * w.scale(), gamma / w.scale(), scratch);

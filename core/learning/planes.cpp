@@ -24,6 +24,7 @@ struct PlaneStore::Block {
         }
     }
     int size() const { return static_cast<int>(store.planes_.size()); }
+    static bool holds_truth() { return true; }
     double alpha(int p) const {
         if (p >= 0) return store.planes_[at(p)].alpha;
         return C - sum > 1e-12 * C ? C - sum : 0;

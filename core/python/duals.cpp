@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "learning/dual_state.hpp"
+#include "learning/one_by_one.hpp"
 #include "learning/rules/dcd.hpp"
 #include "learning/rules/frank_wolfe.hpp"
 #include "learning/rules/smo.hpp"
@@ -60,12 +62,8 @@ void set_C(Rule* self, double C) {
     self->C = C;
 }
 
-template <class Rule>
-void set_smo(Rule* self, double C, double tolerance, double decoded_tolerance, int max_steps) {
-    set_C(self, C);
-    self->tolerance = tolerance;
-    self->decoded_tolerance = decoded_tolerance;
-    self->max_steps = max_steps;
+void set_smo(SMORule* self, double C, double tolerance, double decoded_tolerance, int max_steps, bool truth_leaves) {
+    new (self) SMORule{C, tolerance, decoded_tolerance, max_steps, truth_leaves};
 }
 
 }  // namespace
@@ -176,7 +174,34 @@ void bind_duals(nb::module_& m) {
     bind_rule<DCDRule>(m, state, "DCDRule").def("__init__", &set_C<DCDRule>, "C"_a);
     bind_gathering<GatherRule>(m, state, "GatherRule").def("__init__", &set_C<GatherRule>, "C"_a);
     bind_rule<SMORule>(m, state, "SMORule")
-        .def("__init__", &set_smo<SMORule>, "C"_a, "tolerance"_a, "decoded_tolerance"_a = 0.0, "max_steps"_a = 100);
+        .def("__init__", &set_smo, "C"_a, "tolerance"_a, "decoded_tolerance"_a = 0.0, "max_steps"_a = 100,
+             "truth_leaves"_a = false);
+    state
+        .def(
+            "largest_spread",
+            [](DualState& s, double C) {
+                SMOSpreadRule rule;
+                rule.C = C;
+                Average* average = std::exchange(s.average, nullptr);  // nothing moves: no step to average over
+                const auto report = run(
+                    [&](const Interrupt& interrupt) { return Passes<SMOSpreadRule>::revisit(s, rule, 0, interrupt); });
+                s.average = average;
+                return report.largest_violation;
+            },
+            "C"_a)
+        .def(
+            "settle_each",
+            [](DualState& s, const SMORule& rule, std::uint64_t seed) {
+                return run([&](const Interrupt& interrupt) { return settle_each(s, rule, seed, interrupt); });
+            },
+            "rule"_a, "seed"_a)
+        .def(
+            "optimise_after_each",
+            [](DualState& s, const SMORule& rule, double epsilon, std::uint64_t seed) {
+                return run(
+                    [&](const Interrupt& interrupt) { return optimise_after_each(s, rule, epsilon, seed, interrupt); });
+            },
+            "rule"_a, "epsilon"_a, "seed"_a);
     bind_gathering<SMOGatherRule>(m, state, "SMOGatherRule").def("__init__", &set_C<SMOGatherRule>, "C"_a);
     bind_rule<FrankWolfeRule>(m, state, "FrankWolfeRule").def("__init__", &set_C<FrankWolfeRule>, "C"_a);
 }

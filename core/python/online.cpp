@@ -45,7 +45,12 @@ void bind_online(nb::module_& m) {
              "steps"_a);
     nb::class_<PerceptronStep>(m, "PerceptronStep").def(nb::init<>());
     nb::class_<PassiveAggressiveStep>(m, "PassiveAggressiveStep")
-        .def(nb::init<double, double, int>(), "C"_a, "cost_weight"_a, "k"_a)
+        .def(
+            "__init__",
+            [](PassiveAggressiveStep* self, double C, double cost_weight, int k, std::optional<double> search_weight) {
+                new (self) PassiveAggressiveStep(C, cost_weight, k, search_weight.value_or(cost_weight));
+            },
+            "C"_a, "cost_weight"_a, "k"_a, "search_weight"_a.none() = nb::none())
         .def_ro("clamped", &PassiveAggressiveStep::clamped);
     nb::class_<ExpectedPassiveAggressiveStep>(m, "ExpectedPassiveAggressiveStep")
         .def(nb::init<double, double, double>(), "C"_a, "beta"_a, "gamma"_a)
@@ -53,14 +58,28 @@ void bind_online(nb::module_& m) {
     nb::class_<SubgradientStep>(m, "SubgradientStep").def(nb::init<Schedule, bool>(), "schedule"_a, "squared"_a);
     nb::class_<ExpectedGradientStep>(m, "ExpectedGradientStep")
         .def(nb::init<Schedule, double, double>(), "schedule"_a, "beta"_a, "gamma"_a);
+    nb::class_<RiskBoundStep>(m, "RiskBoundStep")
+        .def(nb::init<Schedule, double, double>(), "schedule"_a, "beta"_a, "gamma"_a);
+    nb::class_<FixedOutputs>(m, "FixedOutputs")
+        .def(
+            "__init__",
+            [](FixedOutputs* self, const Examples& examples, const Weights& w, double cost_weight) {
+                checked(w, examples);
+                new (self) FixedOutputs(with_truth(examples), w, cost_weight);
+            },
+            "examples"_a, "w"_a, "cost_weight"_a)
+        .def("__len__", &FixedOutputs::size);
     nb::class_<PegasosStep>(m, "PegasosStep")
-        .def(nb::init<double, std::int64_t, std::int64_t, std::optional<double>, std::optional<double>>(), "lambda_"_a,
-             "batch"_a, "steps"_a, "radius"_a.none(), "concave"_a.none());
+        .def(nb::init<double, std::int64_t, std::int64_t, std::optional<double>, std::optional<double>,
+                      const FixedOutputs*>(),
+             "lambda_"_a, "batch"_a, "steps"_a, "radius"_a.none(), "concave"_a.none(), "fixed"_a.none() = nb::none(),
+             nb::keep_alive<1, 7>());
     bind_step<PerceptronStep>(m);
     bind_step<PassiveAggressiveStep>(m);
     bind_step<ExpectedPassiveAggressiveStep>(m);
     bind_step<SubgradientStep>(m);
     bind_step<ExpectedGradientStep>(m);
+    bind_step<RiskBoundStep>(m);
     bind_step<PegasosStep>(m);
     m.def(
         "hildreth",

@@ -34,6 +34,7 @@ Step = (
     | ExpectedPassiveAggressiveStep
     | SubgradientStep
     | ExpectedGradientStep
+    | RiskBoundStep
     | PegasosStep
 )
 TermTuple = tuple[int, int, bool, int, list[tuple[str, int | str]]]

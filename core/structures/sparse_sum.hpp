@@ -33,6 +33,11 @@ public:
 
     float get(std::uint64_t key) { return find(key).key == empty ? 0.0f : find(key).value; }
 
+    template <class F>
+    void for_each(F f) const {
+        for (std::size_t slot : used_) f(slots_[slot].key, slots_[slot].value);
+    }
+
     double squared_norm() const {
         double total = 0;
         for (std::size_t slot : used_) total += double{slots_[slot].value} * slots_[slot].value;

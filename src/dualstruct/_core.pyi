@@ -805,6 +805,9 @@ class DualState:
     def gather(
         self, rule: SMOGatherRule, admission: float, seed: int, threads: int
     ) -> PassReport: ...
+    def largest_spread(self, C: float) -> float: ...
+    def settle_each(self, rule: SMORule, seed: int) -> PassReport: ...
+    def optimise_after_each(self, rule: SMORule, epsilon: float, seed: int) -> PassReport: ...
 
 class DCDRule:
     def __init__(self, C: float) -> None: ...
@@ -814,7 +817,12 @@ class GatherRule:
 
 class SMORule:
     def __init__(
-        self, C: float, tolerance: float, decoded_tolerance: float = 0.0, max_steps: int = 100
+        self,
+        C: float,
+        tolerance: float,
+        decoded_tolerance: float = 0.0,
+        max_steps: int = 100,
+        truth_leaves: bool = False,
     ) -> None: ...
 
 class SMOGatherRule:
@@ -854,7 +862,9 @@ class PerceptronStep:
     def __init__(self) -> None: ...
 
 class PassiveAggressiveStep:
-    def __init__(self, C: float, cost_weight: float, k: int) -> None: ...
+    def __init__(
+        self, C: float, cost_weight: float, k: int, search_weight: float | None = None
+    ) -> None: ...
     @property
     def clamped(self) -> int: ...
 
@@ -869,9 +879,22 @@ class SubgradientStep:
 class ExpectedGradientStep:
     def __init__(self, schedule: Schedule, beta: float, gamma: float) -> None: ...
 
+class RiskBoundStep:
+    def __init__(self, schedule: Schedule, beta: float, gamma: float) -> None: ...
+
+class FixedOutputs:
+    def __init__(self, examples: Examples, w: Weights, cost_weight: float) -> None: ...
+    def __len__(self) -> int: ...
+
 class PegasosStep:
     def __init__(
-        self, lambda_: float, batch: int, steps: int, radius: float | None, concave: float | None
+        self,
+        lambda_: float,
+        batch: int,
+        steps: int,
+        radius: float | None,
+        concave: float | None,
+        fixed: FixedOutputs | None = None,
     ) -> None: ...
 
 @overload
@@ -916,6 +939,15 @@ def online_pass(
     w: Weights,
     average: Average | None,
     step: ExpectedGradientStep,
+    seed: int,
+    some: NDArray[np.int32] | None = None,
+) -> PassReport: ...
+@overload
+def online_pass(
+    examples: Examples,
+    w: Weights,
+    average: Average | None,
+    step: RiskBoundStep,
     seed: int,
     some: NDArray[np.int32] | None = None,
 ) -> PassReport: ...
@@ -1050,6 +1082,7 @@ Step = (
     | ExpectedPassiveAggressiveStep
     | SubgradientStep
     | ExpectedGradientStep
+    | RiskBoundStep
     | PegasosStep
 )
 TermTuple = tuple[int, int, bool, int, list[tuple[str, int | str]]]

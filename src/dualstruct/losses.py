@@ -10,6 +10,8 @@ With H_i(y; w) = Δ_i(y) − w·δ_i(y) and P(w) = ½‖w‖² + C Σ_i ℓ_i(w)
 | crf                  | softmax_margin(1, 0)                       | entropy                     |
 | perceptron           | max_y −w·δ_i(y)                            | none of use: 0 is optimal   |
 | ramp                 | max_y H_i(y) − (max_y −Δ_i(y) − w·δ_i(y))₊ | not convex                  |
+| ramp_uncosted        | max_y H_i(y) − (max_y −w·δ_i(y))₊          | not convex                  |
+| risk_bound(β, γ)     | (1/β) log E exp βγΔ_i(y), p ∝ exp β w·φ    | not convex                  |
 
 (Σ_y α_iy ≤ C because the true output's share of C, whose δ is 0, is not stored.)
 """
@@ -125,8 +127,11 @@ class Ramp:
     """
 
     costed: bool = True
-    name: ClassVar[str] = "ramp"
     sums: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        return "ramp" if self.costed else "ramp_uncosted"
 
     @property
     def concave_cost_weight(self) -> float:
@@ -140,6 +145,32 @@ class Ramp:
         raise NotImplementedError("the ramp is not convex; its dual bounds nothing")
 
 
+@dataclass(frozen=True)
+class RiskBound:
+    """ℓ_i(w) = (1/β) log E exp βγΔ_i(y) under p(y) ∝ exp β w·φ_i(y): softmax_margin(β, γ) less
+    softmax_margin(β, 0).
+
+    At γ = 1 it is at least the expected cost E Δ_i(y), which minimum risk training minimises, by
+    Jensen's inequality (Martins et al. 2010, footnote 1). For β → ∞ it becomes the ramp without
+    cost in its second term.
+    """
+
+    beta: float = 1.0
+    gamma: float = 1.0
+    name: ClassVar[str] = "risk_bound"
+    sums: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        SoftmaxMargin(self.beta, self.gamma)  # has the same bounds
+
+    def values(self, examples: _core.Examples, w: _core.Weights, threads: int) -> Numbers:
+        costed = _core.log_losses(examples, w, self.beta, self.gamma, threads)
+        return costed - _core.log_losses(examples, w, self.beta, 0.0, threads)
+
+    def dual_penalty(self, sum_alpha: Numbers, C: Numbers) -> float:
+        raise NotImplementedError("the bound of the risk is not convex; its dual bounds nothing")
+
+
 LOSSES: dict[str, Loss] = {
     "hinge": Hinge(),
     "squared_hinge": SquaredHinge(),
@@ -147,6 +178,8 @@ LOSSES: dict[str, Loss] = {
     "softmax_margin": SoftmaxMargin(1.0, 1.0),
     "perceptron": Perceptron(),
     "ramp": Ramp(),
+    "ramp_uncosted": Ramp(costed=False),
+    "risk_bound": RiskBound(),
 }
 
 
@@ -165,6 +198,11 @@ def find_loss(name: str | Loss, beta: float | None = None, gamma: float | None =
         raise InputError(f"unknown loss {name!r}; there is {', '.join(LOSSES)}")
     if beta is None and gamma is None:
         return LOSSES[key]
-    if key != "softmax_margin":
-        raise InputError(f"beta and gamma belong to the loss softmax_margin, not to {key}")
-    return SoftmaxMargin(1.0 if beta is None else beta, 1.0 if gamma is None else gamma)
+    shaped: dict[str, type[SoftmaxMargin | RiskBound]] = {
+        "softmax_margin": SoftmaxMargin,
+        "risk_bound": RiskBound,
+    }
+    if key not in shaped:
+        names = " and ".join(shaped)
+        raise InputError(f"beta and gamma belong to the losses {names}, not to {key}")
+    return shaped[key](1.0 if beta is None else beta, 1.0 if gamma is None else gamma)

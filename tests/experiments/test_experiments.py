@@ -18,8 +18,9 @@ from dualstruct.experiments.curves import Point, Run, choose, lead, learn, secon
 from dualstruct.experiments.lee_2015 import simulate
 from dualstruct.experiments.mancev_2015 import with_outliers
 from dualstruct.experiments.options import Options
-from dualstruct.experiments.repeats import merged_relation
-from dualstruct.experiments.report import Relation, Report
+from dualstruct.experiments.page import update
+from dualstruct.experiments.repeats import merged_relation, verdict_of
+from dualstruct.experiments.report import Line, Panel, Relation, Report
 from dualstruct.experiments.tasks import drawn, load_task
 from dualstruct.solvers import DCD, SDM
 
@@ -185,6 +186,95 @@ def test_repeats_are_judged_by_their_mean_and_made_only_once(tmp_path, monkeypat
     assert record["cpu_seconds"] == pytest.approx(sum(each["cpu_seconds"] for each in of_seeds))
     command(*arguments, "--sentences", 41, "--repeats", 2)
     assert seeds == [0, 1, 2, 0, 1]  # other options are another experiment
+
+
+def test_an_interrupted_experiment_continues_after_the_last_training(tmp_path, monkeypatch):
+    trained = []
+
+    class Counted(SDM):
+        def start(self, problem, seed):
+            trained.append(seed)
+            return super().start(problem, seed)
+
+    stops = [True, False]
+
+    def run(options, report):
+        for name, _ in report.each({"English POS": None, "English entities": None}):
+            task = load_task(name, options)
+            for C in (0.1, 0.5):
+                report.add(learn(task, "SDM", "hinge", C, Counted(), passes=2,
+                                 keep=lambda iterate: {"cuts": iterate.cuts}))  # fmt: skip
+            if stops.pop(0) if name == "English POS" else False:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr("dualstruct.experiments.lee_2015.run", run)
+    first = experiments.run_experiment("lee-2015", TINY, folder=tmp_path)
+    assert first.interrupted
+    assert len(trained) == 2
+    kept = (tmp_path / "lee-2015-trainings.jsonl").read_text()
+    (tmp_path / "lee-2015-trainings.jsonl").write_text(kept + '{"key": "cut o')
+    second = experiments.run_experiment("lee-2015", TINY, folder=tmp_path)
+    assert not second.interrupted
+    assert len(trained) == 4  # the two that were missing
+    assert [run.points for run in second.runs[:2]] == [run.points for run in first.runs]
+    assert all(run.kept["cuts"] > 0 for run in second.runs)
+    assert len(second.runs) == 4
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ([0.5, 0.4, 0.6, 0.5, 0.7], "confirmed"),
+        ([-0.5, -0.4, -0.6, -0.5, -0.7], "refuted"),
+        ([0.5, -0.4, 0.004, -0.1, 0.2], "not distinguishable"),
+        ([0.004, 0.0, -0.004, 0.01, -0.01], "not distinguishable"),
+    ],
+)
+def test_a_difference_is_judged_by_a_bootstrap_over_the_seeds(values, verdict):
+    relations = [Relation("a", v > 0, "", "", v, "difference") for v in values]
+    assert verdict_of(relations) == verdict
+    assert merged_relation(relations).answer == verdict
+
+
+def test_what_a_learner_did_not_reach_is_not_called_refuted():
+    missing = Relation("a", False, "not reached", "", 0.0, "ratio", 1.0)
+    assert verdict_of([missing, missing, Relation("a", True, "", "", 3.0, "ratio", 1.0)]) == (
+        "not reached"
+    )
+
+
+def test_the_page_is_written_from_stored_results_and_the_rest_of_it_stays(tmp_path, monkeypatch):
+    def run(options, report):
+        task = load_task("English POS", options)
+        found = learn(task, "SDM", "hinge", 0.1, SDM(), passes=2, seed=options.seed)
+        report.add(found)
+        report.compare("a above b", 0.91, 0.90 - 0.001 * options.seed)
+        line = Line("SDM", [1, 2], [options.seed, 2 + options.seed])
+        report.figure("figure1", "A figure", [Panel("t", "passes", "F1", [line])])
+
+    monkeypatch.setattr("dualstruct.experiments.lee_2015.run", run)
+    page, results = tmp_path / "page.md", tmp_path / "results"
+    page.write_text("before\n<!-- results of lee-2015 -->\nold\n<!-- end -->\nafter\n")
+    with pytest.raises(InputError, match="has no results"):
+        update(page, results, ["lee-2015"])
+    command(
+        "experiment", "lee-2015", "--quick", "--sentences", 40, "--repeats", 3, "--out", results
+    )
+    command("experiment", "--page", page, "--out", results)
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("<!-- end -->\nafter\n")
+    assert "old" not in text
+    assert "dualstruct experiment lee-2015 --quick --sentences 40 --repeats 3" in text
+    assert "| a above b | confirmed |" in text
+    assert "1 confirmed" in text
+    record = json.loads((results / "lee-2015.json").read_text())
+    drawn = record["figures"][0]["panels"][0]["lines"][0]
+    assert (drawn["low"], drawn["y"], drawn["high"]) == ([0, 2], [1, 3], [2, 4])
+    assert (tmp_path / "images" / "experiments" / "lee-2015-figure1.png").exists()
+    again = page.read_text()
+    command("experiment", "--page", page, "--out", results)
+    assert page.read_text() == again
 
 
 def test_a_mean_has_to_be_between_the_limits_of_its_claim():

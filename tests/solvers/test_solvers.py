@@ -415,7 +415,8 @@ def test_losses_that_do_not_fit_are_refused_with_those_that_do():
     with pytest.raises(InputError, match="slack"):
         CuttingPlane(slack="two")
     assert set(LOSSES) == {
-        "hinge", "squared_hinge", "crf", "softmax_margin", "perceptron", "ramp"
+        "hinge", "squared_hinge", "crf", "softmax_margin", "perceptron", "ramp", "ramp_uncosted",
+        "risk_bound",
     }  # fmt: skip
     assert SquaredHinge().name == "squared_hinge"
 

@@ -145,6 +145,12 @@ SecondOrderMarginals second_order_marginals(const SecondOrderParts& parts, std::
     for (std::size_t k = 0; k < extras.size(); ++k) {
         result.extras[k] = place[k] == -1 ? 1 : place[k] == -2 ? 0 : found.factors[at(place[k])];
     }
+    // A grandparent without a score tells its two arcs nothing: its belief is the product of theirs.
+    parts.for_each([](int, int, int, int, bool) {},
+                   [&](int index, int g, int h, int m) {
+                       if (place[at(index)] != -2 || g == m) return;
+                       result.extras[at(index)] = result.arcs[at(parts.arc(g, h))] * result.arcs[at(parts.arc(h, m))];
+                   });
     return result;
 }
 

@@ -19,18 +19,24 @@ inline double passive_aggressive_step(double C, double loss, double norm2) {
 }
 
 // ℓ = max_y cost_weight·Δ(y) − w·δ(y), whose gradient is that of one output: MIRA, and dual
-// coordinate ascent at β = ∞. With k > 1 the constraints of the k best outputs hold together.
+// coordinate ascent at β = ∞. With k > 1 the constraints of the k best outputs hold together. Outputs are looked for
+// with a weight of the cost of its own: 0 takes what the model predicts.
 struct PassiveAggressiveStep : SingleStep, DecodingStep {
     double C;
     double cost_weight;
     int k;
+    double search_weight;
     std::int64_t clamped = 0;  // examples whose estimated loss was negative and is taken for 0
 
-    PassiveAggressiveStep(double C, double cost_weight, int k) : C(C), cost_weight(cost_weight), k(k) {}
+    PassiveAggressiveStep(double C, double cost_weight, int k, double search_weight)
+        : C(C), cost_weight(cost_weight), k(k), search_weight(search_weight) {}
 
     double meet(ExampleStep& example) {
         if (k > 1) return meet_best(example);
-        const double loss = example.find(cost_weight);  // negative where an approximate decoder missed the truth
+        double loss = example.find(search_weight);  // negative where an approximate decoder missed the truth
+        if (search_weight != cost_weight && !example.found.is_truth) {
+            loss = example.violation(example.found, cost_weight);
+        }
         clamped += loss < 0;
         if (loss > 0) {
             const double step = passive_aggressive_step(C * example.weight, loss, example.norm2(example.found));
@@ -41,7 +47,7 @@ struct PassiveAggressiveStep : SingleStep, DecodingStep {
 
 private:
     double meet_best(ExampleStep& example) {
-        const auto best = example.find_best(cost_weight, k);
+        const auto best = example.find_best(search_weight, k);
         const std::size_t m = best.size();
         std::vector<double> H(m), G(m * m);
         double loss = 0;

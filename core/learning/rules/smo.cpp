@@ -5,6 +5,7 @@
 namespace dualstruct {
 
 template struct Passes<SMORule>;
+template struct Passes<SMOSpreadRule>;
 template struct Gathering<SMOGatherRule>;
 
 }  // namespace dualstruct

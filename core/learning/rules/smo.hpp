@@ -21,13 +21,14 @@ namespace dualstruct {
 
 // A Block has size(), alpha(p), violation(p), distance2(p, q) and move(p, q, d), which adds d to
 // α_p, takes it from α_q and changes the violations; −1 stands for the true output, whose
-// violation and δ are 0. Returns max F − min F where α > 0, as it was found.
+// violation and δ are 0, and which takes part if holds_truth(). Returns max F − min F where α > 0, as it was found.
 template <class Block>
 double smo(Block& block, double tolerance, int max_steps) {
     double first = 0;
     for (int step = 0; step < max_steps; ++step) {
-        int p = -1, q = block.alpha(-1) > 0 ? -1 : -2;
-        double most = 0, least = q == -1 ? 0 : std::numeric_limits<double>::infinity();
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        int p = block.holds_truth() ? -1 : -2, q = block.alpha(-1) > 0 ? -1 : -2;
+        double most = p == -1 ? 0 : -infinity, least = q == -1 ? 0 : infinity;
         for (int k = 0; k < block.size(); ++k) {
             const double F = block.violation(k);
             if (F > most) {
@@ -54,6 +55,7 @@ struct SMORule {
     double tolerance = 0;          // τ̃ of Algorithm 2
     double decoded_tolerance = 0;  // τ: an example within it after inference is left alone
     int max_steps = 100;
+    bool truth_leaves = false;     // a true output without a share takes part again only where inference finds it
 
     double loss(double violation) const { return std::max(violation, 0.0); }
 
@@ -64,6 +66,7 @@ struct SMORule {
 
     double update(Example& example) const {
         CutBlock block(example, C * example.weight);
+        if (truth_leaves) block.has_truth = block.alpha(-1) > 0 || (example.decoded && !example.found);
         // Exchanges below the rounding of w would move α without moving w.
         const double exact = std::max(tolerance, block.rounding());
         const double tau = example.decoded ? std::max(decoded_tolerance, exact) : exact;
@@ -78,6 +81,7 @@ struct SMORule {
         CutBlock(Example& example, double C) : example(example), cuts(example.cuts()), C(C) {}
 
         int size() const { return static_cast<int>(cuts.size()); }
+        bool holds_truth() const { return has_truth; }
         double alpha(int k) const {
             if (k >= 0) return cuts[at(k)]->alpha;
             const double left = C - example.sum_alpha;
@@ -123,6 +127,7 @@ struct SMORule {
         std::vector<Cut*>& cuts;
         double C;
         bool measured = false;
+        bool has_truth = true;
     };
 
     double smallest_active(Example& example) const {
@@ -132,6 +137,22 @@ struct SMORule {
             if (block.alpha(k) > 0) least = std::min(least, block.violation(k));
         }
         return least == std::numeric_limits<double>::infinity() ? 0 : least;
+    }
+};
+
+// Leaves the duals alone: a revisit with it measures ψ̂_i, max F − min F over the outputs with a share, eq. (4.9).
+struct SMOSpreadRule : SMORule {
+    double update(Example& example) const {
+        CutBlock block(example, C * example.weight);
+        const double infinity = std::numeric_limits<double>::infinity();
+        const bool truth = block.alpha(-1) > 0;
+        double most = truth ? 0 : -infinity, least = truth ? 0 : infinity;
+        for (int k = 0; k < block.size(); ++k) {
+            if (block.alpha(k) <= 0) continue;
+            most = std::max(most, block.violation(k));
+            least = std::min(least, block.violation(k));
+        }
+        return most > least ? most - least : 0;
     }
 };
 

@@ -6,6 +6,7 @@ namespace dualstruct {
 
 template struct OnlinePass<SubgradientStep>;
 template struct OnlinePass<ExpectedGradientStep>;
+template struct OnlinePass<RiskBoundStep>;
 template struct OnlinePass<PegasosStep>;
 
 }  // namespace dualstruct

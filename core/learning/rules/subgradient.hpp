@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "base/index.hpp"
 #include "learning/online.hpp"
 
 namespace dualstruct {
@@ -59,25 +61,82 @@ struct ExpectedGradientStep : SingleStep, ExpectedStep {
     }
 };
 
+// ℓ = (1/β) log E exp βγΔ(y), p(y) ∝ exp β w·φ(y): the difference of two losses, (β, γ) and (β, 0), and so is ∇ℓ.
+// (Martins et al. 2010, footnote 1: at β = γ = 1 a bound of the risk E Δ(y).)
+struct RiskBoundStep : SingleStep, ExpectedStep {
+    Schedule schedule;
+    double beta, gamma;
+
+    RiskBoundStep(Schedule schedule, double beta, double gamma) : schedule(schedule), beta(beta), gamma(gamma) {}
+
+    double meet(ExampleStep& example) {
+        if (!other_) other_ = example.w.structure.make_scratch();
+        const double costed = example.log_loss(beta, gamma, example.scratch);
+        const double plain = example.log_loss(beta, 0, *other_);
+        const double eta = schedule.next();
+        example.w.shrink(schedule.kept(eta));
+        if (eta > 0) {
+            example.w.add_expected(example.i, example.weight * eta, example.scratch);
+            example.w.add_expected(example.i, -example.weight * eta, *other_);
+        }
+        return costed - plain;
+    }
+
+private:
+    std::shared_ptr<Scratch> other_;
+};
+
+// Where max_y (cost_weight·Δ_i(y) − w·δ_i(y)) is reached and positive, at one w: the tangents of a concave part.
+class FixedOutputs {
+public:
+    FixedOutputs(const Examples& examples, const Weights& w, double cost_weight) {
+        const Structure& structure = examples.structure;
+        const auto scratch = structure.make_scratch();
+        of_.resize(at(structure.size()));
+        Difference found;
+        for (std::int64_t place = 0; place < examples.size(); ++place) {
+            const std::int64_t i = examples[place];
+            structure.decode(w.data(), i, static_cast<float>(cost_weight), *scratch);
+            structure.difference(i, scratch->output, found);
+            if (found.is_truth || !(cost_weight * found.cost - structure.dot(w.data(), i, found.codes) > 0)) continue;
+            of_[at(i)] = found;
+            ++size_;
+        }
+    }
+    const std::optional<Difference>& of(std::int64_t i) const { return of_[at(i)]; }
+    std::int64_t size() const { return size_; }
+
+private:
+    std::vector<std::optional<Difference>> of_;  // [examples of the structure]
+    std::int64_t size_ = 0;
+};
+
 // Pegasos (Shalev-Shwartz et al. 2011): η_t = 1/(λt), the mean subgradient of a batch, and if asked
 // for the projection on ‖w‖ ≤ radius. For the ramp the concave part's subgradient comes in with the
-// other sign.
+// other sign: where its maximum is now, or (CCCP) where it was when `fixed` was made.
 struct PegasosStep : DecodingStep {
     double lambda;
     std::int64_t batch;
     std::int64_t steps;                 // done before
     std::optional<double> radius;       // none: no projection
     std::optional<double> concave;      // the cost weight of the ramp's second part; none: hinge
+    const FixedOutputs* fixed;          // that part's tangents
 
     PegasosStep(double lambda, std::int64_t batch, std::int64_t steps, std::optional<double> radius,
-                std::optional<double> concave)
-        : lambda(lambda), batch(batch), steps(steps), radius(radius), concave(concave) {}
+                std::optional<double> concave, const FixedOutputs* fixed)
+        : lambda(lambda), batch(batch), steps(steps), radius(radius), concave(concave), fixed(fixed) {}
 
     double meet(ExampleStep& example) {
         ++met_;
         double loss = std::max(example.find(1), 0.0);
         if (loss > 0) gather(example, 1);
-        if (concave) {
+        if (concave && fixed) {
+            if (const auto& held = fixed->of(example.i)) {
+                example.found = *held;
+                loss -= example.violation(example.found, *concave);
+                gather(example, -1);
+            }
+        } else if (concave) {
             const double given_up = std::max(example.find(*concave), 0.0);
             if (given_up > 0) gather(example, -1);
             loss -= given_up;

@@ -13,17 +13,6 @@ namespace dualstruct {
 
 namespace {
 
-struct SecondOrderScratch final : Scratch {
-    ArcFeatures::Sums sums;
-    std::vector<std::uint8_t> kept;         // [n + 1, n + 1]
-    std::vector<float> arcs;                // [n + 1, n + 1]
-    std::vector<std::uint8_t> labels;       // [n + 1, n + 1]
-    std::vector<double> arc_scores, extra_scores;
-    std::vector<std::int32_t> heads;        // [n + 1]
-    trees::SecondOrderParts parts;
-    trees::SecondOrderDecoder decoder;
-};
-
 using Combination = ArcFeatures::Combination;
 
 SecondOrderScratch& second_order_scratch(Scratch& scratch) { return static_cast<SecondOrderScratch&>(scratch); }
@@ -195,39 +184,6 @@ void SecondOrderTree::decode(const float* w, std::int64_t i, float cost_weight, 
     }
 }
 
-// f(part) of everything that one head of a tree has; heads[0 … n].
-template <class F>
-void SecondOrderTree::each_part(std::span<const std::int32_t> heads, int h, F f) const {
-    const int nodes = static_cast<int>(heads.size());
-    for (int right = 0; right < 2; ++right) {
-        int before = h;
-        const auto kind = static_cast<std::uint8_t>(right);
-        for (int m = right ? h + 1 : h - 1; right ? m < nodes : m > 0; m += right ? 1 : -1) {
-            if (heads[at(m)] != h) continue;
-            if (options_.siblings) f(Part{h, before, m, kind});
-            if (options_.grandparents && h > 0) f(Part{heads[at(h)], h, m, 2});
-            before = m;
-        }
-        if (options_.siblings) f(Part{h, before, h, kind});
-    }
-}
-
-template <class F>
-void SecondOrderTree::each_index(std::span<const ArcFeatures::Node> nodes, const Part& part, F f) const {
-    const auto [a, b, c, kind] = part;
-    if (kind < 2) {
-        const auto slots = SecondOrderFeatures::sibling_slots(a, c, kind == 1);
-        features_.sibling_lines(nodes, a, b, c, [&](std::int64_t line) {
-            for (int slot : slots) f(base() + line + slot);
-        });
-    } else {
-        const auto slots = SecondOrderFeatures::grandparent_slots(a, b, c);
-        features_.grandparent_lines(nodes, a, b, c, [&](std::int64_t line) {
-            for (int slot : slots) f(base() + line + slot);
-        });
-    }
-}
-
 template <class F>
 void SecondOrderTree::for_each_in(std::int64_t i, std::span<const Code> changed, F f) const {
     if (changed.empty()) return;
@@ -266,19 +222,6 @@ void SecondOrderTree::for_each_in(std::int64_t i, std::span<const Code> changed,
     };
     emit(of_truth, of_cut, 1);
     emit(of_cut, of_truth, -1);
-}
-
-template <class F>
-void SecondOrderTree::for_each_of(std::int64_t i, std::span<const std::int32_t> output, F f) const {
-    thread_local std::vector<std::int32_t> heads;
-    thread_local std::vector<ArcFeatures::Node> nodes;
-    const int n = words(i);
-    heads.assign(1, -1);
-    heads.insert(heads.end(), output.begin(), output.begin() + n);
-    first_->features().nodes(i, nodes);
-    for (int h = 0; h <= n && n > 0; ++h) {
-        each_part(heads, h, [&](const Part& part) { each_index(nodes, part, f); });
-    }
 }
 
 std::vector<SecondOrderTree::NamedPart> SecondOrderTree::named_parts(std::int64_t i,
@@ -354,38 +297,6 @@ void SecondOrderTree::mark_observed(float* marks, std::int64_t i) const {
     heads.clear();
     for (int m = 1; m <= words(i); ++m) heads.push_back(first_->true_arc(i, m).head);
     for_each_of(i, heads, [&](std::int64_t index) { marks[index] = 1; });
-}
-
-trees::SecondOrderMarginals SecondOrderTree::marginals(const float* w, std::int64_t i,
-                                                       const graphs::PropagationOptions& options, Scratch& base,
-                                                       std::vector<float>& arcs) const {
-    SecondOrderScratch& scratch = second_order_scratch(base);
-    const auto nodes = at(words(i)) + 1;
-    arcs.assign(nodes * nodes, 0.0f);
-    if (!load(i, base)) {
-        trees::SecondOrderMarginals nothing;
-        nothing.found = nothing.converged = true;
-        return nothing;
-    }
-    const int L = first_->features().labels();
-    first_->features().score_arcs(
-        w, i, scratch.sums,
-        [&](int h, int m, float score, const float* labels) {
-            const float largest = *std::max_element(labels, labels + L);
-            double sum = 0;
-            for (int k = 0; k < L; ++k) sum += std::exp(labels[k] - largest);
-            scratch.arc_scores[at(scratch.parts.arc(h, m))] = double{score} + largest + std::log(sum);
-        },
-        scratch.kept.data());
-    score_parts(w, base);
-    const trees::SecondOrderOptions how{first_->options().projective, first_->options().single_root};
-    auto result = trees::second_order_marginals(scratch.parts, scratch.arc_scores, scratch.extra_scores, how, options);
-    if (!result.found) throw Infeasible(i, 0);
-    for (int a = 0; a < scratch.parts.arcs(); ++a) {
-        arcs[at(scratch.parts.head_of(a)) * nodes + at(scratch.parts.modifier_of(a))] =
-            static_cast<float>(result.arcs[at(a)]);
-    }
-    return result;
 }
 
 }  // namespace dualstruct

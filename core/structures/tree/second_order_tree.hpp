@@ -1,7 +1,8 @@
 // Dependency trees with consecutive siblings and grandparents, over the arcs that pruning left.
 //
 // Outputs, costs and a cut's words are those of Tree; a cut's other parts follow from its heads and the truth's. The
-// weights are those of Tree and then the lines of second_order_features.hpp.
+// weights are those of Tree and then the lines of second_order_features.hpp. Sums over trees are exact where trees are
+// projective, and estimates by loopy belief propagation where they are not (second_order_expectations.cpp).
 #pragma once
 
 #include <atomic>
@@ -13,6 +14,7 @@
 
 #include "inference/trees/pruning.hpp"
 #include "inference/trees/second_order.hpp"
+#include "inference/trees/second_order_sums.hpp"
 #include "structures/tree/arc_names.hpp"
 #include "structures/tree/second_order_features.hpp"
 #include "structures/tree/tree.hpp"
@@ -37,7 +39,22 @@ struct SecondOrderTreeOptions {
     bool branch = false;       // search until the output is proven the best
 };
 
-class SecondOrderTree final : public Structure {
+struct SecondOrderScratch final : Scratch {
+    ArcFeatures::Sums sums;
+    std::vector<std::uint8_t> kept;         // [n + 1, n + 1]
+    std::vector<float> arcs;                // [n + 1, n + 1]
+    std::vector<std::uint8_t> labels;       // [n + 1, n + 1]
+    std::vector<double> arc_scores, extra_scores;
+    std::vector<std::int32_t> heads;        // [n + 1]
+    trees::SecondOrderParts parts;
+    trees::SecondOrderDecoder decoder;
+    trees::SecondOrderSums tree_sums;
+    trees::SecondOrderMarginals found;
+    std::vector<float> part_scores, part_marginals;  // [part_count]
+    bool summed = false;                    // whether `sum` is φ(truth) − E φ(y) of the last log_loss
+};
+
+class SecondOrderTree final : public Structure, public Expectations, public Parts {
 public:
     SecondOrderTree(std::shared_ptr<const Tree> first, KeptArcs kept, int bits, const SecondOrderTreeOptions& options);
 
@@ -71,7 +88,22 @@ public:
     void add_features(float* w, std::int64_t i, std::span<const std::int32_t> output, float step) const override;
     void mark_observed(float* marks, std::int64_t i) const override;
 
-    // p(arc) [n + 1, n + 1] by loopy belief propagation, labels summed out; returns whether it converged.
+    const Expectations* expectations() const override { return this; }
+    // Estimates of marginals are no distribution that exponentiated gradient could hold.
+    const Parts* parts() const override { return first_->options().projective ? this : nullptr; }
+    double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
+    void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override;
+    double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override;
+    void add_variance(float* target, std::int64_t i) const override;
+    // Parts: labelled arcs [arcs, labels] in the order of SecondOrderParts, then its second-order parts.
+    std::int64_t part_count(std::int64_t i) const override;
+    void part_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const override;
+    double part_marginals(std::int64_t i, std::span<const float> scores, std::span<float> marginals,
+                          Scratch& scratch) const override;
+    double expected_part_cost(std::int64_t i, std::span<const float> marginals) const override;
+    void add_parts(float* w, std::int64_t i, std::span<const float> marginals, float step) const override;
+
+    // p(arc) [n + 1, n + 1], labels summed out: exact where trees are projective, else by loopy belief propagation.
     trees::SecondOrderMarginals marginals(const float* w, std::int64_t i, const graphs::PropagationOptions& options,
                                           Scratch& scratch, std::vector<float>& arcs) const;
 
@@ -102,6 +134,15 @@ private:
     std::int64_t base() const { return first_->dimension(); }
     bool load(std::int64_t i, Scratch& scratch) const;
     void score_parts(const float* w, Scratch& scratch) const;
+    // Of a sentence that is loaded.
+    void score_all_parts(const float* w, std::int64_t i, double gamma, SecondOrderScratch& scratch,
+                         std::span<float> scores) const;
+    double sum_parts(std::int64_t i, std::span<const float> scores, const graphs::PropagationOptions& options,
+                     SecondOrderScratch& scratch, std::span<float> marginals) const;
+    // add(index, p) of every weight that parts with these probabilities have.
+    template <class Add>
+    void each_expected(std::int64_t i, std::span<const float> marginals, const SecondOrderScratch& scratch,
+                       Add add) const;
     template <class F>
     void each_part(std::span<const std::int32_t> heads, int h, F f) const;
     template <class F>
@@ -118,5 +159,51 @@ private:
     SecondOrderTreeOptions options_;
     mutable std::atomic<std::int64_t> decoded_ = 0, exact_ = 0, iterations_ = 0, unproven_ = 0;
 };
+
+// f(part) of everything that one head of a tree has; heads[0 … n].
+template <class F>
+void SecondOrderTree::each_part(std::span<const std::int32_t> heads, int h, F f) const {
+    const int nodes = static_cast<int>(heads.size());
+    for (int right = 0; right < 2; ++right) {
+        int before = h;
+        const auto kind = static_cast<std::uint8_t>(right);
+        for (int m = right ? h + 1 : h - 1; right ? m < nodes : m > 0; m += right ? 1 : -1) {
+            if (heads[at(m)] != h) continue;
+            if (options_.siblings) f(Part{h, before, m, kind});
+            if (options_.grandparents && h > 0) f(Part{heads[at(h)], h, m, 2});
+            before = m;
+        }
+        if (options_.siblings) f(Part{h, before, h, kind});
+    }
+}
+
+template <class F>
+void SecondOrderTree::each_index(std::span<const ArcFeatures::Node> nodes, const Part& part, F f) const {
+    const auto [a, b, c, kind] = part;
+    if (kind < 2) {
+        const auto slots = SecondOrderFeatures::sibling_slots(a, c, kind == 1);
+        features_.sibling_lines(nodes, a, b, c, [&](std::int64_t line) {
+            for (int slot : slots) f(base() + line + slot);
+        });
+    } else {
+        const auto slots = SecondOrderFeatures::grandparent_slots(a, b, c);
+        features_.grandparent_lines(nodes, a, b, c, [&](std::int64_t line) {
+            for (int slot : slots) f(base() + line + slot);
+        });
+    }
+}
+
+template <class F>
+void SecondOrderTree::for_each_of(std::int64_t i, std::span<const std::int32_t> output, F f) const {
+    thread_local std::vector<std::int32_t> heads;
+    thread_local std::vector<ArcFeatures::Node> nodes;
+    const int n = words(i);
+    heads.assign(1, -1);
+    heads.insert(heads.end(), output.begin(), output.begin() + n);
+    first_->features().nodes(i, nodes);
+    for (int h = 0; h <= n && n > 0; ++h) {
+        each_part(heads, h, [&](const Part& part) { each_index(nodes, part, f); });
+    }
+}
 
 }  // namespace dualstruct

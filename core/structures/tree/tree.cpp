@@ -310,12 +310,16 @@ void Tree::add_expected_difference(float* target, std::int64_t i, float step, Sc
     add_part_difference(*this, target, i, tree_scratch(scratch).marginals, step, scratch);
 }
 
+void Tree::add_to(SparseSum& sum, std::int64_t i, std::span<const std::int32_t> output) const {
+    for_each_of(i, output, [&](std::int64_t index) { sum.add(static_cast<std::uint64_t>(index), 1); });
+}
+
 double Tree::expected_difference_norm2(std::int64_t i, Scratch& base) const {
     TreeScratch& scratch = tree_scratch(base);
     SparseSum& sum = scratch.sum;
     sum.reset();
     output_of(i, {}, scratch.output);
-    for_each_of(i, scratch.output, [&](std::int64_t index) { sum.add(static_cast<std::uint64_t>(index), 1); });
+    add_to(sum, i, scratch.output);
     add_marginals(i, scratch.marginals,
                   [&](std::int64_t index, float p) { sum.add(static_cast<std::uint64_t>(index), -p); });
     return sum.squared_norm();

@@ -104,6 +104,8 @@ public:
     float cost_of(const Arc& arc, const Arc& truth) const {
         return arc.head != truth.head ? 1 : arc.label != truth.label ? options_.label_cost : 0;
     }
+    // sum += φ_i(y).
+    void add_to(SparseSum& sum, std::int64_t i, std::span<const std::int32_t> output) const;
     // The best label of every arc, or every arc kept, and the arc's score with it; as decode adds costs.
     void score_arcs(const float* w, std::int64_t i, float cost_weight, ArcFeatures::Sums& sums, std::span<float> arcs,
                     std::span<std::uint8_t> labels, const std::uint8_t* kept = nullptr) const;

@@ -45,19 +45,32 @@ def experiment(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Everything random follows from it.")] = 0,
     repeats: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=1,
             help="Run it so often, each time with the next seed, and judge by the means; "
-            "runs that --out already holds are taken from there.",
+            "what --out already holds is taken from there.",
+            show_default="5; with --quick 1",
         ),
-    ] = 1,
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="Write the results in --out into this page; run nothing."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a paper's experiment again: its tables, its figures, and whether its claims hold."""
+    """Run a paper's experiment again: its tables, its figures, and whether its claims hold.
+
+    It can be interrupted: the same command continues after the last training that was done.
+    """
     from importlib import import_module
 
     experiments = import_module("dualstruct.experiments")
+    if page is not None:
+        update = import_module("dualstruct.experiments.page").update
+        names = experiments.EXPERIMENTS if name is None else [name]
+        tell(f"{page}: written from the results of {', '.join(update(page, out, names))}")
+        return
     if name is None and as_json:
         titles = {known: title for known, (_, title) in experiments.EXPERIMENTS.items()}
         print_json({"experiments": titles})
@@ -82,7 +95,8 @@ def experiment(
         data=data, quick=quick, sentences=sentences, seconds=seconds, seed=seed,
         tasks=tuple(task or ()),
     )  # fmt: skip
-    report = experiments.run_experiment(name, options, repeats, out)
+    runs = repeats or (1 if quick else experiments.FULL_REPEATS)
+    report = experiments.run_experiment(name, options, runs, out)
     if as_json:
         print_json(report.for_json())
     else:

@@ -79,7 +79,7 @@ class ADMMIterate(DualShareIterate):
 
 
 class ADMM(DualStrategy):
-    """Consensus ADMM.
+    """Consensus ADMM, as published.
 
     Its formula is (32) of docs/mathematics.md.
 
@@ -101,6 +101,7 @@ class ADMM(DualStrategy):
 
     name: ClassVar[str] = "admm"
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge", "hinge")
+    published: ClassVar[dict[str, dict[str, Any]]] = {"Boyd et al. 2011, §7.1.1": {}}
 
     def __init__(
         self, solver: Solver | None = None, rho: float | None = None, local_passes: int = 1

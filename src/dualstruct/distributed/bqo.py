@@ -45,7 +45,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,14 +166,18 @@ class BQO(DualStrategy):
 
     Its formulas are (30, 31) of docs/mathematics.md.
 
+    The default differs from the paper, which has no rounds without inference, a fixed θ = K and the
+    last w for an answer: ``BQO(theta="workers", rounds_per_pass=1, revisits=0)``.
+
     Parameters
     ----------
     solver : Solver, optional
         What solves the local problems: DCD, DCDLight or CPD for the squared hinge, SDM or
         FrankWolfe for the hinge; by default DCD or SDM.
-    theta : float, optional
-        θ, how careful a worker is because the others move, too. By default it begins with their
-        number, the paper's choice, and then follows what the last round has shown.
+    theta : float or "workers", optional
+        θ, how careful a worker is because the others move, too. "workers" is their number, the
+        paper's choice; by default it begins with that and then follows what the last round has
+        shown.
     local_passes : int
         Passes of the local solver in each round: more of them communicate less often.
     rounds_per_pass : int, optional
@@ -194,11 +198,18 @@ class BQO(DualStrategy):
 
     name: ClassVar[str] = "bqo"
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge", "hinge")
+    published: ClassVar[dict[str, dict[str, Any]]] = {
+        "Lee et al. 2015, Algorithm 1, θ = K": {
+            "theta": "workers",
+            "rounds_per_pass": 1,
+            "revisits": 0,
+        }
+    }
 
     def __init__(
         self,
         solver: Solver | None = None,
-        theta: float | None = None,
+        theta: float | Literal["workers"] | None = None,
         local_passes: int = 1,
         rounds_per_pass: int | None = None,
         revisits: int | None = None,
@@ -210,12 +221,15 @@ class BQO(DualStrategy):
         if revisits is not None and revisits < 0:
             raise InputError(f"revisits is {revisits}; it must be at least 0")
         self.revisits = revisits
-        if theta is not None and not 0 < theta < float("inf"):
-            raise InputError(f"theta is {theta}; it must be positive and finite")
+        fixed = theta is not None and theta != "workers"
+        if fixed and not (isinstance(theta, (int, float)) and 0 < theta < float("inf")):
+            raise InputError(f'theta is {theta!r}; it must be positive and finite, or "workers"')
         self.theta = theta
 
     def start(self, problem: Problem, seed: int) -> BQOIterate:
-        theta = communicator_of(problem).size if self.theta is None else self.theta
+        theta = self.theta
+        if theta is None or theta == "workers":
+            theta = communicator_of(problem).size
         return BQOIterate(problem, seed, float(theta))
 
     def run_pass(self, iterate: BQOIterate) -> Report:

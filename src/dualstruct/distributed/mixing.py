@@ -65,7 +65,7 @@ class MixingIterate(Iterate):
 
 
 class IterativeMixing(Strategy):
-    """Iterative parameter mixing.
+    """Iterative parameter mixing, as published.
 
     Its formula is (33) of docs/mathematics.md.
 
@@ -85,6 +85,9 @@ class IterativeMixing(Strategy):
 
     name: ClassVar[str] = "iterative-mixing"
     losses: ClassVar[tuple[str, ...]] = ("perceptron", "hinge")
+    published: ClassVar[dict[str, dict[str, Any]]] = {
+        "McDonald et al. 2010, iterative parameter mixing": {}
+    }
 
     def __init__(self, solver: Solver | None = None, weighted: bool = False) -> None:
         solver = Perceptron() if solver is None else solver

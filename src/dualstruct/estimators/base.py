@@ -16,7 +16,7 @@ from dualstruct.distributed.training import Job, Trained, train_together
 from dualstruct.errors import InputError
 from dualstruct.estimators.params import pack_solver, unpack_solver
 from dualstruct.estimators.storage import Stored
-from dualstruct.losses import find_loss
+from dualstruct.losses import Ramp, find_loss
 from dualstruct.renamed import OldAttribute
 from dualstruct.solvers import Averaged, Completing, Iterate, Solver, auto_solver, find_solver
 from dualstruct.structures import Structure
@@ -232,7 +232,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
         stopping = self._stopping(judge is not None)
         loss = find_loss(self.loss, self.beta, self.gamma)
         # The ramp's own rounds complete, too.
-        if structure.has_unknown_truth and loss.name != "ramp":
+        if structure.has_unknown_truth and not isinstance(loss, Ramp):
             solver = Completing(solver)
         mass = job.workers.allreduce(np.array([structure.feature_mass]))
         problem = Problem(

@@ -262,8 +262,8 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
     ) -> list[NDArray[np.float32]]:
         """The probability of each head: for each sentence [words, words + 1], column 0 the root.
 
-        They are those of p(tree) ∝ exp β·score, for order 2 as loopy belief propagation estimates
-        them, by default at the temperature of the model: fitted on development data, or that of a
+        They are those of p(tree) ∝ exp β·score (for order 2, where arcs may cross, as loopy belief
+        propagation estimates them), by default at the temperature of the model: fitted on development data, or that of a
         probabilistic loss. Without either they are no probabilities, and an
         :class:`~dualstruct.confidence.UncalibratedWarning` says so.
         """

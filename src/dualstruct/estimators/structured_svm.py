@@ -16,7 +16,7 @@ from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator
 from dualstruct.explaining import Comparison
-from dualstruct.losses import SoftmaxMargin, find_loss
+from dualstruct.losses import RiskBound, SoftmaxMargin, find_loss
 from dualstruct.outputs import Outputs
 from dualstruct.problem import Certificate
 from dualstruct.structures.custom import CustomStructure
@@ -218,7 +218,7 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
         metadata, arrays = super().state()
         loss = find_loss(self.loss, self.beta, self.gamma)
         metadata["parameters"]["loss"] = loss.name
-        if isinstance(loss, SoftmaxMargin) and loss.name == "softmax_margin":
+        if isinstance(loss, SoftmaxMargin | RiskBound) and loss.name != "crf":
             metadata["parameters"] |= {"beta": loss.beta, "gamma": loss.gamma}
         metadata["skipped"] = list(self.skipped_.items())
         return metadata, arrays

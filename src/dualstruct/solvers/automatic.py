@@ -15,6 +15,7 @@ from dualstruct.solvers.lbfgs import LBFGS
 from dualstruct.solvers.perceptron import Perceptron
 from dualstruct.solvers.ramp import RampSDM
 from dualstruct.solvers.sdm import SDM
+from dualstruct.solvers.sgd import SGD
 from dualstruct.structures.base import Structure
 
 #: By loss.
@@ -24,6 +25,8 @@ _QUICKEST: dict[str, type[Solver]] = {
     "crf": ExponentiatedGradient,
     "softmax_margin": ExponentiatedGradient,
     "ramp": RampSDM,
+    "ramp_uncosted": RampSDM,
+    "risk_bound": SGD,
     "perceptron": Perceptron,
 }
 

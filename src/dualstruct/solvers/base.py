@@ -203,6 +203,14 @@ class DualIterate(Iterate):
         threads = self.problem.threads
         return self._counted(self.duals.visit(rule, admission, self.next_seed(), threads))
 
+    def settle_each(self, rule: _core.SMORule) -> _core.PassReport:
+        """Decode and optimise every example, in random order, until it is τ-optimal."""
+        return self._counted(self.duals.settle_each(rule, self.next_seed()))
+
+    def optimise_after_each(self, rule: _core.SMORule, epsilon: float) -> _core.PassReport:
+        """Decode every example, in random order; after each new cut, optimise over all cuts."""
+        return self._counted(self.duals.optimise_after_each(rule, epsilon, self.next_seed()))
+
     def gather(
         self, rule: _core.GatherRule | _core.SMOGatherRule, admission: float
     ) -> _core.PassReport:
@@ -310,6 +318,8 @@ class Solver(ABC):
     passes_per_round: int = 2  #: between two guesses at labels that are unknown
     convex: bool = True  #: whether the iterate's dual bounds the problem's optimum
     distributed: bool = False  #: whether it sees more examples than those of this worker
+    #: By source: the settings with which it is that paper's algorithm. None needed: ``{}``.
+    published: ClassVar[dict[str, dict[str, Any]]] = {}
 
     @abstractmethod
     def start(self, problem: Problem, seed: int) -> Any:

@@ -8,7 +8,9 @@ minimal optimisation (core/learning/planes.hpp). n-slack: every example holds cu
 own and the dual over all of them is solved before the next inference pass.
 
 Source: Joachims, Finley & Yu 2009, "Cutting-plane training of structural SVMs" (1-slack, Algorithm
-3); Tsochantaridis et al. 2005 (n-slack); Teo et al. 2010 for planes of other convex risks. The
+3); Tsochantaridis et al. 2005, Algorithm 1 (n-slack: as published, the dual over all cuts is solved
+again after every new one; schedules that revisit a few examples in between, as OLaRank's, are not
+included); Teo et al. 2010 for planes of other convex risks. The
 paper's risk is (1/n) Σ ℓ_i and its C is n times ours.
 """
 
@@ -86,6 +88,11 @@ class CuttingPlane(Solver):
 
     Its formulas are (20, 21) of docs/mathematics.md.
 
+    One slack is as Joachims et al. 2009 publish it, but for when it ends: their rule is
+    ``CuttingPlane(epsilon=0.1)``. With n slacks, the default decodes all examples before it solves
+    the dual over their cuts; ``CuttingPlane("n", epsilon=0.1, as_published=True)`` does so after
+    each new cut, as Tsochantaridis et al. 2005 do.
+
     Parameters
     ----------
     slack : {"one", "n"}
@@ -97,11 +104,22 @@ class CuttingPlane(Solver):
     epsilon : float, optional
         Stop where the risk is at most this much per example above what the planes say: the rule of
         Joachims et al., whose default is 0.1. It knows nothing of the size of the objective, so by
-        default the gap and the other rules of training decide. (1-slack only.)
+        default the gap and the other rules of training decide. With n slacks, ε of the published
+        algorithm: an output becomes a cut where it violates by more than the example's slack and ε.
+    as_published : bool
+        n slacks, example by example (hinge loss only). It is slow: one dual for each cut.
     """
 
     name: ClassVar[str] = "cutting-plane"
     losses: ClassVar[tuple[str, ...]] = ("hinge", "squared_hinge")
+    published: ClassVar[dict[str, dict[str, Any]]] = {
+        "Joachims et al. 2009, Algorithm 3": {"epsilon": 0.1},
+        "Tsochantaridis et al. 2005, Algorithm 1": {
+            "slack": "n",
+            "epsilon": 0.1,
+            "as_published": True,
+        },
+    }
 
     def __init__(
         self,
@@ -109,24 +127,34 @@ class CuttingPlane(Solver):
         tolerance: float = 1e-5,
         patience: int = 50,
         epsilon: float | None = None,
+        as_published: bool = False,
     ) -> None:
         if slack not in ("one", "n"):
             raise InputError(f"slack is {slack!r}; it is 'one' or 'n'")
         if not tolerance > 0 or patience < 1:
             raise InputError("tolerance must be positive, patience at least 1")
-        if epsilon is not None and (not epsilon > 0 or slack == "n"):
-            raise InputError(f"epsilon is {epsilon}; it must be positive, and slack must be 'one'")
+        if as_published and slack != "n":
+            raise InputError("as_published is for n slacks; with one, the default is as published")
+        if epsilon is not None and (not epsilon > 0 or (slack == "n") != as_published):
+            raise InputError(
+                f"epsilon is {epsilon}; it must be positive, and slack 'one' or as_published True"
+            )
         self.slack = slack
         self.tolerance = tolerance
         self.patience = patience
         self.epsilon = epsilon
+        self.as_published = as_published
 
     def start(self, problem: Problem, seed: int) -> Iterate:
+        if self.as_published and problem.loss.name != "hinge":
+            raise InputError(f"as_published is for the hinge loss, not for {problem.loss.name}")
         return PlaneIterate(problem, seed) if self.slack == "one" else DualIterate(problem, seed)
 
     def run_pass(self, iterate: Any) -> _core.PassReport:
         if isinstance(iterate, PlaneIterate):
             return self._one_slack(iterate)
+        if self.as_published:
+            return self._example_by_example(iterate)
         if iterate.problem.loss.name == "squared_hinge":
             return CPD(admission=self.tolerance).run_pass(iterate)
         return self._n_slack(iterate)
@@ -153,3 +181,9 @@ class CuttingPlane(Solver):
             if iterate.revisit(rule).largest_violation <= enough:
                 break
         return found
+
+    def _example_by_example(self, iterate: DualIterate) -> _core.PassReport:
+        rule = _core.SMORule(iterate.problem.C, self.tolerance, max_steps=1000)
+        report = iterate.optimise_after_each(rule, self.epsilon or 0.1)
+        iterate.converged = not report.added
+        return report

@@ -25,7 +25,7 @@ and 2, eq. (14) to (17).
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dualstruct import _core
 from dualstruct.errors import InputError
@@ -36,7 +36,7 @@ from dualstruct.solvers.online import OnlineSolver, check_count
 
 
 class DCA(OnlineSolver):
-    """Dual coordinate ascent, one example at a time.
+    """Dual coordinate ascent, one example at a time, as published.
 
     Its formula is (27) of docs/mathematics.md.
 
@@ -50,6 +50,9 @@ class DCA(OnlineSolver):
 
     name: ClassVar[str] = "dca"
     losses: ClassVar[tuple[str, ...]] = ("crf", "softmax_margin", "hinge", "perceptron")
+    published: ClassVar[dict[str, dict[str, Any]]] = {
+        "Martins et al. 2010, Algorithms 1 and 2": {},
+    }
 
     def __init__(self, k: int = 1, averaged: bool = True) -> None:
         check_count("k", k)

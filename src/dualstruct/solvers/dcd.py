@@ -14,7 +14,7 @@ Structured Prediction". C multiplies the squared loss of one example, as in the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from dualstruct import _core
 from dualstruct.errors import InputError
@@ -51,6 +51,9 @@ class DCD(RevisitingSolver):
 
     Its formula is (17) of docs/mathematics.md.
 
+    As published, but for δ (``admission``), which is halved when a pass admits nothing: the paper
+    stops there.
+
     Parameters
     ----------
     revisits : int
@@ -62,6 +65,7 @@ class DCD(RevisitingSolver):
 
     name: ClassVar[str] = "dcd"
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
+    published: ClassVar[dict[str, dict[str, Any]]] = {"Chang & Yih 2013, Algorithm 3": {}}
 
     @old_parameters(inner_passes="revisits", delta="admission")
     def __init__(self, revisits: int = 5, admission: float = 0.01) -> None:
@@ -78,12 +82,13 @@ class DCD(RevisitingSolver):
 
 
 class DCDLight(DCD):
-    """DCD-Light (Algorithm 2): every pass decodes and updates example by example.
+    """DCD-Light (Algorithm 2): every pass decodes and updates example by example, as published.
 
     Its formula is (17) of docs/mathematics.md.
     """
 
     name: ClassVar[str] = "dcd-light"
+    published: ClassVar[dict[str, dict[str, Any]]] = {"Chang & Yih 2013, Algorithm 2": {}}
 
     @old_parameters(delta="admission")
     def __init__(self, admission: float = 0.01) -> None:
@@ -91,7 +96,7 @@ class DCDLight(DCD):
 
 
 class CPD(DualSolver):
-    """Cutting planes with dual coordinate descent inside (Chang et al. 2010).
+    """Cutting planes with dual coordinate descent inside (Chang et al. 2010), as published.
 
     Its formula is (17) of docs/mathematics.md.
 
@@ -110,6 +115,7 @@ class CPD(DualSolver):
 
     name: ClassVar[str] = "cpd"
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
+    published: ClassVar[dict[str, dict[str, Any]]] = {"Chang et al. 2010, cutting planes": {}}
 
     @old_parameters(max_inner_passes="max_revisits", delta="admission")
     def __init__(

@@ -98,7 +98,7 @@ class ExponentiatedGradientIterate(Iterate):
 
 
 class ExponentiatedGradient(Solver):
-    """Block-coordinate exponentiated gradient; a pass updates every example once.
+    """Block-coordinate exponentiated gradient, as published; a pass updates every example once.
 
     Its formula is (24) of docs/mathematics.md.
 
@@ -115,6 +115,7 @@ class ExponentiatedGradient(Solver):
 
     name: ClassVar[str] = "eg"
     losses: ClassVar[tuple[str, ...]] = ("crf", "softmax_margin")
+    published: ClassVar[dict[str, dict[str, Any]]] = {"Collins et al. 2008, Figures 4 and 5": {}}
 
     def __init__(self, first_step: float | None = None, first_score: float = 20.0) -> None:
         if first_step is not None and not 0 < first_step < math.inf:

@@ -15,7 +15,7 @@ Optimization for Structural SVMs", Algorithm 4; caching and pairwise steps after
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dualstruct import _core
 from dualstruct.renamed import OldAttribute, old_parameters
@@ -23,7 +23,10 @@ from dualstruct.solvers.base import DualIterate, RevisitingSolver
 
 
 class FrankWolfe(RevisitingSolver):
-    """Frank-Wolfe, one example at a time.
+    """Frank-Wolfe, one example at a time, by default with pairwise steps over the cuts held.
+
+    As published (BCFW, called FW-Struct by Chang & Yih 2013) it has neither cuts to revisit nor
+    the last w for an answer: ``FrankWolfe(revisits=0, averaged=True)``.
 
     Its formula is (19) of docs/mathematics.md.
 
@@ -38,6 +41,12 @@ class FrankWolfe(RevisitingSolver):
     name: ClassVar[str] = "frank-wolfe"
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
     linear_average = True
+    published: ClassVar[dict[str, dict[str, Any]]] = {
+        "Lacoste-Julien et al. 2013, Algorithm 4, weighted average": {
+            "revisits": 0,
+            "averaged": True,
+        }
+    }
 
     @old_parameters(cached_passes="revisits")
     def __init__(self, revisits: int = 5, averaged: bool = False) -> None:

@@ -232,6 +232,8 @@ class LBFGS(Solver):
 
     Its formulas are (15, 23) of docs/mathematics.md.
 
+    The recursion is as published, in variables scaled by the curvature at w = 0.
+
     Parameters
     ----------
     states : {"all", "observed"}
@@ -249,6 +251,7 @@ class LBFGS(Solver):
     name: ClassVar[str] = "lbfgs"
     passes_per_round = 25  # another truth makes the history useless
     losses: ClassVar[tuple[str, ...]] = ("crf", "softmax_margin")
+    published: ClassVar[dict[str, dict[str, Any]]] = {"Nocedal 1980, two-loop recursion": {}}
 
     def __init__(
         self,

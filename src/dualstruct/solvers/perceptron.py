@@ -12,7 +12,7 @@ shuffled before each pass, as in Chang & Yih 2013, §4.3.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dualstruct import _core
 from dualstruct.solvers.base import Iterate
@@ -20,7 +20,7 @@ from dualstruct.solvers.online import OnlineSolver
 
 
 class Perceptron(OnlineSolver):
-    """Collins's perceptron.
+    """Collins's perceptron, as published.
 
     Its formula is (25) of docs/mathematics.md.
 
@@ -32,6 +32,9 @@ class Perceptron(OnlineSolver):
 
     name: ClassVar[str] = "perceptron"
     losses: ClassVar[tuple[str, ...]] = ("perceptron",)
+    published: ClassVar[dict[str, dict[str, Any]]] = {
+        "Collins 2002, averaged": {},
+    }
 
     def __init__(self, averaged: bool = True) -> None:
         self.averaged = averaged

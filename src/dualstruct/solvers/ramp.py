@@ -85,10 +85,17 @@ class RampIterate(DualIterate):
         super()._restore(metadata, arrays)
 
 
+#: The passes inside a round of Mančev 2015: exchanges of each example until τ, type-I loops alone.
+AS_PUBLISHED = SDM(tau=0.25, tau_inner=0.25, kappa1=2**31, as_published=True)
+
+
 class RampSDM(DualSolver):
     """CCCP rounds of sequential dual passes.
 
     Its formula is (22) of docs/mathematics.md.
+
+    The default takes the passes of :class:`SDM` with its loops over the cuts held; the paper visits
+    and solves every example, and no more: ``RampSDM(sdm=AS_PUBLISHED)``.
 
     Parameters
     ----------
@@ -99,7 +106,10 @@ class RampSDM(DualSolver):
     """
 
     name: ClassVar[str] = "ramp-sdm"
-    losses: ClassVar[tuple[str, ...]] = ("ramp",)
+    losses: ClassVar[tuple[str, ...]] = ("ramp", "ramp_uncosted")
+    published: ClassVar[dict[str, dict[str, Any]]] = {
+        "Mančev 2015, Algorithm 1": {"sdm": AS_PUBLISHED}
+    }
 
     def __init__(self, passes_per_round: int = 10, sdm: SDM | None = None) -> None:
         if passes_per_round < 1:
@@ -129,4 +139,6 @@ class RampSDM(DualSolver):
             iterate.start_round(loss)
             iterate.memory["scale"] = 1.0
         iterate.memory["passes"] = done + 1
-        return self.sdm.run_pass(iterate)
+        report = self.sdm.run_pass(iterate)
+        iterate.converged = False  # that was the round's problem
+        return report

@@ -3,31 +3,36 @@
     min_w  λ/2‖w‖² + (1/n) Σ_i ℓ_i(w) = P(w)/(C n),     λ = 1/(C n)
     w ← (1 − η_t λ) w − η_t ∇ℓ_i(w)
 
-after T = t − 1 steps with one of two learning rates:
+after T = t − 1 steps with one of three learning rates:
 
     bottou   η_t = η0/(1 + λ η0 T)^0.75 = η0/(1 + η0 T/(C n))^0.75
     lecun    η_t = η0/(1 + T/n)
 
-Chang & Yih (2013, §4.3) print η0 T/C. Their C, as ours, weighs the loss of one example, whereas
-Bottou's λ belongs to the mean loss: P/(C n) has λ = 1/(C n). So it is C n that stands under T; with
-C alone the steps would fade n times too early. The second one is that of Martins et al. (2010, §5);
-its steps add up to no more than η0 n log T, so it needs an η0 near C to get to the optimum.
+    printed  η_t = η0/(1 + η0 T/C)^0.75
+
+The last is as Chang & Yih (2013, §4.3) print it. Their C, as ours, weighs the loss of one example,
+whereas Bottou's λ belongs to the mean loss: P/(C n) has λ = 1/(C n). So it is C n that stands under
+T; with C alone the steps fade n times too early. The rate lecun is that of Martins et al. (2010,
+§5); its steps add up to no more than η0 n log T, so it needs an η0 near C to get to the optimum.
 
 η0 is chosen among 2⁻¹ … 2⁻⁵ by the lowest objective after one pass over 1,000 random examples. If
 that is the smallest of them, it is halved further as long as this helps: the gradient of the
-squared hinge grows with the loss, and larger steps diverge. Steps are at most 1/λ.
+squared hinge grows with the loss, and larger steps diverge. Steps are at most 1/λ. The printed rate
+takes the printed grid, 2⁻¹ … 2⁻⁵ alone, and judges by ½‖w‖² + C Σ ℓ_i over the 1,000 examples.
+
+The loss risk_bound, (1/β) log E exp βγΔ, has the difference of two expectations for its gradient.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import DivergedError, InputError
-from dualstruct.losses import SoftmaxMargin
+from dualstruct.losses import RiskBound, SoftmaxMargin
 from dualstruct.problem import Problem
 from dualstruct.solvers.base import Iterate
 from dualstruct.solvers.online import OnlineSolver, refuse_center
@@ -35,7 +40,7 @@ from dualstruct.solvers.online import OnlineSolver, refuse_center
 FIRST_RATES = tuple(2.0**-e for e in range(1, 6))
 SMALLEST_RATE = 2.0**-30
 TRIAL_EXAMPLES = 1000
-SCHEDULES = ("bottou", "lecun")
+SCHEDULES = ("bottou", "lecun", "printed")
 
 
 class SGD(OnlineSolver):
@@ -43,10 +48,14 @@ class SGD(OnlineSolver):
 
     Its formula is (28) of docs/mathematics.md.
 
+    The default's rate is Bottou's, not the one that Chang & Yih 2013 print:
+    ``SGD(schedule="printed")`` is as published there, ``SGD("lecun", eta0=...)`` as in Martins et
+    al. 2010.
+
     Parameters
     ----------
-    schedule : {"bottou", "lecun"}
-        How the learning rate falls.
+    schedule : {"bottou", "lecun", "printed"}
+        How the learning rate falls, and with "printed" also how the first one is chosen.
     eta0 : float, optional
         The first learning rate; by default the best of a few on 1,000 examples.
     averaged : bool
@@ -54,7 +63,13 @@ class SGD(OnlineSolver):
     """
 
     name: ClassVar[str] = "sgd"
-    losses: ClassVar[tuple[str, ...]] = ("hinge", "squared_hinge", "crf", "softmax_margin")
+    losses: ClassVar[tuple[str, ...]] = (
+        "hinge", "squared_hinge", "crf", "softmax_margin", "risk_bound"
+    )  # fmt: skip
+    published: ClassVar[dict[str, dict[str, Any]]] = {
+        "Chang & Yih 2013, §4.3": {"schedule": "printed"},
+        "Martins et al. 2010, §5": {"schedule": "lecun"},
+    }
 
     def __init__(
         self, schedule: str = "bottou", eta0: float | None = None, averaged: bool = False
@@ -86,9 +101,15 @@ class SGD(OnlineSolver):
     def _step(self, problem: Problem, eta0: float, steps: int) -> _core.Step:
         n = len(problem.structure)
         lambda_ = 1 / (problem.C * n)
-        decay, power = (lambda_ * eta0, 0.75) if self.schedule == "bottou" else (1 / n, 1.0)
+        decay, power = {
+            "bottou": (lambda_ * eta0, 0.75),
+            "lecun": (1 / n, 1.0),
+            "printed": (eta0 / problem.C, 0.75),
+        }[self.schedule]
         schedule = _core.Schedule(lambda_, eta0, decay, power, steps)
         loss = problem.loss
+        if isinstance(loss, RiskBound):
+            return _core.RiskBoundStep(schedule, loss.beta, loss.gamma)
         if isinstance(loss, SoftmaxMargin):
             return _core.ExpectedGradientStep(schedule, loss.beta, loss.gamma)
         return _core.SubgradientStep(schedule, squared=loss.name == "squared_hinge")
@@ -102,14 +123,18 @@ class SGD(OnlineSolver):
         def lowest() -> float:
             return min(tried, key=lambda eta0: (tried[eta0], eta0))
 
-        while (best := lowest()) == min(tried) and best > SMALLEST_RATE:
+        smallest = min(FIRST_RATES) if self.schedule == "printed" else SMALLEST_RATE
+        while (best := lowest()) == min(tried) and best > smallest:
             tried[best / 2] = self._try(iterate, best / 2, examples)
         if not np.isfinite(tried[best]):
             raise InputError(f"the steps of sgd diverge even with eta0 = {best}; give a smaller C")
         return best
 
     def _try(self, iterate: Iterate, eta0: float, examples: NDArray[np.int32]) -> float:
-        """The objective P/(C n), its mean loss that of the examples, after one pass over them."""
+        """The objective P/(C n), its mean loss that of the examples, after one pass over them.
+
+        For the printed grid: their own objective, ½‖w‖² + C Σ ℓ_i.
+        """
         problem = iterate.problem
         whole, w = problem.structure.core_examples, problem.structure.new_weights()
         try:
@@ -120,6 +145,5 @@ class SGD(OnlineSolver):
         except DivergedError:
             return float("inf")
         iterate.inference_calls += learned.inferences + judged.inferences
-        return problem.regulariser(w) / (problem.C * len(problem.structure)) + judged.loss / len(
-            examples
-        )
+        counted = len(examples) if self.schedule == "printed" else len(problem.structure)
+        return problem.regulariser(w) / (problem.C * counted) + judged.loss / len(examples)

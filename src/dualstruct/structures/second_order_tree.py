@@ -6,6 +6,9 @@ where s and m are consecutive modifiers of h on one side (nothing before the fir
 the last) and g is the head of h. Arcs are pruned by a first-order model; what is left is decoded
 exactly where trees are projective, and elsewhere by AD3 over one TREE factor and an automaton for
 each head (core/structures/tree/second_order_tree.cpp, core/inference/trees/second_order.cpp).
+Sums over all trees, for the losses crf and softmax_margin, are exact where trees are projective, by
+the decoder's chart with sums for maxima; elsewhere loopy belief propagation over TREE, sibling and
+grandparent factors estimates them (Smith & Eisner 2008, Martins et al. 2010, §3.2 and §4).
 """
 
 from __future__ import annotations
@@ -83,12 +86,13 @@ def prune_arcs(
 
 
 class SecondOrderMarginals(NamedTuple):
-    """What loopy belief propagation says of one sentence: estimates, not exact."""
+    """Probabilities of one sentence: exact for projective trees, else estimates by loopy belief
+    propagation."""
 
-    log_partition: float  #: Bethe's estimate of log Σ_y exp w·φ(y)
+    log_partition: float  #: log Σ_y exp w·φ(y), or Bethe's estimate of it
     arcs: NDArray[np.float32]  #: [words + 1, words + 1]: p(head → modifier)
-    converged: bool
-    iterations: int
+    converged: bool  #: whether messages stand still; True where sums are exact
+    iterations: int  #: of belief propagation
 
 
 class Effort(NamedTuple):
@@ -179,6 +183,15 @@ class SecondOrderTree(Structure):
             branch=bool(branch),
         )
 
+    def has_exact_inference(self, sums: bool) -> bool:
+        """Sums are estimates where trees need not be projective."""
+        return self.first.projective or not sums
+
+    @property
+    def has_many_parts(self) -> bool:
+        """Labelled arcs and pairs of them: hundreds for each word."""
+        return True
+
     @property
     def unproven(self) -> int:  # type: ignore[override]
         return self.core.unproven
@@ -204,7 +217,8 @@ class SecondOrderTree(Structure):
     def marginals(
         self, w: _core.Weights, i: int, *, max_iterations: int = 200, damping: float = 0.3
     ) -> SecondOrderMarginals:
-        """Probabilities of arcs by loopy belief propagation with a TREE factor."""
+        """Probabilities of arcs; the settings are those of belief propagation, where sums are
+        estimates."""
         if not 0 <= damping < 1:
             raise InputError(f"damping is {damping}; it must be at least 0 and less than 1")
         with self.translating_errors():

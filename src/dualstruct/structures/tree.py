@@ -146,6 +146,7 @@ class Tree(Structure):
             if projective:
                 heads, self.lifted = projectivised(heads, self.sentences)
         self.heads, self.labels = heads, labels
+        self.projective = projective
         self._settings = (
             np.array([*resolved, n_labels, projective, single_root, line_bits, label_bits]),
             np.array([label_cost]),

@@ -50,7 +50,7 @@ def read_duals(path: str | Path, examples: int, loss: str, C: float) -> Duals:
     given_up = None
     if "given_up" in arrays:
         given_up = np.isin(np.arange(examples), arrays["given_up"])
-    return Duals(mass, C if loss in ("hinge", "ramp") else None, given_up)
+    return Duals(mass, C if loss in ("hinge", "ramp", "ramp_uncosted") else None, given_up)
 
 
 def dual_facts(duals: Duals | None, i: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from dualstruct.errors import InputError
-from dualstruct.losses import Loss, find_loss
+from dualstruct.losses import LOSSES, Loss, find_loss
 from dualstruct.solvers import Solver
 from dualstruct.training.stopping import Stopping
 from dualstruct.workers.engines import check_engine
@@ -25,7 +25,7 @@ Kind = TypeVar("Kind")
 #: 30 on average; a pixel's is thousands.
 SPARSE = 100.0
 #: Losses whose duals are at most C.
-BOUNDED = ("hinge", "ramp", "perceptron")
+BOUNDED = ("hinge", "ramp", "ramp_uncosted", "perceptron")
 
 
 @dataclass(frozen=True)
@@ -105,10 +105,11 @@ class Training:
     Parameters
     ----------
     loss : str
-        What a mistake costs: ``squared_hinge``, ``hinge``, ``crf``, ``softmax_margin``, ``ramp``
-        or ``perceptron``.
+        What a mistake costs: ``squared_hinge``, ``hinge``, ``crf``, ``softmax_margin``,
+        ``perceptron``, ``ramp``, ``ramp_uncosted`` (the ramp of Do et al. 2008) or ``risk_bound``
+        (a bound of the expected cost).
     beta, gamma : float, optional
-        The parameters of the loss ``softmax_margin``.
+        The parameters of the losses ``softmax_margin`` and ``risk_bound``.
     solver : str or Solver
         ``"auto"`` takes the quickest that fits the loss and the structure; or a name
         (docs/solvers.md lists them), or an instance with settings of its own.
@@ -152,13 +153,15 @@ class Training:
 
     loss: str | Loss = setting(
         "squared_hinge",
-        Option("squared_hinge, hinge, crf, softmax_margin, ramp or perceptron."),
+        Option(f"{', '.join(list(LOSSES)[:-1])} or {list(LOSSES)[-1]}."),
         kept=True,
         tried=("squared_hinge", "hinge", "crf", "softmax_margin"),
     )
-    beta: float | None = setting(None, Option("Sharpness of softmax_margin.", float), kept=True)
+    beta: float | None = setting(
+        None, Option("Sharpness of softmax_margin and risk_bound.", float), kept=True
+    )
     gamma: float | None = setting(
-        None, Option("Weight of costs in softmax_margin.", float), kept=True
+        None, Option("Weight of costs in softmax_margin and risk_bound.", float), kept=True
     )
     solver: str | Solver = setting(
         "auto", Option("auto, or one that takes the loss (docs/solvers.md lists them)."), kept=True
