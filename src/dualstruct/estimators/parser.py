@@ -263,9 +263,9 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
         """The probability of each head: for each sentence [words, words + 1], column 0 the root.
 
         They are those of p(tree) ∝ exp β·score (for order 2, where arcs may cross, as loopy belief
-        propagation estimates them), by default at the temperature of the model: fitted on development data, or that of a
-        probabilistic loss. Without either they are no probabilities, and an
-        :class:`~dualstruct.confidence.UncalibratedWarning` says so.
+        propagation estimates them), by default at the temperature of the model: fitted on
+        development data, or that of a probabilistic loss. Without either they are no
+        probabilities, and an :class:`~dualstruct.confidence.UncalibratedWarning` says so.
         """
         sharpness = self._beta(beta, strict=False)
         _, model, structure = self._structure(X)
