@@ -1,23 +1,25 @@
 """GROBID's sequence labelling: ours beside Wapiti's L-BFGS as GROBID calls it.
 
-    python benchmarks/grobid.py [--folds 10] [--only date] [--wapiti PROGRAM] [--tuned SECONDS]
+    python benchmarks/grobid.py [--folds 10] [--only date] [--way wapiti] [--wapiti PROGRAM]
 
 Sequences are divided into folds; each is labelled by models of the others. F1 is that of fields
 (<other> is outside), micro-averaged over all folds; CPU seconds are those of training one fold, and
 sizes those of its model file. GROBID calls Wapiti with epsilon 1e-5, a window of 20, at most 2,000
 iterations. Ours are trained with the settings by default, compressed (compress without data), and
-tuned on the training folds.
+tuned on the training folds. What a fold gave is kept: a run that was interrupted is continued.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,10 @@ from measuring import DATA, Clock
 
 MODELS = ("date", "name-citation", "affiliation-address")
 OPTIONS = ("--algo", "l-bfgs", "--stopeps", "0.00001", "--stopwin", "20", "--maxiter", "2000")
+TUNING_SECONDS = 60.0
+
+Result = tuple[list[list[str]], float, int]  # labels, CPU seconds, bytes
+Sequences = list[list[Any]]
 
 
 def main() -> None:
@@ -33,72 +39,63 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=10)
     parser.add_argument("--tried", type=int, help="only so many of the folds")
     parser.add_argument("--only", choices=MODELS)
+    parser.add_argument("--way", choices=WAYS, action="append", help="only these ways of training")
     parser.add_argument("--wapiti", type=Path, default=DATA.parent / "tools" / "wapiti")
-    parser.add_argument("--tuned", type=float, default=60.0, help="seconds; 0 leaves it out")
+    parser.add_argument(
+        "--keep", type=Path, default=Path("results/grobid"), help="results of folds"
+    )
+    parser.add_argument("--table", action="store_true", help="only print what is kept")
     options = parser.parse_args()
     if not (DATA / "grobid").is_dir():
         sys.exit(f"no folder grobid in {DATA}: name that of the corpora by DUALSTRUCT_DATA")
     program = Path(shutil.which("wapiti") or options.wapiti)
-    if not program.is_file():
+    ways = options.way or list(WAYS)
+    if not program.is_file() and "wapiti" in ways and not options.table:
         sys.exit("the program wapiti is missing: name it by --wapiti")
-    print("| model | trained by | field F1 | CPU s | model KB |\n" + "| --- " * 5 + "|")
+    options.keep.mkdir(parents=True, exist_ok=True)
+    print("| model | trained by | folds | field F1 | CPU s | model KB |\n" + "| --- " * 6 + "|")
     for name in MODELS:
         if options.only in (None, name):
-            for row in compared(name, options.folds, options.tried, program, options.tuned):
-                print(f"| {name} | {row} |", flush=True)
+            data = Corpus(name, options.folds)
+            for way in ways:
+                learn = partial(WAYS[way], program, data.templates)
+                kept = list(folds_of(data, way, learn, options))
+                if kept:
+                    print(f"| {name} | {way} | {row(data, kept)} |", flush=True)
 
 
-def compared(
-    name: str, folds: int, tried: int | None, program: Path, tuned: float
-) -> Iterator[str]:
-    folder = DATA / "grobid" / name
-    file = read_columns(folder / "train.txt.xz")
-    X, y = list(map(list, file.tokens)), list(map(list, file.labels))
-    ways = {
-        "wapiti l-bfgs": lambda *data: by_wapiti(program, folder / "template.txt", *data),
-        "dualstruct": lambda *data: by_us(folder / "template.txt", 0.0, False, *data),
-        "dualstruct, compressed": lambda *data: by_us(folder / "template.txt", 0.0, True, *data),
-    }
-    if tuned:
-        ways["dualstruct, tuned"] = lambda *data: by_us(
-            folder / "template.txt", tuned, False, *data
-        )
-    for way, learn in ways.items():
-        truth, found, seconds, sizes = [], [], [], []
-        for fold in range(folds if tried is None else tried):
-            held = [i % folds == fold for i in range(len(X))]
-            parts = [[s for s, out in zip(data, held, strict=True) if out is which]
-                     for which in (False, True) for data in (X, y)]  # fmt: skip
-            labels, cpu, size = learn(parts[0], parts[1], parts[2])
-            truth += parts[3]
-            found += labels
-            seconds.append(cpu)
-            sizes.append(size)
-        f1 = 100 * evaluate(truth, found).f1
-        cpu, size = sum(seconds) / len(seconds), sum(sizes) / len(sizes)
-        yield f"{way} | {f1:.2f} | {cpu:.2f} | {size / 1e3:.1f}"
+class Corpus:
+    """A training file in folds: every so-many-th sequence is held out."""
+
+    def __init__(self, name: str, folds: int) -> None:
+        folder = DATA / "grobid" / name
+        file = read_columns(folder / "train.txt.xz")
+        self.name, self.folds, self.templates = name, folds, folder / "template.txt"
+        self.X, self.y = list(map(list, file.tokens)), list(map(list, file.labels))
+
+    def part(self, fold: int, held: bool) -> tuple[Sequences, Sequences]:
+        rows = [i for i in range(len(self.X)) if (i % self.folds == fold) is held]
+        return [self.X[i] for i in rows], [self.y[i] for i in rows]
 
 
-Result = tuple[list[list[str]], float, int]  # labels, CPU seconds, bytes
-Sequences = list[list[Any]]
+def folds_of(
+    data: Corpus, way: str, learn: Callable[..., Result], options: argparse.Namespace
+) -> Iterator[dict[str, Any]]:
+    """What is kept of the folds; those that are missing are run, unless only a table is wanted."""
+    for fold in range(data.folds if options.tried is None else options.tried):
+        kept = options.keep / f"{data.name}.{way}.{fold + 1}of{data.folds}.json"
+        if not kept.exists() and not options.table:
+            labels, cpu, size = learn(*data.part(fold, False), data.part(fold, True)[0])
+            kept.write_text(json.dumps({"fold": fold, "labels": labels, "cpu": cpu, "size": size}))
+        if kept.exists():
+            yield json.loads(kept.read_text())
 
 
-def by_us(
-    templates: Path, budget: float, small: bool, X: Sequences, y: Sequences, new: Sequences
-) -> Result:
-    clock = Clock()
-    tagger = SequenceTagger(templates, dialect="wapiti", unseen_labels="count")
-    if budget:
-        tagger = tune(tagger, X, y, budget=budget)
-    else:
-        tagger.fit(X, y)
-    if small:
-        tagger = compress(tagger).model
-    cpu = clock.lap()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "m.dstruct"
-        tagger.save(path)
-        return list(tagger.predict(new)), cpu, path.stat().st_size
+def row(data: Corpus, kept: list[dict[str, Any]]) -> str:
+    truth = [labels for k in kept for labels in data.part(k["fold"], True)[1]]
+    f1 = 100 * evaluate(truth, [labels for k in kept for labels in k["labels"]]).f1
+    cpu, size = (sum(k[which] for k in kept) / len(kept) for which in ("cpu", "size"))
+    return f"{len(kept)} | {f1:.2f} | {cpu:.2f} | {size / 1e3:.1f}"
 
 
 def by_wapiti(program: Path, templates: Path, X: Sequences, y: Sequences, new: Sequences) -> Result:
@@ -116,6 +113,32 @@ def by_wapiti(program: Path, templates: Path, X: Sequences, y: Sequences, new: S
         blocks = done.stdout.strip().split("\n\n")
         labels = [[line.split()[-1] for line in block.splitlines() if line] for block in blocks]
         return labels, cpu, model.stat().st_size
+
+
+def by_us(
+    finish: Callable[[SequenceTagger, Sequences, Sequences], Any],
+    program: Path,
+    templates: Path,
+    X: Sequences,
+    y: Sequences,
+    new: Sequences,
+) -> Result:
+    clock = Clock()
+    tagger = SequenceTagger(templates, dialect="wapiti", unseen_labels="count")
+    tagger = finish(tagger, X, y)
+    cpu = clock.lap()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "m.dstruct"
+        tagger.save(path)
+        return list(tagger.predict(new)), cpu, path.stat().st_size
+
+
+WAYS: dict[str, Callable[..., Result]] = {
+    "wapiti": by_wapiti,
+    "dualstruct": partial(by_us, lambda tagger, X, y: tagger.fit(X, y)),
+    "compressed": partial(by_us, lambda tagger, X, y: compress(tagger.fit(X, y)).model),
+    "tuned": partial(by_us, lambda tagger, X, y: tune(tagger, X, y, budget=TUNING_SECONDS)),
+}
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import naive_features as naive
 from dualstruct.errors import InputError
-from dualstruct.features.extractor import from_state, make_extractor
+from dualstruct.features import from_state, make_extractor
 from dualstruct.features.matrices import CSRSequences
 
 KEYS = st.text(max_size=3)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualstruct.errors import InputError
-from dualstruct.features.extractor import from_state, make_extractor
+from dualstruct.features import from_state, make_extractor
 from dualstruct.features.learned import LEARNED
 from dualstruct.features.templates import (
     FUNCTIONS,

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_metrics as naive
+from dualstruct import evaluate
 from dualstruct.errors import InputError
 from dualstruct.labels.schemes import (
     Scheme,
@@ -259,6 +260,30 @@ def test_fields_of_grobid_are_spans(
         assert spans(labels) == [span._replace(type=f"<{span.type}>") for span in found]
     if any(found for found, _ in named):
         assert detect_scheme(fields) == "grobid"
+
+
+@given(st.lists(sentences_of_spans(), min_size=1, max_size=4), st.sampled_from(PREFIXED))
+def test_types_in_brackets_are_types_like_others(
+    sentences: list[tuple[list[Span], int]], scheme: Scheme
+) -> None:
+    plain = [naive.write(found, length, scheme) for found, length in sentences]
+    named = [([span._replace(type=f"<{span.type}>") for span in s], n) for s, n in sentences]
+    written = [naive.write(found, length, scheme) for found, length in named]
+    if any(label == "O" for labels in written for label in labels):
+        assert detect_scheme(written) == detect_scheme(plain)
+    for labels, (found, _) in zip(written, named, strict=True):
+        if "O" in labels:
+            assert spans(labels) == found
+    there = convert_scheme(written, "bioes", source=scheme)
+    assert there == [naive.write(found, length, "bioes") for found, length in named]
+    assert convert_scheme(there, scheme, source="bioes") == written
+
+
+def test_fields_beside_other_labels_are_none() -> None:
+    assert spans(["B-<X>", "I-<X>", "I-<X>"]) == [("<X>", 0, 3)]
+    assert spans(["I-<X>", "I-<X>", "<X>"]) == [("<X>", 0, 1), ("<X>", 1, 3)]
+    assert not are_span_labels(["<X>", "O"])
+    assert evaluate([["B-<X>", "I-<X>"]], [["B-<X>", "O"]]).f1 == 0
 
 
 def test_a_field_goes_on_only_where_it_is() -> None:

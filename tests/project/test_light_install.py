@@ -39,6 +39,18 @@ heavy = {"scipy", "sklearn", "typer", "click", "rich", "safetensors", "pandas", 
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
 
+#: What training, scores, text formats and other kinds of models take.
+OPENS_LITTLE = """
+import sys
+from dualstruct import load_model
+load_model("model.dstruct").predict([["a"]])
+ours = "solvers.registry distributed.training metrics texts training.loop training.checkpoints"
+others = "estimators.parser estimators.tokenizer suspecting.results data.sources data.conllu"
+unneeded = {f"dualstruct.{name}" for name in f"{ours} {others}".split()}
+unneeded |= {"_hashlib", "sqlite3", "secrets"}
+assert not unneeded & set(sys.modules), unneeded & set(sys.modules)
+"""
+
 
 def run(code, folder, *arguments):
     command = [sys.executable, "-c", code, *arguments]
@@ -62,6 +74,12 @@ def test_each_kind_of_model_is_found_by_its_format():
 
 def test_training_and_opening_a_model_imports_nothing_heavy(tmp_path):
     done = run(NOTHING_HEAVY, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_opening_a_tagger_imports_what_tagging_takes(tmp_path):
+    dualstruct.SequenceTagger(features="pos").fit([["a"]], [["B"]]).save(tmp_path / "model.dstruct")
+    done = run(OPENS_LITTLE, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 

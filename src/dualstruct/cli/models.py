@@ -4,45 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dualstruct.cli import tagging, tokenizing, trees
-from dualstruct.cli.tagging import TaggerCommands
-from dualstruct.cli.tokenizing import TokenizerCommands
-from dualstruct.cli.trees import TreeCommands
-from dualstruct.estimators import (
-    DependencyParser,
-    LearnedTokenizer,
-    ParsingPipeline,
-    SequenceTagger,
-    load_model,
-)
+from dualstruct.estimators import load_model
 
-Commands = TaggerCommands | TreeCommands | TokenizerCommands
+if TYPE_CHECKING:
+    from dualstruct.cli.tagging import TaggerCommands
+    from dualstruct.cli.tokenizing import TokenizerCommands
+    from dualstruct.cli.trees import TreeCommands
 
-#: By what a model file says of itself.
-_COMMANDS: dict[str, Callable[[Any], Commands]] = {
-    SequenceTagger.model_format: TaggerCommands,
-    DependencyParser.model_format: TreeCommands,
-    ParsingPipeline.model_format: TreeCommands,
-    LearnedTokenizer.model_format: TokenizerCommands,
+Commands: TypeAlias = "TaggerCommands | TreeCommands | TokenizerCommands"
+
+#: By what a model file says of itself; what is needed is imported, and no more.
+_COMMANDS = {
+    "dualstruct tagger": ("tagging", "TaggerCommands"),
+    "dualstruct parser": ("trees", "TreeCommands"),
+    "dualstruct pipeline": ("trees", "TreeCommands"),
+    "dualstruct tokenizer": ("tokenizing", "TokenizerCommands"),
 }
-_LEARNERS: dict[str, Callable[..., Any]] = {
-    "tag": tagging.train,
-    "parse": trees.train,
-    "tokenize": tokenizing.train,
-    "tag+parse": partial(trees.train, jackknifed=True),
-    "pipeline": partial(trees.train, jackknifed=True, from_text=True),
+_LEARNERS: dict[str, tuple[str, dict[str, bool]]] = {
+    "tag": ("tagging", {}),
+    "parse": ("trees", {}),
+    "tokenize": ("tokenizing", {}),
+    "tag+parse": ("trees", {"jackknifed": True}),
+    "pipeline": ("trees", {"jackknifed": True, "from_text": True}),
 }
 
 
 def open_model(path: Path) -> Commands:
     """A model file, as the commands ask it."""
     model = load_model(path)
-    return _COMMANDS[model.model_format](model)
+    module, name = _COMMANDS[model.model_format]
+    commands: Commands = getattr(import_module(f"dualstruct.cli.{module}"), name)(model)
+    return commands
 
 
 def learner_of(task: str) -> Callable[..., Any]:
     """What trains a model for a task and writes it."""
-    return _LEARNERS[task]
+    module, settings = _LEARNERS[task]
+    return partial(import_module(f"dualstruct.cli.{module}").train, **settings)

@@ -11,7 +11,6 @@ checksum is that of the whole file, with zeros in its own place.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -23,6 +22,11 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+try:  # hashlib would bring OpenSSL with it, 5 MB of memory for nothing
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
 
 from dualstruct import _core
 from dualstruct.data.writing import OutputError, followed, replacing
@@ -100,7 +104,7 @@ def _laid_out(
 
 
 def _put(file: IO[bytes], header: bytes, tensors: Iterable[NDArray[Any]]) -> None:
-    total = hashlib.blake2b(digest_size=32)
+    total = blake2b(digest_size=32)
     start = len(header).to_bytes(8, "little") + header
     file.write(start)
     total.update(start)
@@ -165,13 +169,13 @@ class _Header(NamedTuple):
         """What the checksum of such a file should be."""
         stored = self.metadata["checksum"]
         if len(stored) < len(_NO_CHECKSUM):  # of version 1
-            total = hashlib.blake2b(digest_size=16)
+            total = blake2b(digest_size=16)
             for name in sorted(arrays):
                 total.update(name.encode())
                 total.update(arrays[name].data)
             return total.hexdigest()
         at = _place_of(stored, self.text)
-        total = hashlib.blake2b(len(self.text).to_bytes(8, "little"), digest_size=32)
+        total = blake2b(len(self.text).to_bytes(8, "little"), digest_size=32)
         total.update(self.text[:at] + _NO_CHECKSUM.encode() + self.text[at + len(stored) :])
         quick = self.metadata["version"] >= 3
         for place in self.places:

@@ -9,13 +9,8 @@ own on SIGTERM (:func:`tidy_on_sigterm`); a library does not meddle with signals
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import platform
 import re
-import secrets
-import shutil
-import signal
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,7 +36,7 @@ def own_path(folder: Path, name: str) -> Iterator[Path]:
     pid = os.getpid()
     short = os.fsdecode(os.fsencode(name)[:_LONGEST])
     owner = f"{_machine()}-{pid}-{_started(pid) or 0}"
-    path = folder / f".{short}.ds-{owner}-{secrets.token_hex(8)}.part"
+    path = folder / f".{short}.ds-{owner}-{os.urandom(8).hex()}.part"
     _own.add((pid, path))
     try:
         yield path
@@ -60,6 +55,7 @@ def own_folder(parent: str | Path) -> Iterator[Path]:
 
 def tidy_on_sigterm() -> None:
     """Let SIGTERM end this process as ever, but remove its temporary files first."""
+    import signal
 
     def tidy(number: int, frame: FrameType | None) -> None:
         for pid, path in list(_own):
@@ -93,7 +89,9 @@ def _remove(path: Path) -> None:
         if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
             return
         if stat.S_ISDIR(found.st_mode):
-            shutil.rmtree(path, ignore_errors=True)
+            from shutil import rmtree
+
+            rmtree(path, ignore_errors=True)
         else:
             path.unlink()
 
@@ -131,6 +129,9 @@ def _started(pid: int) -> int | None:
 @cache
 def _machine() -> str:
     """What distinguishes machines, and containers with processes of their own, from each other."""
+    import hashlib
+    import platform
+
     space = ""
     with contextlib.suppress(OSError):
         space = os.readlink("/proc/self/ns/pid")

@@ -11,18 +11,14 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.data.schema import arguments_of, fit_type
-from dualstruct.data.sources import InMemory, Share, Source, weighed
-from dualstruct.distributed.training import Job, Trained, train_together
 from dualstruct.errors import InputError
 from dualstruct.estimators.params import pack_solver, unpack_solver
 from dualstruct.estimators.storage import Stored
 from dualstruct.losses import Ramp, find_loss
 from dualstruct.renamed import OldAttribute
-from dualstruct.solvers import Averaged, Completing, Iterate, Solver, auto_solver, find_solver
-from dualstruct.structures import Structure
+from dualstruct.solvers.base import Averaged, Solver
 from dualstruct.tasks.base import Known, Model, State
 from dualstruct.threads import usable_threads
-from dualstruct.training.progress import ProgressLine
 from dualstruct.training.results import FitResult
 from dualstruct.training.settings import Training, kept_settings, untrained
 from dualstruct.training.stopping import Stopping
@@ -30,6 +26,10 @@ from dualstruct.training.stopping import Stopping
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from dualstruct.data.sources import Share, Source
+    from dualstruct.distributed.training import Job, Trained
+    from dualstruct.solvers import Iterate
+    from dualstruct.structures import Structure
     from dualstruct.training.loop import Callback
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -85,6 +85,10 @@ class Estimator(Training, Stored, Generic[ModelT]):
         **weights: Any,
     ) -> Self:
         """Learn on one worker, or on as many as the settings say."""
+        from dualstruct.data.sources import weighed
+        from dualstruct.distributed.training import Job, train_together
+        from dualstruct.training.progress import ProgressLine
+
         self.check_settings()
         train = self._source(X, y)
         held_out = None if dev is None else self._dev_source(dev)
@@ -118,6 +122,8 @@ class Estimator(Training, Stored, Generic[ModelT]):
 
         ``rescue`` gets what was learned if an exception ends training.
         """
+        from dualstruct.distributed.training import Trained
+
         known = self._learn(job, start)
 
         def trained(result: FitResult) -> Trained:
@@ -146,6 +152,9 @@ class Estimator(Training, Stored, Generic[ModelT]):
 
     def bind(self, share: Share) -> Known[ModelT]:
         """What is learned from examples under these settings, before anything is trained."""
+        from dualstruct.data.sources import InMemory
+        from dualstruct.distributed.training import Job
+
         self.check_settings()
         start = self._start(InMemory(share.X, share.y, share.weights), None)
         return self._learn(Job.alone(share, None), start)
@@ -157,6 +166,9 @@ class Estimator(Training, Stored, Generic[ModelT]):
 
         ``start`` is where training with another C ended.
         """
+        from dualstruct.data.sources import Share
+        from dualstruct.distributed.training import Job
+
         nothing = Share(None, None, np.zeros(0, np.int64))
         job = Job.alone(nothing, None)
         return self._optimise(known.structure, known.center, None, callbacks, job, None, start)
@@ -177,6 +189,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
     def _find_solver(self, structure: Structure | None = None) -> Solver:
         """The solver that the settings ask for, on a structure if it is known by now."""
         from dualstruct.distributed.strategies import find_strategy, is_strategy
+        from dualstruct.solvers import auto_solver, find_solver
 
         name, loss = self.solver, find_loss(self.loss, self.beta, self.gamma).name
         if self.engine is not None:
@@ -226,7 +239,9 @@ class Estimator(Training, Stored, Generic[ModelT]):
         """Train as the settings say."""
         from dualstruct.distributed.base import Strategy
         from dualstruct.problem import Problem
+        from dualstruct.solvers import Completing
         from dualstruct.training.loop import fit
+        from dualstruct.training.progress import ProgressLine
 
         solver = self._find_solver(structure)
         stopping = self._stopping(judge is not None)

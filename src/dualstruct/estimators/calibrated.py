@@ -15,10 +15,10 @@ from dualstruct.estimators.base import Estimator
 from dualstruct.labels.names import Labels
 from dualstruct.losses import SoftmaxMargin, find_loss
 from dualstruct.structures.base import check_beta
-from dualstruct.suspecting import Suspect
 from dualstruct.tasks.base import Model
 
 if TYPE_CHECKING:
+    from dualstruct.suspecting import Suspect
     from dualstruct.suspecting.search import Case
 
 

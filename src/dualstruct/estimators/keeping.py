@@ -48,11 +48,11 @@ class KeepsTokenizer:
         self._restore_tokenizer(metadata, arrays)
 
     def _restore_tokenizer(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        from dualstruct.estimators.tokenizer import LearnedTokenizer
-
         if metadata.get(_KEY) is None:
             self._tokenizer = None
             return
+        from dualstruct.estimators.tokenizer import LearnedTokenizer
+
         stored = fit_type(dict[str, Any], metadata[_KEY], _KEY)
         if LearnedTokenizer.is_stored(stored):
             learned = LearnedTokenizer()

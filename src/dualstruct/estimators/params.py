@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dualstruct.data.schema import fit_type
 from dualstruct.errors import InputError
 from dualstruct.estimators.routing import Routed
-from dualstruct.solvers import SOLVERS, Averaged, Solver
+from dualstruct.solvers.base import Averaged, Solver
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -123,6 +123,7 @@ def unpack_solver(given: Any) -> str | Solver:
     if isinstance(given, str):
         return given
     from dualstruct.distributed.strategies import STRATEGIES
+    from dualstruct.solvers import SOLVERS
 
     packed = fit_type(_PackedSolver, given, "parameters.solver")
     known = {**SOLVERS, **STRATEGIES}

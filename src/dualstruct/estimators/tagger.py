@@ -13,18 +13,15 @@ from numpy.typing import NDArray
 from dualstruct.data.examples import as_list
 from dualstruct.data.in_documents import in_blocks, in_documents
 from dualstruct.data.layout import ColumnLayout
-from dualstruct.data.sources import InMemory, Source
-from dualstruct.data.streams import Stream, StreamedBlocks
 from dualstruct.data.tokenizing import Tokenizer
-from dualstruct.distributed.training import Job
 from dualstruct.errors import InputError
 from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.keeping import KeepsTokenizer
-from dualstruct.features import Function, WithVectors, functions_among, give_again
+from dualstruct.features.functions import Function, functions_among, give_again
 from dualstruct.labels.costs import pack_costs
 from dualstruct.labels.names import UnseenLabelWarning
 from dualstruct.outputs import Outputs
-from dualstruct.suspecting import FOLDS, Suspect
+from dualstruct.suspecting import FOLDS
 from dualstruct.tasks import tagging
 from dualstruct.tasks.base import State
 from dualstruct.tasks.tagging.model import ChainModel
@@ -37,9 +34,12 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from dualstruct.confidence import SentenceConfidence
+    from dualstruct.data.sources import Source
+    from dualstruct.distributed.training import Job
     from dualstruct.explaining import Explanation
     from dualstruct.metrics import Reliability, Scores
     from dualstruct.mistakes import Mistakes
+    from dualstruct.suspecting import Suspect
     from dualstruct.tasks.tagging.learning import KnownTagging
     from dualstruct.tasks.tagging.suspecting import ChainCase
     from dualstruct.tasks.tagging.weights import WeightTable
@@ -200,6 +200,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         return self
 
     def _learn(self, job: Job, start: ChainModel | None) -> KnownTagging:
+        from dualstruct.data.streams import Stream
         from dualstruct.estimators.staging import first_stage
 
         if isinstance(job.share.X, Stream):
@@ -225,6 +226,10 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
             give_again(self.model_.extractor, functions_among(self.features))
 
     def _check_division(self, train: Source) -> None:
+        from dualstruct.data.sources import InMemory
+        from dualstruct.data.streams import StreamedBlocks
+        from dualstruct.features.vectors import WithVectors
+
         if isinstance(self.unknown_label, str):
             raise InputError("unknown_label is for one machine: leave out unknown_label or engine")
         if self.document_features or self.stages > 1:
@@ -269,13 +274,8 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
     def weights_(self) -> WeightTable:
         """The weights by feature and label, and by pairs of labels."""
         model = self.model_
-        return tagging.weights.WeightTable(
-            model.emission(),
-            model.transition(),
-            model.labels.names,
-            model.extractor,
-            model.pair_weights(),
-        )
+        known = model.emission(), model.transition(), model.labels.names, model.extractor
+        return tagging.weights.WeightTable(*known, model.pair_weights())
 
     def predict(
         self,

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-from numpy.typing import NDArray
 
 from dualstruct.data.opening import read_text
 from dualstruct.errors import InputError
 from dualstruct.features.attributes import AttributeExtractor
 from dualstruct.features.base import FeatureExtractor, FeatureRows, check_settings
-from dualstruct.features.context import DocumentExtractor
 from dualstruct.features.functions import FunctionExtractor, functions_by_name
 from dualstruct.features.groups import leave_out, parse_groups
 from dualstruct.features.joining import JoinedExtractor
 from dualstruct.features.patterns import DIALECTS, are_patterns, parse_patterns
 from dualstruct.features.template_extractor import TemplateExtractor
 from dualstruct.features.templates import PRESETS, TemplateParser, Templates
-from dualstruct.features.vectors import VectorExtractor
-from dualstruct.features.word_vectors import WordVectorExtractor
 
-__all__ = ["FeatureExtractor", "FeatureRows", "from_state", "make_extractor"]
+__all__ = ["FeatureExtractor", "FeatureRows", "make_extractor"]
 
 
 def make_extractor(
@@ -128,31 +122,3 @@ def _text_of(member: Any) -> tuple[str, str, Path]:
             f'features="{path}" is neither a file nor one of {", ".join(PRESETS)}, attributes'
         )
     return read_text(path), path.name, path.parent
-
-
-def from_state(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FeatureExtractor:
-    """Make an extractor from what ``FeatureExtractor.state`` gave; the arrays may be read-only.
-
-    Examples
-    --------
-    >>> extractor = make_extractor("word[0]\\n")
-    >>> rows = extractor.fit([["Ada", "sings"]])
-    >>> from_state(*extractor.state()).names([1])
-    ['word[0]=sings']
-    """
-    kind = settings.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise InputError(f"there are no features of kind {kind!r}")
-    return KINDS[kind].from_state(settings, arrays)
-
-
-#: What model files call the ways to get features.
-KINDS: dict[str, type[FeatureExtractor]] = {
-    "templates": TemplateExtractor,
-    "attributes": AttributeExtractor,
-    "function": FunctionExtractor,
-    "joined": JoinedExtractor,
-    "vectors": VectorExtractor,
-    "document": DocumentExtractor,
-    "word vectors": WordVectorExtractor,
-}

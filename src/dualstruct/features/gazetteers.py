@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -93,6 +92,8 @@ def read_phrases(path: PathOrFile, column: str | None = None) -> list[str]:
     >>> read_phrases(io.StringIO('id;city\\n1;"New York"\\n2;Turin\\n'), "city")
     ['New York', 'Turin']
     """
+    import csv
+
     text = read_text(path)
     if column is None:
         return lines_of(text)

@@ -200,7 +200,7 @@ class JoinedExtractor(FeatureExtractor):
 
     @classmethod
     def from_state(cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        from dualstruct.features.extractor import from_state
+        from dualstruct.features.restoring import from_state
 
         stored = fit_type(_Settings, dict(settings), "features")
         if any(part.get("kind") in cls.no_parts for part in stored.parts):

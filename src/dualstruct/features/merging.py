@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from dualstruct.errors import InputError
 from dualstruct.features.attributes import AttributeExtractor
 from dualstruct.features.base import FeatureExtractor, FeatureRows
-from dualstruct.features.extractor import from_state
 from dualstruct.features.joining import JoinedExtractor
 from dualstruct.features.matrices import is_matrices
+from dualstruct.features.restoring import from_state
 from dualstruct.workers.communicator import Communicator
 
 

@@ -212,7 +212,7 @@ class VectorExtractor(FeatureExtractor):
     def from_state(
         cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> VectorExtractor:
-        from dualstruct.features.extractor import from_state
+        from dualstruct.features.restoring import from_state
 
         stored = fit_type(_Settings, dict(settings), "features")
         if stored.inner.get("kind") == "vectors":

@@ -14,7 +14,9 @@ for IOB and IOE labels, completed in the usual way for BIOES; BILOU is BIOES wit
 ``E`` and ``U`` for ``S``.
 
 GROBID writes ``I-<x>`` where a field x begins and ``<x>`` where it goes on; every token is in a
-field, and ``<other>`` is what is outside. So ``I-<x>`` is read as a beginning, ``<x>`` as inside.
+field, and ``<other>`` is what is outside. So ``I-<x>`` is read as a beginning, ``<x>`` as inside,
+where all labels are of these two forms (`split_labels`). Beside an ``O`` or a ``B-<x>`` they are
+labels like others, whose types have brackets.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -36,6 +38,7 @@ __all__ = [
     "iob1_signs",
     "spans",
     "split_label",
+    "split_labels",
 ]
 
 Scheme = Literal["iob1", "iob2", "bilou", "bioes", "grobid"]
@@ -78,11 +81,27 @@ def split_label(label: str) -> tuple[str, str]:
     >>> split_label("I-<date>"), split_label("<date>"), split_label("<other>")
     (('B', '<date>'), ('I', '<date>'), ('O', ''))
     """
-    if label == "O":
-        return "O", ""
     if _is_field(label):
         prefix, field = _split_field(label)
         return ("O", "") if field == _OTHER else (prefix, field)
+    return _split_prefix(label)
+
+
+def split_labels(labels: Iterable[str]) -> list[tuple[str, str]]:
+    """Split the labels of a model, a corpus or a sentence, which say together what they are.
+
+    Examples
+    --------
+    >>> split_labels(["I-<date>", "<date>"]), split_labels(["B-<date>", "I-<date>"])
+    ([('B', '<date>'), ('I', '<date>')], [('B', '<date>'), ('I', '<date>')])
+    """
+    labels = list(labels)
+    return list(map(split_label if all(map(_is_field, labels)) else _split_prefix, labels))
+
+
+def _split_prefix(label: str) -> tuple[str, str]:
+    if label == "O":
+        return "O", ""
     prefix, hyphen, type_ = label.partition("-")
     if prefix in _ALL_PREFIXES and bool(hyphen) == bool(type_):
         return prefix, type_
@@ -107,7 +126,7 @@ def are_span_labels(labels: Iterable[str]) -> bool:
     >>> are_span_labels({"O", "B-LOC", "I-LOC"}), are_span_labels({"O", "V", "N", "S"})
     (True, False)
     """
-    prefixes = {split_label(label)[0] for label in labels}
+    prefixes = {prefix for prefix, _ in split_labels(labels)}
     return "" not in prefixes and bool(prefixes - {"O"})
 
 
@@ -132,11 +151,14 @@ def spans(labels: Sequence[str]) -> list[Span]:
     [Span(type='LOC', start=0, end=2), Span(type='PER', start=2, end=3)]
     """
     _refuse_text(labels)
+    return _spans(split_labels(labels))
+
+
+def _spans(pairs: list[tuple[str, str]]) -> list[Span]:
     found: list[Span] = []
     prefix_before, type_before = "O", ""
     start = 0
-    for token, label in enumerate([*labels, "O"]):
-        prefix, type_ = split_label(label)
+    for token, (prefix, type_) in enumerate([*pairs, ("O", "")]):
         boundary = (
             "O" in (prefix_before, prefix)
             or type_ != type_before
@@ -191,7 +213,7 @@ def detect_scheme(
         return None
     if all(map(_is_field, known)):
         return "grobid"
-    prefixes = {split_label(label)[0] for label in known} - {"O"}
+    prefixes = {prefix for prefix, _ in split_labels(known)} - {"O"}
     if prefixes <= {"B", "I"}:
         speaks_for, speaks_against = iob1_signs(sequences) if signs is None else signs
         return "iob1" if speaks_for and not speaks_against else "iob2"
@@ -210,8 +232,7 @@ def iob1_signs(sequences: Iterable[Sequence[str]]) -> tuple[bool, bool]:
     some_inside_starts = some_beginning_starts = False
     for sequence in sequences:
         before = ("O", "")
-        for label in sequence:
-            prefix, type_ = split_label(label)
+        for prefix, type_ in map(_split_prefix, sequence):
             continues = before[0] != "O" and before[1] == type_
             some_beginning_starts |= prefix == "B" and not continues
             some_inside_starts |= prefix == "I" and not continues
@@ -264,11 +285,12 @@ def convert_scheme(
     fitting = [label for label in known if _fits(label, source)]
     allowed = allowed_transitions(fitting, source)
     ids = {label: k for k, label in enumerate(fitting)}
+    read = split_label if source == "grobid" else _split_prefix
     converted = []
     for i, sequence in enumerate(sequences):
         _refuse_text(sequence)
         _check_sequence(sequence, ids, allowed, source, sentence=i + 1)
-        found = spans(sequence)
+        found = _spans(list(map(read, sequence)))
         if (source == "grobid") != (to == "grobid"):
             found = [_renamed(span, to) for span in found]
         converted.append(_write(found, len(sequence), to))
@@ -368,7 +390,7 @@ def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> NDArray[np.boo
         if not _fits(label, scheme):
             raise InputError(f"the label {label!r} does not belong to the scheme {scheme}")
     # Both edges of the sentence behave like O: outside of every span.
-    read = _split_field if scheme == "grobid" else split_label
+    read = _split_field if scheme == "grobid" else _split_prefix
     pairs = [*map(read, labels), ("O", "")]
     type_ids = {type_: n for n, type_ in enumerate(dict.fromkeys(type_ for _, type_ in pairs))}
     types = np.array([type_ids[type_] for _, type_ in pairs])
@@ -386,9 +408,9 @@ def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> NDArray[np.boo
 
 
 def _fits(label: str, scheme: Scheme) -> bool:
-    if scheme == "grobid" or _is_field(label):
-        return scheme == "grobid" and _is_field(label)
-    return label == "O" or split_label(label)[0] in _PREFIXES[scheme]
+    if scheme == "grobid":
+        return _is_field(label)
+    return label == "O" or _split_prefix(label)[0] in _PREFIXES[scheme]
 
 
 def _check_scheme(scheme: str) -> None:

@@ -24,7 +24,7 @@ from dualstruct.labels.schemes import (
     BEGINNING_PREFIXES,
     CLOSING_PREFIXES,
     are_span_labels,
-    split_label,
+    split_labels,
 )
 from dualstruct.metrics.counts import TypeScores, share
 
@@ -298,7 +298,8 @@ def span_counts(
     _check_ids(truth_ids, predicted_ids, sentence_offsets, len(labels))
     # The unseen label -1 looks up the last entry of each table.
     mark_spans = are_span_labels(labels)
-    pairs = [split_label(label) if mark_spans else ("", label) for label in labels] + [("", UNSEEN)]
+    pairs = split_labels(labels) if mark_spans else [("", label) for label in labels]
+    pairs.append(("", UNSEEN))
     inside_types = dict.fromkeys(type_ for prefix, type_ in pairs if prefix != "O")
     type_ids = {type_: n for n, type_ in enumerate(inside_types)}
     outside = -1

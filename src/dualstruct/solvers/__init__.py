@@ -1,91 +1,54 @@
 """Solvers: the schedule of passes, rules and stopping that learns the weights."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from dualstruct.errors import InputError
-from dualstruct.solvers.automatic import auto_solver
-from dualstruct.solvers.base import Averaged, DualIterate, DualSolver, Iterate, Solver
-from dualstruct.solvers.completion import Completing
-from dualstruct.solvers.cutting_plane import CuttingPlane
-from dualstruct.solvers.dca import DCA
-from dualstruct.solvers.dcd import CPD, DCD, DCDLight
-from dualstruct.solvers.exponentiated_gradient import ExponentiatedGradient
-from dualstruct.solvers.frank_wolfe import FrankWolfe
-from dualstruct.solvers.lbfgs import LBFGS
-from dualstruct.solvers.mira import MIRA
-from dualstruct.solvers.pegasos import Pegasos
-from dualstruct.solvers.perceptron import Perceptron
-from dualstruct.solvers.ramp import RampSDM
-from dualstruct.solvers.sdm import SDM
-from dualstruct.solvers.sgd import SGD
+from dualstruct.lazy import lazy_names
 
-__all__ = [
-    "CPD",
-    "DCA",
-    "DCD",
-    "LBFGS",
-    "MIRA",
-    "SDM",
-    "SGD",
-    "SOLVERS",
-    "Averaged",
-    "Completing",
-    "CuttingPlane",
-    "DCDLight",
-    "DualIterate",
-    "DualSolver",
-    "ExponentiatedGradient",
-    "FrankWolfe",
-    "Iterate",
-    "Pegasos",
-    "Perceptron",
-    "RampSDM",
-    "Solver",
-    "auto_solver",
-    "find_solver",
-]
-
-#: Every solver by its name on the command line.
-SOLVERS: dict[str, type[Solver]] = {
-    solver.name: solver
-    for solver in (
-        DCD,
-        DCDLight,
-        CPD,
-        SDM,
-        FrankWolfe,
-        CuttingPlane,
-        RampSDM,
-        LBFGS,
-        ExponentiatedGradient,
-        DCA,
-        MIRA,
-        Perceptron,
-        SGD,
-        Pegasos,
+if TYPE_CHECKING:
+    from dualstruct.solvers.automatic import auto_solver as auto_solver
+    from dualstruct.solvers.base import Averaged as Averaged
+    from dualstruct.solvers.base import DualIterate as DualIterate
+    from dualstruct.solvers.base import DualSolver as DualSolver
+    from dualstruct.solvers.base import Iterate as Iterate
+    from dualstruct.solvers.base import Solver as Solver
+    from dualstruct.solvers.completion import Completing as Completing
+    from dualstruct.solvers.cutting_plane import CuttingPlane as CuttingPlane
+    from dualstruct.solvers.dca import DCA as DCA
+    from dualstruct.solvers.dcd import CPD as CPD
+    from dualstruct.solvers.dcd import DCD as DCD
+    from dualstruct.solvers.dcd import DCDLight as DCDLight
+    from dualstruct.solvers.exponentiated_gradient import (
+        ExponentiatedGradient as ExponentiatedGradient,
     )
+    from dualstruct.solvers.frank_wolfe import FrankWolfe as FrankWolfe
+    from dualstruct.solvers.lbfgs import LBFGS as LBFGS
+    from dualstruct.solvers.mira import MIRA as MIRA
+    from dualstruct.solvers.pegasos import Pegasos as Pegasos
+    from dualstruct.solvers.perceptron import Perceptron as Perceptron
+    from dualstruct.solvers.ramp import RampSDM as RampSDM
+    from dualstruct.solvers.registry import SOLVERS as SOLVERS
+    from dualstruct.solvers.registry import find_solver as find_solver
+    from dualstruct.solvers.sdm import SDM as SDM
+    from dualstruct.solvers.sgd import SGD as SGD
+
+#: Predictions need none of these.
+_HOMES = {
+    "solvers.automatic": "auto_solver",
+    "solvers.base": "Averaged DualIterate DualSolver Iterate Solver",
+    "solvers.completion": "Completing",
+    "solvers.cutting_plane": "CuttingPlane",
+    "solvers.dca": "DCA",
+    "solvers.dcd": "CPD DCD DCDLight",
+    "solvers.exponentiated_gradient": "ExponentiatedGradient",
+    "solvers.frank_wolfe": "FrankWolfe",
+    "solvers.lbfgs": "LBFGS",
+    "solvers.mira": "MIRA",
+    "solvers.pegasos": "Pegasos",
+    "solvers.perceptron": "Perceptron",
+    "solvers.ramp": "RampSDM",
+    "solvers.registry": "SOLVERS find_solver",
+    "solvers.sdm": "SDM",
+    "solvers.sgd": "SGD",
 }
 
-
-def find_solver(name: str | Solver, loss: str) -> Solver:
-    """The solver of this name, or the quickest one for the loss ("auto").
-
-    >>> find_solver("auto", "squared_hinge")
-    DCD(revisits=5, admission=0.01)
-    """
-    if isinstance(name, Solver):
-        solver = name
-    elif name == "auto":
-        solver = auto_solver(loss)
-    elif name.replace("_", "-") in SOLVERS:
-        solver = SOLVERS[name.replace("_", "-")]()
-    else:
-        raise InputError(f"unknown solver {name!r}; there is auto, {', '.join(SOLVERS)}")
-    if loss not in solver.losses:
-        others = ", ".join(other.name for other in SOLVERS.values() if loss in other.losses)
-        own = " and ".join(solver.losses)
-        raise InputError(
-            f"solver {solver.name} does not take the loss {loss}, only {own}; "
-            f"{loss} is for {others or 'no solver'}"
-        )
-    return solver
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)

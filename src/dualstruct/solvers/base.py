@@ -6,7 +6,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.data.schema import Range, arguments_of, fit_type, stored_array
 from dualstruct.errors import InputError, UnsupportedError
-from dualstruct.problem import Problem
+
+if TYPE_CHECKING:
+    from dualstruct.problem import Problem
 
 Count = Annotated[int, Range(0, 2**62)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +23,8 @@ MOST_OUTPUTS = 10_000
 
 def digest_of(arrays: Iterable[NDArray[Any] | None]) -> str:
     """A fingerprint of some arrays."""
+    import hashlib
+
     total = hashlib.blake2b(digest_size=16)
     for array in arrays:
         if array is None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-#: Into how many folds sentences are divided by default.
-FOLDS = 5
-
 
 @dataclass(frozen=True)
 class Doubt:

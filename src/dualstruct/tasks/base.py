@@ -7,14 +7,16 @@ model = known.calibrated(known.model(w), dev)
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.data.sources import Share
-from dualstruct.structures import Structure
-from dualstruct.training.results import SummedScore
+
+if TYPE_CHECKING:
+    from dualstruct.data.sources import Share
+    from dualstruct.structures import Structure
+    from dualstruct.training.results import SummedScore
 
 State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 

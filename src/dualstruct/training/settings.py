@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeVar
 
 from dualstruct.errors import InputError
 from dualstruct.losses import LOSSES, Loss, find_loss
-from dualstruct.solvers import Solver
+from dualstruct.solvers.base import Solver
 from dualstruct.training.stopping import Stopping
 from dualstruct.workers.engines import check_engine
 

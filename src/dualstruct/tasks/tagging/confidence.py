@@ -16,7 +16,7 @@ from dualstruct.labels.schemes import (
     CLOSING_PREFIXES,
     are_span_labels,
     spans,
-    split_label,
+    split_labels,
 )
 from dualstruct.metrics import Reliability, reliability
 from dualstruct.outputs import Outputs
@@ -65,7 +65,7 @@ class Spans:
     """Which labels, and which neighbours, make a span of a type."""
 
     def __init__(self, labels: Sequence[str]) -> None:
-        parts = [split_label(label) for label in labels]
+        parts = split_labels(labels)
         inside = np.array([prefix != "O" for prefix, _ in parts])
         types = np.array([type_ for _, type_ in parts], dtype=object)
         begins = np.array([prefix in BEGINNING_PREFIXES for prefix, _ in parts])

@@ -250,10 +250,11 @@ def _extractor_from(
     settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> FeatureExtractor:
     """An extractor from a file; a second stage has a model of its own in it."""
+    if settings.get("kind") != "stage":
+        return from_state(settings, arrays)
     from dualstruct.tasks.tagging.stages import StageExtractor
 
-    made_by = StageExtractor.from_state if settings.get("kind") == "stage" else from_state
-    return made_by(settings, arrays)
+    return StageExtractor.from_state(settings, arrays)
 
 
 def _finite(weight: float) -> float:

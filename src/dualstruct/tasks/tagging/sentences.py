@@ -4,12 +4,13 @@ what to write. None of those libraries is imported."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dualstruct.data.examples import as_list
-from dualstruct.data.sources import ColumnFiles, InMemory, Source, check_paths, paths_of
-from dualstruct.data.streams import StreamedBlocks, StreamedFiles
 from dualstruct.errors import InputError
+
+if TYPE_CHECKING:
+    from dualstruct.data.sources import Source
 
 #: What datasets call the words of a sentence, and its labels where there are several kinds of them.
 TOKENS = ("tokens", "words")
@@ -28,11 +29,16 @@ def is_dataset(X: Any) -> bool:
 
 def is_whole(data: Any) -> bool:
     """Whether this has sentences and their labels."""
+    from dualstruct.data.sources import ColumnFiles, paths_of
+
     return isinstance(data, ColumnFiles) or is_dataset(data) or paths_of(data) is not None
 
 
 def source_of(X: Any, y: Any) -> Source:
     """Where sentences are that were given as X and y."""
+    from dualstruct.data.sources import ColumnFiles, InMemory, check_paths, paths_of
+    from dualstruct.data.streams import StreamedBlocks, StreamedFiles
+
     if isinstance(X, ColumnFiles | StreamedFiles | StreamedBlocks):
         return X
     paths = paths_of(X)
