@@ -95,7 +95,7 @@ def simulate(
             target = round(GROWTH * target) + 1
             session.learner.catch_up()
             every = project.settled()
-            tagger = session.learner.new_tagger()
+            tagger = session.learner.maker.new()
             tagger.unseen_labels = "count"
             tagger.fit([each.words for each in every], [list(each.labels or ()) for each in every])
             if tagger.score(judged, truth) >= whole - WITHIN:

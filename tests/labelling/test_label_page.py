@@ -88,7 +88,7 @@ def test_a_sentence_is_labelled_by_keyboard_alone(page, tmp_path):
         page.keyboard.press("u")
         expect(page.locator("#sentence .token")).to_have_count(4)
         expect(page.locator("#reason")).to_have_text("Taken back.")
-        assert project.answered == set()
+        assert not project.answered
         page.keyboard.press("Enter")
         assert saved(page, project, 1) == found
         assert len(project.history(1)) == 3
@@ -116,7 +116,7 @@ def test_a_sentence_is_labelled_by_mouse_alone(page, tmp_path):
         page.get_by_role("button", name="Undo").click()
         expect(page.locator("#reason")).to_have_text("Taken back.")
         page.get_by_role("button", name="Skip").click()
-        assert project.answered == set()
+        assert not project.answered
 
 
 def test_tokens_get_labels_of_their_own(page, tmp_path):
@@ -126,6 +126,64 @@ def test_tokens_get_labels_of_their_own(page, tmp_path):
         for key in ("Home", "1", "2", "3", "Enter"):  # each goes on to the next token
             page.keyboard.press(key)
         assert saved(page, project, 1) == {("the", "dog", "sleeps"): ("DET", "NOUN", "VERB")}
+
+
+RELATIONS = ("root", "nsubj", "det", "obj")
+TREE = {("the", "dog", "sees", "Bo"): ("2:det", "3:nsubj", "0:root", "3:obj")}
+
+
+def test_a_tree_is_made_by_keyboard_alone(page, tmp_path):
+    with labelling(tmp_path, ["the dog sees Bo"], RELATIONS, "trees") as (project, address):
+        assert opened(page, address) == ["the", "dog", "sees", "Bo"]
+        expect(page.locator("svg [data-arc]")).to_have_count(4)
+        keys = [
+            "Home", "ArrowRight", "ArrowRight", "Backspace",  # "sees" becomes the root
+            "Home", "Space", "ArrowRight", "Space", "3",  # the → dog, det
+            "ArrowRight", "Space", "ArrowRight", "Space", "2",  # dog → sees, nsubj
+            "End", "Space", "Escape", "Space", "ArrowLeft", "Space", "4",  # Bo → sees, obj
+            "Enter",
+        ]  # fmt: skip
+        for key in keys:
+            page.keyboard.press(key)
+        assert saved(page, project, 1) == TREE
+
+
+def test_a_tree_is_made_by_mouse_alone(page, tmp_path):
+    with labelling(tmp_path, ["the dog sees Bo"], RELATIONS, "trees") as (project, address):
+        opened(page, address)
+        token = lambda t: page.locator(f"[data-t='{t}']")  # noqa: E731
+        relation = lambda name: page.locator(".type", has_text=name)  # noqa: E731
+
+        def drag(head, dependent):
+            token(head).hover()
+            page.mouse.down()
+            token(dependent).hover()
+            page.mouse.up()
+
+        token(2).click()
+        page.get_by_role("button", name="Make root").click()
+        drag(1, 0)
+        relation("det").click()
+        drag(2, 1)
+        relation("nsubj").click()
+        token(3).click()
+        page.get_by_role("button", name="Choose head").click()
+        token(2).click()
+        relation("obj").click()
+        page.get_by_role("button", name="Accept").click()
+        assert saved(page, project, 1) == TREE
+
+
+def test_long_trees_scroll_and_suggestions_are_trees(page, tmp_path):
+    page.set_viewport_size({"width": 390, "height": 800})
+    texts = [" ".join(["the dog sees Bo"] * k) for k in range(1, 6)]
+    with labelling(tmp_path, texts, RELATIONS, "trees") as (project, address):
+        opened(page, address)
+        for count in range(1, 4):
+            page.keyboard.press("Enter")
+            saved(page, project, count)
+        wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+        assert not page.evaluate(wide)
 
 
 def test_suggestions_come_by_themselves_and_one_key_accepts(page, tmp_path):

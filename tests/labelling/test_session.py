@@ -15,6 +15,7 @@ from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.datasets import load_english
 from dualstruct.labelling import Project
 from dualstruct.labelling.app import create_label_app
+from dualstruct.labelling.kinds import KINDS
 from dualstruct.labelling.learning import is_measured
 from dualstruct.labelling.measuring import Point, agreement, forecast, kappa, measure
 from dualstruct.labelling.order import diverse
@@ -132,7 +133,7 @@ def test_an_answer_taken_back_is_asked_again(session):
     [question] = session.next("me", 1, [])
     saved = answer(session, question)
     assert session.undo(saved["answer"], "me", None)["sentence"] == question["sentence"]
-    assert session.project.sentences[question["sentence"]].answers == []
+    assert session.project.sentences[question["sentence"]].answers == ()
     asked = []
     while more := session.next("me", 10, asked):
         asked += [each["sentence"] for each in more]
@@ -161,16 +162,17 @@ def test_search_finds_words_labels_and_disagreement(session):
     assert session.search("", "", "conflict") == []
     wait_for(lambda: session.learner.model is not None)
     wrong = {each["sentence"] for each in session.search("", "", "disagreement")}
-    assert wrong <= session.project.answered
+    assert wrong <= set(session.project.answered)
 
 
 def test_a_model_to_begin_with_suggests_before_any_answer(tmp_path):
     model = SequenceTagger(features="ner").fit(
         [s.forms for s in CORPUS], [s.entities for s in CORPUS]
     )
+    model.save(tmp_path / "m.dstruct")
     with Project(tmp_path / "p.db", tokenizer=Tokenizer("blanks", "lines")) as project:
         project.add([Document(" ".join(CORPUS[3].forms))])
-        with Session(project, model) as session:
+        with Session(project, tmp_path / "m.dstruct") as session:
             [question] = session.next("me", 1, [])
             assert question["suggestion"]["labels"] == model.predict([CORPUS[3].forms])[0]
             session.answer(question["sentence"], CORPUS[3].entities, 0, "me", None)
@@ -216,7 +218,7 @@ def test_kappa_and_agreement_are_of_answers_given_without_seeing_others(tmp_path
         project.answer(1, ["B-X", "O", "B-X", "O"], annotator="b", seen=0)
         project.answer(2, ["O", "O"], annotator="a", seen=0)
         project.answer(2, ["B-X", "O"], annotator="b", seen=project.sentences[2].version)
-        found = agreement(project.sentences.values())
+        found = agreement(project.kind, project.sentences.values())
     assert (found.sentences, found.kappa) == (1, 0.5)
     assert found.f1 == pytest.approx(2 / 3, abs=1e-4)
 
@@ -224,11 +226,11 @@ def test_kappa_and_agreement_are_of_answers_given_without_seeing_others(tmp_path
 def test_measures_have_a_band_around_them():
     truth = [["B-X", "O"]] * 10 + [["O", "B-Y"]] * 10
     said = [["B-X", "O"]] * 10 + [["O", "O"]] * 10
-    point = measure(truth, said, 7, 70)
+    point = measure(KINDS["spans"], truth, said, 7, 70)
     assert point.score == pytest.approx(2 / 3, abs=1e-4)
     assert point.low < point.score < point.high
     assert point.by_label == {"X": [1.0, 10], "Y": [0.0, 10]}
-    assert measure([["A"]], [["A"]], 1, 1).score == 1.0
+    assert measure(KINDS["labels"], [["A"]], [["A"]], 1, 1).score == 1.0
     assert forecast([point] * 3) is None
 
 
@@ -304,7 +306,7 @@ def test_what_cannot_be_answered_is_refused_in_a_sentence(session, path, body, s
                 headers={"Content-Type": "application/json"})  # fmt: skip
     assert found.status_code == status
     assert message in found.json()["error"]
-    assert session.project.answered == set()
+    assert not session.project.answered
 
 
 def test_others_and_their_pages_are_refused(session):

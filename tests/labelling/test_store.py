@@ -163,25 +163,41 @@ def test_older_files_are_migrated_and_a_copy_is_kept(tmp_path, monkeypatch):
     with Project(path) as project:
         project.add([Document(TEXT)])
         say(project, 2, SECOND)
-    monkeypatch.setitem(schema.MIGRATIONS, 1, "ALTER TABLE sentences ADD COLUMN note TEXT;")
-    with closing(schema.connect(path, version=2)) as base:
-        assert base.execute("PRAGMA user_version").fetchone() == (2,)
+    monkeypatch.setitem(schema.MIGRATIONS, 2, "ALTER TABLE sentences ADD COLUMN note TEXT;")
+    with closing(schema.connect(path, version=3)) as base:
+        assert base.execute("PRAGMA user_version").fetchone() == (3,)
         assert base.execute("SELECT count(note), count(*) FROM sentences").fetchone() == (0, 2)
-    with Project(tmp_path / "p.db.version1") as old:
+    with Project(tmp_path / "p.db.version2") as old:
         assert old.sentences[2].labels == tuple(SECOND)
-    with pytest.raises(InputError, match="it is of version 2; this program knows 1"):
+    with pytest.raises(InputError, match="it is of version 3; this program knows 2"):
         Project(path)
-    with pytest.raises(InputError, match="it is of version 2; this program knows 1"):
+    with pytest.raises(InputError, match="it is of version 3; this program knows 2"):
         list(iter_documents(path))
+
+
+def test_files_of_version_1_are_read_and_opened(tmp_path):
+    path = tmp_path / "p.db"
+    with Project(path) as project:
+        project.add([Document(TEXT)])
+        say(project, 2, SECOND)
+    with closing(sqlite3.connect(path)) as base:
+        base.execute("ALTER TABLE sentences DROP COLUMN tags")
+        base.execute("PRAGMA user_version = 1")
+        base.commit()
+    [document] = iter_documents(path)
+    assert document.words() == [project.sentences[2].words]
+    with Project(path) as project:
+        assert project.sentences[2].labels == tuple(SECOND)
+    assert (tmp_path / "p.db.version1").exists()
 
 
 def test_a_migration_that_fails_changes_nothing(tmp_path, monkeypatch):
     path = tmp_path / "p.db"
     with Project(path) as project:
         project.add([Document(TEXT)])
-    monkeypatch.setitem(schema.MIGRATIONS, 1, "DROP TABLE answers; SELECT * FROM absent;")
+    monkeypatch.setitem(schema.MIGRATIONS, 2, "DROP TABLE answers; SELECT * FROM absent;")
     with pytest.raises(InputError, match="no such table: absent"):
-        schema.connect(path, version=2)
+        schema.connect(path, version=3)
     with Project(path) as project:
         assert say(project, 2, SECOND).id == 1
 
@@ -215,7 +231,7 @@ def test_labels_of_tokens_are_kept_as_they_are(tmp_path):
     (tmp_path / "a.conll").write_text("a DET\ndog NOUN\n\nthe DET\ncat NOUN\n")
     with Project(tmp_path / "p.db") as project:
         project.add(documents_in(tmp_path / "a.conll"))
-        assert (project.kind, project.types) == ("labels", ["DET", "NOUN"])
+        assert (project.kind.name, project.types) == ("labels", ["DET", "NOUN"])
     assert [each.labels for each in iter_documents(tmp_path / "p.db")] == [["DET", "NOUN"]] * 2
     assert read_texts(tmp_path / "p.db").labels == [["DET", "NOUN"]] * 2
 
@@ -293,7 +309,7 @@ def test_the_command_says_where_the_page_is_and_ends_on_ctrl_c(tmp_path):
     [
         (["{}/raw.txt"], "raw.txt exists and is no project"),
         (["{}/p.db", "--text", "{}/none"], "none does not exist"),
-        (["{}/p.db", "--kind", "trees"], "--kind is 'trees'; it is spans or labels"),
+        (["{}/p.db", "--kind", "graphs"], "--kind is 'graphs'; it is spans, labels, trees"),
         (["{}/p.db", "--export", "{}/a.jsonl"], "p.db: there is no such file"),
         (["{}/p.db", "--labels", "A B"], "'A B' is no label"),
         (["{}/p.db", "--host", "0.0.0.0", "--port", "0"], "set a --token that they have to know"),

@@ -38,8 +38,8 @@ def label(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="spans, or labels: one for each token (parts of speech). Default: spans, or what "
-            "the texts have.",
+            help="spans; labels: one for each token (parts of speech); or trees: heads and "
+            "relations. Default: spans, or what the texts or the model have.",
             show_default=False,
         ),
     ] = None,
@@ -61,7 +61,7 @@ def label(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="A tagger that train wrote, which makes the first suggestions."),
+        typer.Option(help="A tagger or parser that train wrote: it makes the first suggestions."),
     ] = None,
     serve: Annotated[bool, typer.Option(help="Open the page once texts are added.")] = True,
     host: Host = "127.0.0.1",
@@ -77,7 +77,7 @@ def label(
     tokenizer: TokenizerOption = None,
     as_json: Json = False,
 ) -> None:
-    """Label texts on a page while a tagger learns from every answer.
+    """Label texts on a page while a tagger or parser learns from every answer.
 
     Suggestions are there before you look, and better after every answer; what the model is least
     sure of comes first. Answers are kept in one file with their whole history; train, evaluate and
@@ -92,9 +92,9 @@ def label(
         _report(counts, f"{counts['sentences']:,} sentences written to {export}", as_json)
         return
     split_as = None if tokenizer is None else asked_tokenizer(tokenizer)
-    with Project(project, kind, split_as) as opened:  # type: ignore[arg-type]
+    with Project(project, kind, split_as) as opened:
         if model is not None:
-            _take_labels(opened, model)
+            _take_kind(opened, model)
         _add(opened, text or [], seed_labels, labels, format)
         counts = _counts(opened)
         if serve and export is None:
@@ -124,46 +124,41 @@ def _serve(project: Project, model: Path | None, asked: Address, as_json: bool) 
     need_server("label")
     from urllib.parse import quote
 
-    from dualstruct.estimators import SequenceTagger
     from dualstruct.labelling.app import create_label_app
     from dualstruct.labelling.session import Session
 
-    start = None if model is None else SequenceTagger.load(model)
     if not asked.token and not is_loopback(asked.host):
         raise InputError(f"others reach {asked.host}: set a --token that they have to know")
     listening = Listening(asked.host, asked.port)
     where = listening.address
     if asked.token:
         where += f"?token={quote(asked.token)}"
-    with Session(project, start) as session:
+    with Session(project, model) as session:
         app = create_label_app(session, hosts=listening.hosts, token=asked.token)
         listening.announce(str(project.path), {"project": str(project.path)}, as_json, where)
         listening.run(app, asked.browser, lambda: None, where)
 
 
-def _take_labels(project: Project, model: Path) -> None:
-    """The labels of a model, and whether they are of spans."""
+def _take_kind(project: Project, model: Path) -> None:
+    """What a model predicts is what the project is about."""
     from dualstruct.estimators import SequenceTagger
-    from dualstruct.labels.schemes import split_label
+    from dualstruct.estimators.loading import load_model
     from dualstruct.texts.alignment import marks_spans
 
-    tagger = SequenceTagger.load(model)
-    names = tagger.classes_.tolist()
-    spans = marks_spans(names)
-    if tagger.n_columns_ != 1:
-        raise InputError(f"{model} looks at more than words, and texts have nothing else")
-    if spans and not {split_label(name)[0] for name in names} <= {"B", "I", "O"}:
-        raise InputError(
-            f"{model} has labels of another scheme than B-, I- and O: train it in iob2"
-        )
-    project.set_kind("spans" if spans else "labels")
+    found = load_model(model)
+    if not isinstance(found, SequenceTagger):
+        project.set_kind("trees")
+    else:
+        project.set_kind("spans" if marks_spans(found.classes_.tolist()) else "labels")
+    project.add_types(project.kind.maker(model).types)
 
 
 def _check(project: Path, given: Sequence[Path], kind: str | None, export: Path | None) -> None:
     from dualstruct.data.opening import begins_with
+    from dualstruct.labelling.kinds import KINDS
 
-    if kind not in (None, "spans", "labels"):
-        raise InputError(f"--kind is {kind!r}; it is spans or labels")
+    if kind is not None and kind not in KINDS:
+        raise InputError(f"--kind is {kind!r}; it is {', '.join(KINDS)}")
     if project.exists() and not begins_with(project, _MAGIC) and project.stat().st_size:
         raise InputError(
             f"{project} exists and is no project; name a new file, and give texts with --text"
@@ -188,10 +183,11 @@ def _add(
     if labels is not None:
         project.add_types(name.strip() for name in labels.split(","))
     for path in texts:
-        labelled, total = project.add(documents_in(path, format))
+        labelled, total = project.add(documents_in(path, format, project.kind.column))
         tell(f"{path}: {total:,} sentences added, {labelled:,} with labels")
     if seed_labels is not None:
-        labelled, _ = project.add(documents_in(seed_labels, format), drafts=True)
+        documents = documents_in(seed_labels, format, project.kind.column)
+        labelled, _ = project.add(documents, drafts=True)
         tell(f"{seed_labels}: {labelled:,} sentences with suggestions")
 
 

@@ -15,14 +15,17 @@ __all__ = ["documents_in"]
 _LINES = 200
 
 
-def documents_in(path: str | Path, format: str | None = None) -> Iterator[Document]:
+def documents_in(
+    path: str | Path, format: str | None = None, column: str | None = None
+) -> Iterator[Document]:
     """The documents of a file or a folder.
 
-    A folder of BRAT is one; another one has files of texts, each of which is read.
+    A folder of BRAT is one; another one has files of texts, each of which is read. ``column`` says
+    what is read from CoNLL-U, if not the usual labels.
     """
     place = Path(path)
     if not place.is_dir():
-        yield from iter_documents(str(path), format or _format_of(str(path)))
+        yield from _read(str(path), format, column)
         return
     if format == "brat" or (format is None and any(place.glob("*.ann"))):
         yield from iter_documents(place, "brat")
@@ -32,9 +35,14 @@ def documents_in(path: str | Path, format: str | None = None) -> Iterator[Docume
         raise InputError(f"{place}: there are no files in it")
     for file in files:
         name = str(file.relative_to(place))
-        for document in iter_documents(file, format or _format_of(str(file))):
+        for document in _read(str(file), format, column):
             document.metadata.setdefault("id", name)
             yield document
+
+
+def _read(path: str, format: str | None, column: str | None) -> Iterator[Document]:
+    found = format or _format_of(path)
+    return iter_documents(path, found, column if found == "conllu" else None)
 
 
 def _format_of(path: str) -> str:

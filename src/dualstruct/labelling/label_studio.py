@@ -19,11 +19,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from dualstruct.errors import InputError
+from dualstruct.labelling.sentences import Sentence
 from dualstruct.labelling.session import Session
 from dualstruct.serving.guarding import JSONResponse, RequestError
 from dualstruct.texts import Document
 from dualstruct.texts.alignment import Alignment, label_spans
-from dualstruct.texts.documents import TextSpan, split_documents
+from dualstruct.texts.documents import TextSpan, joined, split_documents
 from dualstruct.texts.formats.rows import span_list
 
 __all__ = ["backend_routes"]
@@ -97,22 +98,20 @@ class _Backend:
         return JSONResponse({"results": results, "model_version": self.version})
 
     def _predicted(self, texts: list[str], names: _Names) -> list[dict[str, Any]]:
-        model = self.session.learner.model
-        if model is None or self.session.project.kind != "spans":
+        learner, project = self.session.learner, self.session.project
+        if learner.model is None or project.kind.name != "spans":
             return [{"result": [], "score": 0.0, "model_version": self.version} for _ in texts]
         documents = [Document(text) for text in texts]
-        split_documents(documents, self.session.project.tokenizer)
+        split_documents(documents, project.tokenizer)
         found = []
         for document in documents:
-            rows = document.words()
-            spans, sure = [], []
-            if rows:
-                labels = model.predict(rows)
-                spans = label_spans(document, labels)
-                marginals = model.predict_marginals(rows, beta=1 / self.session.learner.temperature)
-                for row, table in zip(labels, marginals, strict=True):
-                    numbers = model.class_indices(row)
-                    sure += [float(p[k]) for p, k in zip(table, numbers, strict=True)]
+            sentences = [
+                Sentence(0, "", " ".join(words), joined([words]).places)
+                for words in document.words()
+            ]
+            said = [each for each in learner.suggest(sentences) if each is not None]
+            spans = label_spans(document, [list(each.labels) for each in said])
+            sure = [p for each in said for p in each.sure]
             result = [
                 _result(number, span, document, names) for number, span in enumerate(spans, 1)
             ]

@@ -1,36 +1,36 @@
 """The model of a project, which learns from every answer while others are given.
 
-Two threads: one trains on with each answer at once (``partial_fit``, with some earlier answers so
-that they are not forgotten), the other trains anew on all answers whenever there are a tenth more
-than last time. Whoever answers waits for neither. A tenth of the sentences, drawn at random, is
+Two threads: one learns on from each answer at once (in place, with some earlier answers so that
+they are not forgotten), the other trains anew on all answers whenever there are a tenth more than
+last time. Whoever answers waits for neither. A tenth of the sentences, drawn at random, is
 never trained on: it measures.
 """
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import logging
 import random
 import threading
 import time
-import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 
 from dualstruct.errors import DualstructError
-from dualstruct.estimators import SequenceTagger
 from dualstruct.labelling.measuring import LEAST, Point, measure
+from dualstruct.labelling.models import Example, Model, Suggestion
 from dualstruct.labelling.sentences import Sentence
 from dualstruct.labelling.store import Project
 
-__all__ = ["Learner", "Suggestion", "is_measured"]
+__all__ = ["Learner", "is_measured"]
 
 #: Of a hundred sentences, those that measure.
 MEASURED = 10
-#: Below so many tokens, training anew takes no longer than training on.
-FEW_TOKENS = 1500
+#: Below so many answers, training anew takes no longer than learning on.
+FEW_ANSWERS = 60
+#: Unlabelled sentences whose features a model has weights for from the start.
+PREPARED = 20_000
 #: Earlier answers among those that are trained on.
 REPLAYED = 50
 #: As much more than last time makes it worth training anew.
@@ -39,25 +39,10 @@ GROWTH = 1.1
 DRAFTED = 0.3
 #: Answers among the measured sentences from which a temperature is fitted.
 CALIBRATING = 20
-#: The temperature before that: a margin of 1 is about 95 % sure.
-UNCALIBRATED = 0.35
 #: Answers from which suspects are looked for.
 SUSPICIOUS = 60
 
 _log = logging.getLogger("dualstruct.labelling")
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """What the model says of a sentence."""
-
-    labels: tuple[str, ...]
-    sure: tuple[float, ...]  #: how probable each label is
-
-    @property
-    def doubt(self) -> float:
-        """How unsure the model is, for each token."""
-        return sum(1 - p for p in self.sure) / max(len(self.sure), 1)
 
 
 @cache
@@ -73,8 +58,8 @@ class Learner:
     Parameters
     ----------
     project : Project
-    start : SequenceTagger, optional
-        A model to begin with.
+    start : path, optional
+        The file of a model to begin with.
     changed : callable, optional
         Called by a thread of the learner when there is another model.
     """
@@ -82,22 +67,21 @@ class Learner:
     def __init__(
         self,
         project: Project,
-        start: SequenceTagger | None = None,
+        start: Path | None = None,
         changed: Callable[[], None] = lambda: None,
     ) -> None:
         self.project = project
-        self.model = start
-        self.version = 0 if start is None else 1
+        self.maker = project.kind.maker(start)
+        project.add_types(self.maker.types)
+        self.model = self.maker.first
+        self.version = 0 if self.model is None else 1
         self.problem: str | None = None
         self.points: list[Point] = [Point.of(each) for each in project.curve()]
         self.suspects: list[int] = []  #: answered sentences worth a second look, the most so first
         self.training = False  #: whether it trains anew just now
-        #: At which scores are probabilities.
-        self.temperature = (None if start is None else start.temperature_) or UNCALIBRATED
-        self._start = start
         self._changed = changed
         self._wake = threading.Condition()
-        self._new: set[int] = set()  # answers for the next partial_fit
+        self._new: set[int] = set()  # answers to learn on from
         self._since: set[int] = set()  # answers that a training under way has not seen
         self._trained = 0  # sentences of the last training from scratch
         self._searched = 0  # answers of the last search for suspects
@@ -135,22 +119,19 @@ class Learner:
         model = self.model
         if model is None or not sentences:
             return [_drafted(each) for each in sentences]
-        words = [each.words for each in sentences]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            rows = model.predict(words)
-            marginals = model.predict_marginals(words, beta=1 / self.temperature)
-        found: list[Suggestion | None] = []
-        for row, table in zip(rows, marginals, strict=True):
-            numbers = model.class_indices(row)
-            sure = tuple(round(float(p[k]), 4) for p, k in zip(table, numbers, strict=True))
-            found.append(Suggestion(tuple(row), sure))
-        return found
+        return list(model.suggest(sentences))
+
+    def doubts(self, sentences: Sequence[Sentence]) -> list[list[float]]:
+        """How unsure the model is of each token; not at all without a model."""
+        model = self.model
+        if model is None:
+            return [[0.0] * len(each.tokens) for each in sentences]
+        return model.doubts(sentences)
 
     def catch_up(self) -> None:
         """Train anew on all answers now, for who has not started the threads."""
         known = self._examples()
-        model = self._fitted(known)
+        model = self._trained_on(known)
         if model is None:
             return
         self._calibrate(model)
@@ -159,9 +140,9 @@ class Learner:
         self._changed()
         self._measure(model, known)
 
-    def whole(self) -> SequenceTagger | None:
+    def whole(self) -> Model | None:
         """A model for use elsewhere, trained on all answers but those that measure."""
-        made = self._fitted(self._examples())
+        made = self._trained_on(self._examples(), prepared=False)
         if made is not None:
             self._calibrate(made)
         return made
@@ -193,11 +174,11 @@ class Learner:
                 return False
             new = self._take()
             base = self.model
-        known = self._examples()
-        if base is None or sum(len(each.tokens) for each in known) < FEW_TOKENS:
-            model = self._fitted(known)
+        if base is None or len(self.project.answered) < FEW_ANSWERS:
+            model = self._trained_on(self._examples())
         else:
-            model = self._continued(base, new, known)
+            chosen = self._chosen(new)
+            model = base.learn(chosen) if chosen else None
         if model is not None:
             with self._wake:
                 # One that was trained anew meanwhile knows more; these answers are learned again.
@@ -207,6 +188,16 @@ class Learner:
                 self._put(model)
             self._changed()
         return True
+
+    def _chosen(self, new: set[int]) -> list[Example]:
+        """New answers, and some earlier ones at random."""
+        numbers = [n for n in new if not is_measured(n)]
+        if not numbers:
+            return []
+        known = self.project.answered_numbers()
+        numbers += self._random.sample(known, min(REPLAYED, len(known)))
+        found = (self.project.sentences[n] for n in dict.fromkeys(numbers) if not is_measured(n))
+        return [Example(each, each.labels) for each in found if each.labels is not None]
 
     def _take(self) -> set[int]:
         new, self._new = self._new, set()
@@ -222,7 +213,7 @@ class Learner:
             self.training = True
         try:
             known = self._examples()
-            model = self._fitted(known)
+            model = self._trained_on(known)
             self._trained = max(len(known), 1)
             if model is None:
                 return True
@@ -246,75 +237,32 @@ class Learner:
     def _has_drafts(self) -> bool:
         return any(each.draft is not None for each in list(self.project.sentences.values()))
 
-    def _put(self, model: SequenceTagger) -> None:
+    def _put(self, model: Model) -> None:
         self.model = model
         self.version += 1
         self.problem = None
 
     # How models are made.
 
-    def new_tagger(self) -> SequenceTagger:
-        """As it is trained from scratch."""
-        features = "ner" if self.project.kind == "spans" else "pos"
-        return SequenceTagger(features=features, seed=1)
-
-    def _fitted(self, known: Iterable[Sentence]) -> SequenceTagger | None:
-        X: list[list[str]] = []
-        y: list[list[str]] = []
-        weights: list[list[float]] = []
-        for each in known:
-            X.append(each.words)
-            y.append(list(each.labels or ()))
-            weights.append([1.0] * len(each.tokens))
-        plain = True
+    def _trained_on(self, known: Sequence[Sentence], prepared: bool = True) -> Model | None:
+        examples = _answered(known)
+        others: list[Sentence] = []
         for each in list(self.project.sentences.values()):
-            if each.draft is not None and not each.answers and not is_measured(each.id):
-                X.append(each.words)
-                y.append(list(each.draft.labels))
-                given = each.draft.weights or [1.0] * len(each.tokens)
-                weights.append([DRAFTED * p for p in given])
-                plain = False
-        if not X:
-            return None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            made = self.new_tagger() if self._start is None else copy.copy(self._start)
-            train = made.fit if self._start is None else made.partial_fit
-            train(X, y, callbacks=[self._is_over], token_weight=None if plain else weights)
-        return made
+            if each.answers or is_measured(each.id):
+                continue
+            if each.draft is not None:
+                given = each.draft.weights or (1.0,) * len(each.tokens)
+                weights = tuple(DRAFTED * p for p in given)
+                examples.append(Example(each, each.draft.labels, weights))
+            elif prepared and len(others) < PREPARED:
+                others.append(each)
+        return self.maker.make(examples, others, lambda: self._ended) if examples else None
 
-    def _is_over(self, *progress: object) -> bool:
-        """Whether training is to stop: who ends the server does not wait for it."""
-        return self._ended
-
-    def _calibrate(self, model: SequenceTagger) -> None:
+    def _calibrate(self, model: Model) -> None:
         """On the measured answers, once there are some."""
         measured = self.measured()
-        if len(measured) < CALIBRATING:
-            return
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.calibrate(
-                [each.words for each in measured], [list(each.labels or ()) for each in measured]
-            )
-        self.temperature = model.temperature_ or UNCALIBRATED
-
-    def _continued(
-        self, base: SequenceTagger, new: set[int], known: list[Sentence]
-    ) -> SequenceTagger | None:
-        chosen = [each for each in known if each.id in new]
-        if not chosen:
-            return None
-        others = [each for each in known if each.id not in new]
-        chosen += self._random.sample(others, min(REPLAYED, len(others)))
-        made = copy.copy(base)
-        made.passes = 2
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            made.partial_fit(
-                [each.words for each in chosen], [list(each.labels or ()) for each in chosen]
-            )
-        return made
+        if len(measured) >= CALIBRATING:
+            model.calibrate(_answered(measured))
 
     # How good they are.
 
@@ -322,39 +270,38 @@ class Learner:
         """The answered sentences that are not trained on."""
         return [each for each in self.project.settled() if is_measured(each.id)]
 
-    def _measure(self, model: SequenceTagger, known: list[Sentence]) -> None:
+    def _measure(self, model: Model, known: list[Sentence]) -> None:
         judged = self.measured()
         if len(judged) < LEAST or not known:
             return
         last = self.points[-1].sentences if self.points else 0
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            predicted = model.predict([each.words for each in judged])
-        truth = [list(each.labels or ()) for each in judged]
-        point = measure(truth, predicted, len(known), sum(len(each.tokens) for each in known))
+        predicted = [each.labels for each in model.suggest(judged)]
+        truth = [each.labels or () for each in judged]
+        tokens = sum(len(each.tokens) for each in known)
+        point = measure(self.project.kind, truth, predicted, len(known), tokens)
         if len(known) > last:
             self.project.add_point(point.to_dict())
             self.points = [*self.points, point]
         else:
             self.points = [*self.points[:-1], point]
 
-    def _suspect(self, model: SequenceTagger, known: list[Sentence]) -> None:
+    def _suspect(self, model: Model, known: list[Sentence]) -> None:
         if len(known) < max(SUSPICIOUS, 1.3 * self._searched):
             return
         self._searched = len(known)
         began = time.monotonic()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = model.suspects(
-                [each.words for each in known], [list(each.labels or ()) for each in known], top=20
-            )
+        found = model.suspects(_answered(known))
         # Who was asked about it again has decided.
         self.suspects = [
-            known[each.sentence - 1].id
-            for each in found
-            if each.score > 0.5 and len(known[each.sentence - 1].answers) == 1
+            known[number].id
+            for number, score in found
+            if score > 0.5 and len(known[number].answers) == 1
         ]
         _log.debug("%d suspects in %.1f s", len(self.suspects), time.monotonic() - began)
+
+
+def _answered(sentences: Sequence[Sentence]) -> list[Example]:
+    return [Example(each, each.labels) for each in sentences if each.labels is not None]
 
 
 def _drafted(sentence: Sentence) -> Suggestion | None:

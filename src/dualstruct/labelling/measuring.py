@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct.data.schema import fit_type
+from dualstruct.labelling.kinds import Kind
 from dualstruct.labelling.sentences import Sentence
-from dualstruct.labels.schemes import spans
-from dualstruct.metrics import evaluate
 
 __all__ = ["LEAST", "Agreement", "Point", "agreement", "forecast", "measure"]
 
@@ -33,7 +32,7 @@ class Point:
     sentences: int  #: that were trained on
     tokens: int
     measured: int  #: sentences that judged
-    score: float  #: F1 of spans, or the accuracy of labels
+    score: float  #: F1 of parts: of spans; of labels it is the accuracy, of arcs LAS
     low: float
     high: float
     by_label: dict[str, list[float]] = field(default_factory=dict)  #: F1, and how many there are
@@ -47,33 +46,42 @@ class Point:
 
 
 def measure(
+    kind: Kind,
     truth: Sequence[Sequence[str]],
     predicted: Sequence[Sequence[str]],
     sentences: int,
     tokens: int,
 ) -> Point:
     """Scores of some sentences, with a band from samples of them."""
-    scores = evaluate(truth, predicted)
-    counts = np.array(
-        [_counts(a, b, scores.score_name == "f1") for a, b in zip(truth, predicted, strict=True)]
-    )
+    counts, by_type = _compared(kind, zip(truth, predicted, strict=True))
     low, high = _band(counts)
     by_label = {
-        name: [round(each.f1, 4), each.support] for name, each in scores.per_type.items() if name
+        name: [round(_f1(*by_type[name]), 4), by_type[name][0]] for name in sorted(by_type) if name
     }
+    score = _f1(*counts.sum(axis=0).tolist())
     return Point(
-        sentences, tokens, len(truth), round(scores.score, 4), round(low, 4), round(high, 4),
-        by_label,
-    )  # fmt: skip
+        sentences, tokens, len(truth), round(score, 4), round(low, 4), round(high, 4), by_label
+    )
 
 
-def _counts(truth: Sequence[str], predicted: Sequence[str], of_spans: bool) -> list[int]:
-    """True spans, predicted ones, and those that are both; or tokens."""
-    if not of_spans:
-        same = sum(a == b for a, b in zip(truth, predicted, strict=True))
-        return [len(truth), len(truth), same]
-    one, other = set(spans(truth)), set(spans(predicted))
-    return [len(one), len(other), len(one & other)]
+def _compared(
+    kind: Kind, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]
+) -> tuple[NDArray[np.int64], dict[str, list[int]]]:
+    """True parts, predicted ones, and those that are both: of each sentence, and of each type."""
+    rows: list[list[int]] = []
+    by_type: dict[str, list[int]] = {}
+    for truth, predicted in pairs:
+        one, other = set(kind.parts(truth)), set(kind.parts(predicted))
+        both = one & other
+        rows.append([len(one), len(other), len(both)])
+        for place, parts in enumerate((one, other, both)):
+            for part in parts:
+                by_type.setdefault(part[0], [0, 0, 0])[place] += 1
+    return np.array(rows, dtype=np.int64).reshape(-1, 3), by_type
+
+
+def _f1(true: int, predicted: int, both: int) -> float:
+    return 2 * both / max(true + predicted, 1)
 
 
 def _band(counts: NDArray[np.int64]) -> tuple[float, float]:
@@ -117,14 +125,16 @@ class Agreement:
 
     sentences: int
     kappa: float  #: Cohen's, of the labels of tokens
-    f1: float  #: of spans, the one taken for the truth; of labels the share that is the same
+    f1: float  #: of parts, the one taken for the truth: spans, labels or arcs
 
 
-def agreement(sentences: Iterable[Sentence]) -> Agreement | None:
+def agreement(kind: Kind, sentences: Iterable[Sentence]) -> Agreement | None:
     """Of answers that were given without having seen another one."""
     pairs: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     count = 0
     for sentence in sentences:
+        if len(sentence.answers) < 2:
+            continue
         own: dict[str, tuple[str, ...]] = {}
         for answer in sentence.answers:
             if answer.seen == 0:
@@ -133,8 +143,9 @@ def agreement(sentences: Iterable[Sentence]) -> Agreement | None:
         count += len(own) > 1
     if not pairs:
         return None
-    scores = evaluate([list(a) for a, _ in pairs], [list(b) for _, b in pairs])
-    return Agreement(count, round(kappa(pairs), 4), round(scores.score, 4))
+    counts, _ = _compared(kind, pairs)
+    f1 = _f1(*counts.sum(axis=0).tolist())
+    return Agreement(count, round(kappa(pairs), 4), round(f1, 4))
 
 
 def kappa(pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> float:

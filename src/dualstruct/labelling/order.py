@@ -135,8 +135,7 @@ class Order:
 
     def _sorted(self, numbers: Sequence[int]) -> list[int]:
         sentences = [self.project.sentences[n] for n in numbers]
-        found = self.learner.suggest(sentences)
-        doubts = [0.0 if each is None else each.doubt for each in found]
+        doubts = [sum(row) / max(len(row), 1) for row in self.learner.doubts(sentences)]
         order = sorted(range(len(sentences)), key=lambda k: -doubts[k])
         return [each.id for each in diverse([sentences[k] for k in order], QUEUE)]
 

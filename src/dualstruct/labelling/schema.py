@@ -26,7 +26,8 @@ CREATE TABLE sentences (
     id INTEGER PRIMARY KEY,
     document INTEGER NOT NULL REFERENCES documents (id),
     text TEXT NOT NULL,
-    tokens TEXT NOT NULL
+    tokens TEXT NOT NULL,
+    tags TEXT
 );
 CREATE TABLE drafts (
     sentence INTEGER PRIMARY KEY REFERENCES sentences (id),
@@ -50,7 +51,7 @@ CREATE TABLE curve (
 );
 """
 #: What turns a file of each version into one of the next.
-MIGRATIONS: dict[int, str] = {}
+MIGRATIONS: dict[int, str] = {1: "ALTER TABLE sentences ADD COLUMN tags TEXT;"}
 
 
 def connect(path: Path, version: int = VERSION) -> sqlite3.Connection:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
 
-from dualstruct.labels.schemes import split_label
 from dualstruct.texts.documents import Document
 
-__all__ = ["Answer", "Draft", "Kind", "Sentence", "token_weights", "types_of"]
-
-Kind = Literal["spans", "labels"]
+__all__ = ["Answer", "Draft", "Sentence", "token_weights"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +17,7 @@ class Answer:
     sentence: int
     seen: int  #: the last answer of this sentence that the annotator had seen, or 0
     annotator: str
-    labels: tuple[str, ...]  #: one for each token: B-, I- and O where labels mark spans
+    labels: tuple[str, ...]  #: one for each token, as its kind has them
     said: float  #: seconds since 1970
 
 
@@ -42,12 +37,24 @@ class Sentence:
     document: str
     text: str
     tokens: list[tuple[int, int]]
+    tags: list[str] | None = None  #: parts of speech, where they are known
     draft: Draft | None = None
-    answers: list[Answer] = field(default_factory=list)  #: that were not withdrawn
+    answers: tuple[Answer, ...] = ()  #: that were not withdrawn
+    #: What it is labelled with; None without an answer, and where answers differ.
+    labels: tuple[str, ...] | None = field(default=None, init=False)
+    in_conflict: bool = field(default=False, init=False)
+    words: list[str] = field(init=False)
 
-    @property
-    def words(self) -> list[str]:
-        return [self.text[a:b] for a, b in self.tokens]
+    def __post_init__(self) -> None:
+        self.words = [self.text[a:b] for a, b in self.tokens]
+        self.set_answers(self.answers)
+
+    def set_answers(self, answers: tuple[Answer, ...]) -> None:
+        """Other answers; what they come to is asked for more often than it changes."""
+        self.answers = answers
+        found = {each.labels for each in self.counting}
+        self.in_conflict = len(found) > 1
+        self.labels = next(iter(found)) if len(found) == 1 else None
 
     @property
     def version(self) -> int:
@@ -59,23 +66,6 @@ class Sentence:
         """The answers that no later one replaced."""
         seen = max((each.seen for each in self.answers), default=0)
         return [each for each in self.answers if each.id > seen]
-
-    @property
-    def labels(self) -> tuple[str, ...] | None:
-        """What it is labelled with; None without an answer, and where answers differ."""
-        found = {each.labels for each in self.counting}
-        return found.pop() if len(found) == 1 else None
-
-    @property
-    def in_conflict(self) -> bool:
-        return len({each.labels for each in self.counting}) > 1
-
-
-def types_of(labels: Iterable[str], kind: Kind) -> list[str]:
-    """The types of spans that labels mark, or the labels themselves."""
-    if kind == "labels":
-        return list(dict.fromkeys(labels))
-    return list(dict.fromkeys(split_label(label)[1] for label in labels if label != "O"))
 
 
 def token_weights(document: Document) -> list[float]:

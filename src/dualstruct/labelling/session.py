@@ -8,14 +8,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from dualstruct.errors import InputError
-from dualstruct.estimators import SequenceTagger
-from dualstruct.labelling.learning import Learner, Suggestion
+from dualstruct.labelling.learning import Learner
 from dualstruct.labelling.measuring import agreement, forecast
+from dualstruct.labelling.models import Suggestion
 from dualstruct.labelling.order import Order, Reason
-from dualstruct.labelling.sentences import Sentence, types_of
+from dualstruct.labelling.sentences import Sentence
 from dualstruct.labelling.store import Project
 
 __all__ = ["Session"]
@@ -32,8 +33,8 @@ class Session:
     Parameters
     ----------
     project : Project
-    start : SequenceTagger, optional
-        A model that makes the first suggestions, and learns on.
+    start : path, optional
+        The file of a model that makes the first suggestions, and learns on.
     active : bool
         Whether sentences of which the model is least sure come first, or any.
     seed : int
@@ -43,15 +44,13 @@ class Session:
     def __init__(
         self,
         project: Project,
-        start: SequenceTagger | None = None,
+        start: str | Path | None = None,
         *,
         active: bool = True,
         seed: int = 0,
     ) -> None:
         self.project = project
-        if start is not None:
-            project.add_types(types_of(start.classes_.tolist(), project.kind))
-        self.learner = Learner(project, start, self._refresh)
+        self.learner = Learner(project, None if start is None else Path(start), self._refresh)
         self.order = Order(project, self.learner, active=active, seed=seed)
         self._guard = threading.Lock()  # of the order
         self._counted: tuple[Any, dict[str, Any]] | None = None
@@ -73,7 +72,8 @@ class Session:
         project = self.project
         return {
             "name": project.name,
-            "kind": project.kind,
+            "kind": project.kind.name,
+            "score": project.kind.score_name,
             "types": project.types,
             "sentences": len(project.sentences),
         }
@@ -98,7 +98,7 @@ class Session:
         if self._counted is None or self._counted[0] != version:
             answered = self.project.answered_sentences()
             settled = [each for each in answered if each.labels is not None]
-            found = agreement(answered)
+            found = agreement(self.project.kind, answered)
             self._counted = (
                 version,
                 {
@@ -155,7 +155,7 @@ class Session:
         if suggestion is None:
             return None
         known = set(self.project.types)
-        if set(types_of(suggestion.labels, self.project.kind)) <= known:
+        if set(self.project.kind.types_of(suggestion.labels)) <= known:
             return suggestion
         return None
 
@@ -215,7 +215,7 @@ class Session:
         for sentence in self._among(among):
             if wanted and wanted not in sentence.text.casefold():
                 continue
-            if label and label not in types_of(sentence.labels or (), self.project.kind):
+            if label and label not in self.project.kind.types_of(sentence.labels or ()):
                 continue
             found.append(
                 {

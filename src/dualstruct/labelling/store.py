@@ -20,10 +20,10 @@ from typing import Any
 from dualstruct.data.schema import fit_type
 from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.errors import InputError
+from dualstruct.labelling.kinds import KINDS, Kind, find_kind, kind_of
 from dualstruct.labelling.locking import Lock
 from dualstruct.labelling.schema import connect, read_facts, write_fact
-from dualstruct.labelling.sentences import Answer, Draft, Kind, Sentence, token_weights, types_of
-from dualstruct.labels.schemes import split_label
+from dualstruct.labelling.sentences import Answer, Draft, Sentence, token_weights
 from dualstruct.texts.alignment import Alignment
 from dualstruct.texts.corpora import document_blocks
 from dualstruct.texts.documents import Document
@@ -44,8 +44,9 @@ class Project:
     ----------
     path : path
         A SQLite file, made if it does not exist.
-    kind : {"spans", "labels"}, optional
-        Whether spans are marked, or each token gets a label (parts of speech); for a new file.
+    kind : {"spans", "labels", "trees"}, optional
+        Whether spans are marked, each token gets a label (parts of speech), or a head and a
+        relation; for a new file.
     tokenizer : Tokenizer, optional
         How texts are split, for a new file.
 
@@ -62,7 +63,7 @@ class Project:
     """
 
     def __init__(
-        self, path: str | Path, kind: Kind | None = None, tokenizer: Tokenizer | None = None
+        self, path: str | Path, kind: str | None = None, tokenizer: Tokenizer | None = None
     ) -> None:
         self.path = Path(path)
         self.name = self.path.name
@@ -94,9 +95,11 @@ class Project:
 
     # What there is.
 
-    def _load(self, kind: Kind | None, tokenizer: Tokenizer | None) -> None:
+    def _load(self, kind: str | None, tokenizer: Tokenizer | None) -> None:
         facts = read_facts(self._base, self.name)
-        self._kind: Kind | None = fit_type(Kind | None, facts.get("kind"), "kind")  # type: ignore[arg-type]
+        self._kind: str | None = fit_type(str | None, facts.get("kind"), "kind")  # type: ignore[arg-type]
+        if self._kind is not None:
+            find_kind(self._kind)
         if kind is not None and self._kind not in (None, kind):
             raise InputError(f"{self.path} is a project of {self._kind}, not of {kind}")
         self._types: list[str] = fit_type(list[str], facts.get("types", []), "types")
@@ -112,15 +115,16 @@ class Project:
         if kind is not None and self._kind is None:
             self.set_kind(kind)
         self.sentences: dict[int, Sentence] = {}
-        self.answered: set[int] = set()  #: the sentences that have an answer
+        self.answered: dict[int, None] = {}  #: the sentences that have an answer
         self.changes = 0  #: how often anything was added or withdrawn
         rows = self._base.execute(
-            "SELECT sentences.id, documents.name, text, tokens FROM sentences "
+            "SELECT sentences.id, documents.name, text, tokens, tags FROM sentences "
             "JOIN documents ON documents.id = document ORDER BY sentences.id"
         )
-        for number, document, text, tokens in rows:
+        for number, document, text, tokens, tags in rows:
             places = fit_type(list[tuple[int, int]], parsed(tokens, "tokens"), "tokens")
-            self.sentences[number] = Sentence(number, document, text, places)
+            known = None if tags is None else fit_type(list[str], parsed(tags, "tags"), "tags")
+            self.sentences[number] = Sentence(number, document, text, places, known)
         for number, labels, weights in self._base.execute("SELECT * FROM drafts"):
             given = None if weights is None else tuple(parsed(weights, "weights"))
             self.sentences[number].draft = Draft(tuple(parsed(labels, "labels")), given)
@@ -132,23 +136,30 @@ class Project:
             self._take(Answer(number, sentence, seen, annotator, row, said))
 
     def _take(self, answer: Answer) -> None:
-        self.sentences[answer.sentence].answers.append(answer)
-        self.answered.add(answer.sentence)
+        sentence = self.sentences[answer.sentence]
+        sentence.set_answers((*sentence.answers, answer))
+        self.answered[answer.sentence] = None
         self.changes += 1
 
     @property
     def kind(self) -> Kind:
-        return self._kind or "spans"
+        """What answers are; spans until something else is said."""
+        return KINDS[self._kind or "spans"]
 
     @property
     def types(self) -> list[str]:
-        """The types of spans, or the labels of tokens, in the order of their keys."""
+        """The types of spans, labels of tokens or relations, in the order of their keys."""
         return list(self._types)
 
     def settled(self) -> list[Sentence]:
         """The sentences with an answer that counts, in the order in which they were answered."""
         found = [each for each in self.answered_sentences() if each.labels is not None]
         return sorted(found, key=lambda each: each.version)
+
+    def answered_numbers(self) -> list[int]:
+        """The numbers of the sentences with answers, the first answered first."""
+        with self._guard:
+            return list(self.answered)
 
     def answered_sentences(self) -> list[Sentence]:
         """Those with answers, also where they differ."""
@@ -188,8 +199,9 @@ class Project:
         with self._writing() as base:
             write_fact(base, key, value)
 
-    def set_kind(self, kind: Kind) -> None:
-        """Whether spans are marked or tokens labelled; once, for good."""
+    def set_kind(self, kind: str) -> None:
+        """What answers are; once, for good."""
+        find_kind(kind)
         if self._kind not in (None, kind):
             raise InputError(
                 f"{self.path} is a project of {self._kind}, and these are {kind}: make another one"
@@ -208,8 +220,7 @@ class Project:
                         f"{name[:LONGEST_TYPE]!a} is no label: 1 to {LONGEST_TYPE} characters "
                         "without blanks are wanted"
                     )
-                if self.kind == "spans" and name[0] == "<" and name[-1] == ">":
-                    raise InputError(f"{name!a}: the label of a span has no angle brackets")
+                self.kind.check_type(name)
             if len(self._types) + len(new) > MOST_TYPES:
                 raise InputError(f"a project has at most {MOST_TYPES} labels")
             if new:
@@ -241,18 +252,16 @@ class Project:
             for document in block:
                 document.check()
                 rows += self._rows(document, alignment)
-            labelled += sum(row[3] is not None for row in rows)
+            labelled += sum(row[4] is not None for row in rows)
             total += len(rows)
             self._insert(rows, drafts, annotator, known)
         return labelled, total
 
     def _rows(self, document: Document, alignment: Alignment) -> list[_Row]:
-        flat = document.labels
-        if document.spans is not None:
-            flat = alignment.labels(document)
-            self.set_kind("spans")
-        elif flat is not None:
-            self.set_kind("labels")
+        flat = None
+        if (kind := kind_of(document)) is not None:
+            self.set_kind(kind)
+            flat = self.kind.labels_of(document, alignment)
         sure = None
         if document.spans is not None and any(s.probability is not None for s in document.spans):
             sure = token_weights(document)
@@ -264,6 +273,8 @@ class Project:
         name = str(document.metadata.get("id") or document.where or "text")
         for places in document.by_sentence(document.places):
             size = len(places)
+            if flat is not None:
+                self.kind.check(flat[at : at + size], document.where or "the text")
             if 0 < size <= MOST_TOKENS:
                 begin, end = places[0][0], places[-1][1]
                 rows.append(
@@ -271,6 +282,7 @@ class Project:
                         name,
                         document.text[begin:end],
                         [(a - begin, b - begin) for a, b in places],
+                        None if document.tags is None else document.tags[at : at + size],
                         None if flat is None else tuple(flat[at : at + size]),
                         None if sure is None else tuple(sure[at : at + size]),
                     )
@@ -285,12 +297,12 @@ class Project:
         annotator: str,
         known: dict[tuple[str, ...], int],
     ) -> None:
-        self.add_types(t for row in rows for t in types_of(row[3] or (), self.kind))
+        self.add_types(t for row in rows for t in self.kind.types_of(row[4] or ()))
         added: list[Sentence] = []
         drafted: list[tuple[int, Draft]] = []
         document, name_of_it = 0, None
         with self._writing() as base:
-            for name, text, places, labels, weights in rows:
+            for name, text, places, tags, labels, weights in rows:
                 words = tuple(text[a:b] for a, b in places)
                 number = known.get(words)
                 if number is None:
@@ -298,11 +310,11 @@ class Project:
                         made = base.execute("INSERT INTO documents (name) VALUES (?)", (name,))
                         document, name_of_it = made.lastrowid or 0, name
                     made = base.execute(
-                        "INSERT INTO sentences (document, text, tokens) VALUES (?, ?, ?)",
-                        (document, text, json.dumps(places, separators=(",", ":"))),
+                        "INSERT INTO sentences (document, text, tokens, tags) VALUES (?, ?, ?, ?)",
+                        (document, text, _json(places), None if tags is None else _json(tags)),
                     )
                     number = made.lastrowid or 0
-                    added.append(Sentence(number, name, text, places))
+                    added.append(Sentence(number, name, text, places, tags))
                 if labels is None:
                     continue
                 if drafts:
@@ -314,10 +326,10 @@ class Project:
                 else:
                     now = time.time()
                     row = self._add_answer(base, number, labels, 0, annotator, None, now)
-                    added[-1].answers.append(Answer(row, number, 0, annotator, labels, now))
+                    added[-1].set_answers((Answer(row, number, 0, annotator, labels, now),))
         for each in added:
             self.sentences[each.id] = each
-            self.answered.update([each.id] if each.answers else [])
+            self.answered.update({each.id: None} if each.answers else {})
         self.changes += 1
         for number, draft in drafted:
             self.sentences[number].draft = draft
@@ -369,7 +381,7 @@ class Project:
             self.check_labels(found, labels)
             if not 0 <= seen <= found.version:
                 raise InputError(f"nobody has seen version {seen} of sentence {sentence}")
-            self.add_types(types_of(labels, self.kind))
+            self.add_types(self.kind.types_of(labels))
             if self._kind is None:
                 self.set_kind("spans")
             now = time.time()
@@ -412,9 +424,9 @@ class Project:
                     "VALUES (?, 0, ?, ?, ?, ?)",
                     (found.id, annotator, answer, key, time.time()),
                 )
-            found.answers = [each for each in found.answers if each.id != answer]
+            found.set_answers(tuple(each for each in found.answers if each.id != answer))
             if not found.answers:
-                self.answered.discard(found.id)
+                self.answered.pop(found.id, None)
             self.changes += 1
             return found
 
@@ -425,24 +437,13 @@ class Project:
         return found
 
     def check_labels(self, sentence: Sentence, labels: Sequence[str]) -> None:
-        """Refuse labels that are not one for each token, or mark no spans."""
+        """Refuse labels that are not one for each token, or no answer of this kind."""
         if len(labels) != len(sentence.tokens):
             raise InputError(
                 f"sentence {sentence.id} has {len(sentence.tokens)} tokens, and there are "
                 f"{len(labels)} labels"
             )
-        if self.kind != "spans":
-            return
-        before = "O"
-        for t, label in enumerate(labels, 1):
-            prefix, type_ = split_label(label)
-            inside = prefix == "I" and before != "O" and split_label(before)[1] == type_
-            if label != "O" and not (type_ and (prefix == "B" or inside)):
-                raise InputError(
-                    f"sentence {sentence.id}, token {t}: {label[:LONGEST_TYPE]!a} cannot stand "
-                    "here; B- begins a span, I- continues it, and O is outside"
-                )
-            before = label
+        self.kind.check(labels, f"sentence {sentence.id}")
 
     # How well it is going.
 
@@ -458,4 +459,16 @@ class Project:
         return [json.loads(point) for (point,) in rows]
 
 
-_Row = tuple[str, str, list[tuple[int, int]], tuple[str, ...] | None, tuple[float, ...] | None]
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+#: The document, the text, its tokens, their tags, their labels, and how probable those are.
+_Row = tuple[
+    str,
+    str,
+    list[tuple[int, int]],
+    list[str] | None,
+    tuple[str, ...] | None,
+    tuple[float, ...] | None,
+]

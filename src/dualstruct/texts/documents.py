@@ -42,6 +42,10 @@ class Document:
         The first token of each sentence, and behind the last one how many tokens there are.
     labels : list of str, or None
         A label for each token, where they are no spans (parts of speech).
+    arcs : list of str, or None
+        The head of each token, by its number in the sentence, and its relation: ``3:nsubj``.
+    tags : list of str, or None
+        The part of speech of each token that stands beside other labels.
     metadata : dict
         What else stands beside the text, kept where the format has room for it.
     where : str
@@ -65,6 +69,8 @@ class Document:
     metadata: dict[str, Any] = field(default_factory=dict)
     where: str = ""
     split_by: Tokenizer | None = None
+    arcs: list[str] | None = None
+    tags: list[str] | None = None
 
     def words(self) -> list[list[str]]:
         """The sentences as lists of words."""

@@ -3,10 +3,9 @@
 import { post } from "../shared/api.js";
 import { byId, make } from "../shared/elements.js";
 import {
-  KEYS, accept, active, addType, anchor, annotator, choose, complain, current, give, here, labels, move, openSentence,
-  project, reach, remove, reset, say, skip, start, step, tokenAt, undo,
+  KEYS, accept, active, addType, anchor, annotator, choose, complain, connect, current, give, here, kind, move, openSentence,
+  pick, picking, position, project, reach, remove, reset, say, skip, start, step, tokenAt, undo,
 } from "./questions.js";
-import { spanAt } from "./labels.js";
 
 function isTyping(target) {
   return target.closest("input, select, textarea, dialog[open]") !== null;
@@ -24,6 +23,8 @@ document.addEventListener("keydown", (event) => {
     Enter: onButton ? null : accept,
     Backspace: remove,
     Delete: remove,
+    " ": onButton || !kind().hasHeads ? null : pick,
+    Escape: picking === null ? null : () => connect(picking, picking),
     u: undo,
     s: skip,
     r: reset,
@@ -46,6 +47,11 @@ byId("sentence").addEventListener("pointerdown", (event) => {
   if (!token) return;
   if (event.pointerType !== "touch") event.preventDefault();
   dragging = { from: Number(token.dataset.t) };
+  if (picking !== null) {
+    connect(dragging.from, picking);
+    dragging = null;
+    return;
+  }
   move(dragging.from, false);
 });
 
@@ -65,10 +71,11 @@ document.addEventListener("pointerup", (event) => {
   dragging = null;
   const token = under(event);
   if (!token) return;
-  const several = here !== anchor;
-  const marked = project.kind === "spans" && spanAt(labels, here);
-  if (project.kind !== "spans" && !several) return; // it is selected; a label follows
-  if (several || !marked) give(active);
+  if (kind().hasHeads) {
+    if (here !== anchor) connect(anchor, here);
+    return;
+  }
+  if (kind().gives(position())) give(active);
 });
 document.addEventListener("pointercancel", () => {
   dragging = null;
@@ -89,8 +96,7 @@ byId("types").addEventListener("click", (event) => {
   const button = event.target.closest(".type");
   if (!button) return;
   const k = Number(button.dataset.type);
-  const marked = project.kind !== "spans" || here !== anchor || spanAt(labels, here);
-  if (marked && current()) give(k);
+  if (current() && kind().isMarked(position())) give(k);
   else choose(k);
 });
 
@@ -106,6 +112,10 @@ byId("new-type-form").addEventListener("submit", () => {
 byId("new-type-cancel").addEventListener("click", () => byId("new-type").close());
 byId("accept").addEventListener("click", accept);
 byId("remove").addEventListener("click", remove);
+byId("head").addEventListener("click", () => {
+  pick();
+  tokenAt(here)?.focus();
+});
 byId("undo").addEventListener("click", undo);
 byId("skip").addEventListener("click", skip);
 byId("show-keys").addEventListener("click", () => byId("keys").showModal());
@@ -131,5 +141,6 @@ byId("search").addEventListener("submit", async (event) => {
     complain(error);
   }
 });
+addEventListener("resize", () => project && kind().place(byId("sentence")));
 byId("undo").disabled = true;
 start();

@@ -1,7 +1,7 @@
 // How well it goes: the learning curve with its band, scores by label, what more would bring.
 
 import { draw, make } from "../shared/elements.js";
-import { hueOf } from "./sentence.js";
+import { hueOf } from "./colours.js";
 
 const WIDTH = 320;
 const HEIGHT = 150;
@@ -12,8 +12,7 @@ function score(value) {
   return (100 * value).toFixed(1);
 }
 
-export function curve(points, kind) {
-  const what = kind === "spans" ? "F1" : "accuracy";
+export function curve(points, what) {
   if (!points.length) {
     return [make("p", { class: "soft" }, "It begins once sentences that were drawn at random are labelled.")];
   }
@@ -69,8 +68,8 @@ export function byLabel(points, types) {
   ];
 }
 
-export function forecast(more, kind) {
-  return more === null ? "" : `About ${more.toLocaleString("en")} more sentences for +1 ${kind === "spans" ? "F1" : "% accuracy"}.`;
+export function forecast(more, what) {
+  return more === null ? "" : `About ${more.toLocaleString("en")} more sentences for +1 ${what}.`;
 }
 
 export function agreed(found) {

@@ -2,9 +2,9 @@
 
 import { get, post } from "../shared/api.js";
 import { byId, make, sentence as asSentence } from "../shared/elements.js";
-import { spanAt, withoutSpans, withSpan } from "./labels.js";
+import { hueOf } from "./colours.js";
+import { KINDS } from "./kinds.js";
 import { agreed, byLabel, curve, forecast } from "./progress.js";
-import { hueOf, render } from "./sentence.js";
 
 export const KEYS = [..."1234567890qwetyiopadfghjklzxcvbm"]; // not n, r, s, u: these do something else
 const AHEAD = 3; // questions on the page
@@ -24,6 +24,7 @@ let touched = false; // whether the annotator has changed something
 export let here = 0; // the token of the cursor
 export let anchor = 0; // where the selection began
 export let active = 0; // the label that a click gives
+export let picking = null; // the token whose head is being chosen
 let model = -1;
 const answered = []; // own answers, for undo and the list
 let busy = Promise.resolve(); // answers are sent one after the other
@@ -32,6 +33,8 @@ let undoing = false;
 
 export const annotator = () => byId("annotator").value.trim() || "me";
 export const current = () => questions[0] ?? null;
+export const kind = () => KINDS[project.kind];
+export const position = () => ({ labels, from: range()[0], to: range()[1], here });
 
 export function complain(error) {
   byId("problem").textContent = error ? asSentence(error.message) : "";
@@ -50,7 +53,9 @@ export async function start() {
     return;
   }
   byId("name").textContent = project.name;
-  byId("remove").hidden = project.kind !== "spans";
+  byId("remove").hidden = kind().removes === null;
+  byId("remove").firstChild.textContent = `${kind().removes ?? ""} `;
+  for (const each of document.querySelectorAll("[data-for]")) each.hidden = each.dataset.for !== project.kind;
   document.title = `${project.name} – dualstruct label`;
   showTypes();
   await fetchMore();
@@ -120,15 +125,16 @@ async function fetchMore() {
 function labelsFor(question) {
   const given = question.labels ?? question.suggestion?.labels;
   if (given) return [...given];
-  return question.words.map(() => (project.kind === "spans" ? "O" : project.types[0] ?? "O"));
+  return kind().blank(question.words, project.types);
 }
 
 function present() {
   const question = current();
   touched = false;
   here = anchor = 0;
+  picking = null;
   const empty = !question;
-  for (const id of ["accept", "remove", "skip"]) byId(id).disabled = empty;
+  for (const id of ["accept", "remove", "skip", "head"]) byId(id).disabled = empty;
   if (empty) {
     byId("reason").textContent = "";
     byId("rivals").hidden = true;
@@ -154,8 +160,9 @@ function redraw() {
   const sure = question.labels || touched ? null : question.suggestion?.sure;
   const place = byId("sentence");
   const had = place.contains(document.activeElement);
-  place.className = project.kind === "spans" ? "" : "each";
-  place.replaceChildren(...render(view(question, labels, sure)));
+  place.className = kind().className;
+  place.replaceChildren(...kind().render(view(question, labels, sure), true));
+  kind().place(place);
   select(had || document.activeElement === document.body);
 }
 
@@ -172,10 +179,12 @@ function showRivals(question) {
         redraw();
         byId("accept").focus();
       });
-      const text = make("div", { class: `text ${project.kind === "spans" ? "" : "each"}`, dir: "auto", inert: true }, render(view(question, answer.labels, null), false));
+      const shown = kind().render(view(question, answer.labels, null), false);
+      const text = make("div", { class: `text ${kind().className}`, dir: "auto", inert: true }, shown);
       return make("div", { class: "rival" }, make("h3", {}, answer.annotator), text, take);
     }),
   );
+  for (const each of place.querySelectorAll(".text")) kind().place(each);
 }
 
 function preview() {
@@ -196,6 +205,7 @@ function select(focus = true) {
     const t = Number(each.dataset.t);
     each.classList.toggle("selected", to - from > 1 && from <= t && t < to);
     each.classList.toggle("here", t === here);
+    each.classList.toggle("picking", t === picking);
     each.tabIndex = t === here ? 0 : -1;
   }
   if (focus) tokenAt(here)?.focus({ preventScroll: false });
@@ -237,27 +247,40 @@ export function give(k) {
   const type = project.types[k];
   if (!current() || type === undefined) return;
   choose(k);
-  let [from, to] = range();
-  if (project.kind === "spans") {
-    const span = to - from === 1 ? spanAt(labels, from) : null;
-    if (span) [from, to] = [span.start, span.end];
-    labels = withSpan(labels, type, from, to);
-    say(`${current().words.slice(from, to).join(" ")}: ${type}`);
-    changed();
-    return;
-  }
-  for (let t = from; t < to; t++) labels[t] = type;
-  say(`${current().words.slice(from, to).join(" ")}: ${type}`);
-  touched = true;
-  here = anchor = Math.min(to, labels.length - 1);
+  const made = kind().give(position(), type);
+  labels = made.labels;
+  say(`${current().words.slice(...made.touched).join(" ")}: ${type}`);
+  if (made.next !== undefined) here = anchor = made.next;
   changed();
 }
 
 export function remove() {
-  if (!current() || project.kind !== "spans") return;
-  labels = withoutSpans(labels, ...range());
-  say("label removed");
+  if (!current() || !kind().remove) return;
+  labels = kind().remove(position(), project.types[active] ?? "dep");
+  say(`${kind().removes}: done`);
   changed();
+}
+
+// The head of a word, in two steps: this word, then its head.
+export function pick() {
+  if (!current() || !kind().hasHeads) return;
+  if (picking === null) {
+    picking = anchor = here;
+    say(`choose the head of ${current().words[here]}`);
+    select();
+    return;
+  }
+  connect(here, picking);
+}
+
+export function connect(head, dependent) {
+  picking = null;
+  here = anchor = dependent;
+  if (head !== dependent) {
+    labels = kind().connect(labels, head, dependent, project.types[active] ?? "dep");
+    say(`${current().words[dependent]} hangs from ${current().words[head]}`);
+    changed();
+  } else select();
 }
 
 export function reset() {
@@ -393,9 +416,9 @@ function showState(state) {
   if (state.conflicts) parts.push(`${state.conflicts} in conflict`);
   if (state.suspects) parts.push(`${state.suspects} to look at again`);
   byId("counts").textContent = parts.join(" · ");
-  byId("curve").replaceChildren(...curve(state.curve, project.kind));
+  byId("curve").replaceChildren(...curve(state.curve, project.score));
   byId("by-label").replaceChildren(...byLabel(state.curve, project.types));
-  byId("forecast").textContent = forecast(state.more, project.kind);
+  byId("forecast").textContent = forecast(state.more, project.score);
   byId("agreement").textContent = agreed(state.agreement);
   if (state.problem) complain(new Error(state.problem));
 }

@@ -1,12 +1,8 @@
 // Shows a sentence with its labels: spans in colours, or a label under each token.
 
 import { make, percent } from "../shared/elements.js";
+import { hueOf } from "./colours.js";
 import { spanAt, spansOf } from "./labels.js";
-
-// Colours that are far from each other, however many there are.
-export function hueOf(types, type) {
-  return (25 + Math.max(types.indexOf(type), 0) * 137.5) % 360;
-}
 
 function tinted(element, types, type) {
   element.style.setProperty("--hue", hueOf(types, type));

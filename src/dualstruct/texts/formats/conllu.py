@@ -1,6 +1,7 @@
 """CoNLL-U as a source of tags and entities: documents of its words, with their text.
 
-Labels are those of MISC ``Entity=`` where there are some, else UPOS, unless others are asked for.
+Labels are those of MISC ``Entity=`` where there are some, else UPOS, unless others are asked for:
+another column, or ``tree``, the heads and relations.
 ``SpaceAfter=No`` and ``SpacesAfter=`` (with ``\\s``, ``\\n``, ``\\r``, ``\\t``) give the text back.
 """
 
@@ -14,13 +15,16 @@ from dualstruct.data.conllu import ConlluSentence, Treebank, iter_conllu, looks_
 from dualstruct.data.opening import PathOrFile, name_of
 from dualstruct.data.surface import escaped, gap_behind, unescaped
 from dualstruct.errors import InputError
+from dualstruct.labels.arcs import Arc
 from dualstruct.texts.documents import Document
 from dualstruct.texts.formats.base import Format
 from dualstruct.texts.formats.columns import labels_of, with_spans
 
-__all__ = ["CONLLU", "sentence_labels"]
+__all__ = ["CONLLU", "TREE", "sentence_labels"]
 
 _COLUMNS = ("upos", "xpos", "feats")
+#: What asks for trees instead of labels.
+TREE = "tree"
 
 
 def sentence_labels(sentence: ConlluSentence, label: str) -> list[str]:
@@ -31,7 +35,7 @@ def sentence_labels(sentence: ConlluSentence, label: str) -> list[str]:
     key = label.removeprefix("misc:")
     if key == label or not key:
         raise InputError(
-            f"the label column is {label!r}; of CoNLL-U it is upos, xpos, feats or misc:KEY"
+            f"the label column is {label!r}; of CoNLL-U it is upos, xpos, feats, misc:KEY or tree"
         )
     return [sentence.misc_of(word).get(key, "O") for word in range(len(sentence))]
 
@@ -85,7 +89,7 @@ def _document(
             last = sentence is sentences[-1]
             usual = " " if word + 1 < len(sentence) else "" if last else "\n"
             add(gap_behind(sentence.misc[word], usual))
-        labels += sentence_labels(sentence, label)
+        labels += [] if label == TREE else sentence_labels(sentence, label)
         firsts.append(len(tokens))
     where = f"{name_of(source)}, sentence {first}"
     metadata = {}
@@ -94,7 +98,21 @@ def _document(
             metadata["id"] = value
             break
     document = Document("".join(pieces), None, tokens, firsts, labels, metadata, where)
+    if label == TREE:
+        return _with_trees(document, sentences)
     return with_spans(document)
+
+
+def _with_trees(document: Document, sentences: list[ConlluSentence]) -> Document:
+    """Trees where every word has a head, and parts of speech where some are known."""
+    heads = [head for sentence in sentences for head in sentence.heads]
+    relations = [name for sentence in sentences for name in sentence.relations]
+    tags = [tag for sentence in sentences for tag in sentence.upos]
+    document.labels = None
+    if min(heads, default=-1) >= 0:
+        document.arcs = [str(Arc(*arc)) for arc in zip(heads, relations, strict=True)]
+    document.tags = tags if any(tag != "_" for tag in tags) else None
+    return document
 
 
 def write(documents: Iterable[Document], out: IO[bytes]) -> None:
@@ -123,7 +141,11 @@ def write(documents: Iterable[Document], out: IO[bytes]) -> None:
                 elif after != usual:
                     misc.append(f"SpacesAfter={escaped(after)}")
                 cells = [str(number), word, *"_" * 8]
-                if labels is not None and key == "upos":
+                if document.tags is not None:
+                    cells[3] = document.tags[count]
+                if document.arcs is not None and (arc := Arc.parse(document.arcs[count])):
+                    cells[6:8] = str(arc.head), arc.relation
+                elif labels is not None and key == "upos":
                     cells[3] = labels[count]
                 elif labels is not None and labels[count] != "O":
                     misc.append(f"Entity={labels[count]}")

@@ -30,7 +30,7 @@ __all__ = ["APPLICATION", "PROJECT", "VALID", "VERSION", "in_project", "parsed"]
 
 #: What distinguishes such a file from other SQLite files, and which tables it has.
 APPLICATION = 0x64756C62
-VERSION = 1
+VERSION = 2
 _MAGIC = b"SQLite format 3\0"
 #: Answers that were not withdrawn, and those among them that no later one replaced.
 VALID = (
@@ -41,7 +41,7 @@ _HEADS = f"""
 WITH valid AS ({VALID}),
      last AS (SELECT sentence, max(seen) AS seen FROM valid GROUP BY sentence)
 SELECT sentences.id, sentences.text, sentences.tokens, documents.name, valid.labels,
-       valid.annotator
+       valid.annotator, {{tags}}
 FROM valid JOIN last ON last.sentence = valid.sentence AND valid.id > last.seen
 JOIN sentences ON sentences.id = valid.sentence
 JOIN documents ON documents.id = sentences.document
@@ -61,10 +61,12 @@ def read(source: PathOrFile, label: str | None = None) -> Iterator[Document]:
         kind = about.get("kind")
         tokenizer = fit_type(Tokenizer, about.get("tokenizer") or {}, "tokenizer")
         own = bool(about.get("own_tokens"))
-        for number, rows in groupby(base.execute(_HEADS), key=lambda row: row[0]):
+        version = base.execute("PRAGMA user_version").fetchone()[0]
+        heads = _HEADS.format(tags="sentences.tags" if version > 1 else "NULL")
+        for number, rows in groupby(base.execute(heads), key=lambda row: row[0]):
             several = list(rows)
             where = f"{name}, sentence {number}"
-            _, text, tokens, document, labels, annotator = several[0]
+            _, text, tokens, document, labels, annotator, tags = several[0]
             if any(row[4] != labels for row in several[1:]):
                 continue
             made = Document(
@@ -79,6 +81,9 @@ def read(source: PathOrFile, label: str | None = None) -> Iterator[Document]:
             found = _labels(labels, len(made.places), where)
             if kind == "spans":
                 made.spans = label_spans(made, [found])
+            elif kind == "trees":
+                made.arcs = found
+                made.tags = None if tags is None else _labels(tags, len(made.places), where)
             else:
                 made.labels = found
             yield made
