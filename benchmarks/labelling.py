@@ -1,13 +1,14 @@
 """How much has to be labelled in the order of the page, or at random: a simulated annotator.
 
-    python benchmarks/labelling.py [--sentences N] [--seeds N] [--latency N] [--data DIR] [CORPUS …]
+    python benchmarks/labelling.py [--sentences N] [--seeds N] [--draw FILE] [--latency N]
+                                   [--data DIR] [CORPUS …]
 
 A fifth of the training data (at most as many sentences as are labelled) judges; test data are not
 looked at. The annotator answers what is asked, with the labels of the corpus, until a tagger
 trained on all answers comes within half a point of one trained on everything. Given is the share
-of the tokens that were labelled by then, and CPU seconds. With --latency a project with so many
-answers learns from others; given are the seconds until an answer is saved, and until the model
-that has learned from it suggests labels.
+of the tokens that were labelled by then, and CPU seconds; --draw writes the curves as SVG. With
+--latency a project with so many answers learns from others; given are the seconds until an answer
+is saved, and until the model that has learned from it suggests labels.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ from measuring import DATA
 
 CORPORA = ("conll2000", "wnut17", "usaddress")
 WITHIN = 0.005
-#: After so many answers the order is made anew, and after a tenth more the model.
-REFRESHED, FIRST, GROWTH = 20, 20, 1.1
+#: After so many answers the order is made anew, and after as much more the model.
+REFRESHED, FIRST, GROWTH = 20, 40, 1.15
 
 Rows = list[list[str]]
+#: The share of the tokens that is labelled, and the score then.
+Curve = list[tuple[float, float]]
 
 
 def sentences_of(name: str, data: Path, most: int, seed: int) -> tuple[Rows, Rows, Rows, Rows]:
@@ -71,8 +74,8 @@ def as_begun(labels: list[str]) -> list[str]:
 
 def simulate(
     data: tuple[Rows, Rows, Rows, Rows], active: bool, seed: int, whole: float
-) -> tuple[float, int]:
-    """The share of tokens that had to be labelled, and how many sentences."""
+) -> tuple[Curve, int]:
+    """The curve up to the score that is wanted, and how many sentences that took."""
     X, y, judged, truth = data
     tokens = sum(map(len, X))
     with (
@@ -82,6 +85,7 @@ def simulate(
         session = Session(project, active=active, seed=seed)
         answered = labelled = 0
         target = FIRST
+        curve: Curve = []
         while questions := session.next("simulated", 1, []):
             [question] = questions
             labels = y[question["sentence"] - 1]
@@ -98,9 +102,60 @@ def simulate(
             tagger = session.learner.maker.new()
             tagger.unseen_labels = "count"
             tagger.fit([each.words for each in every], [list(each.labels or ()) for each in every])
-            if tagger.score(judged, truth) >= whole - WITHIN:
-                break
-    return labelled / tokens, answered
+            curve.append((labelled / tokens, tagger.score(judged, truth)))
+            if curve[-1][1] >= whole - WITHIN:
+                return curve, answered
+    return [*curve, (1.0, whole)], answered
+
+
+def drawn(curves: dict[str, dict[str, tuple[float, list[Curve]]]]) -> str:
+    """The curves as SVG, a panel for each corpus; the dashed line is what is wanted."""
+    width, height, left, top = 260, 180, 40, 28
+    parts = []
+    colours = {"page": "#0b62c4", "random": "#b35900"}
+    for k, (name, orders) in enumerate(curves.items()):
+        whole = next(iter(orders.values()))[0]
+        low = min(y for _, each in orders.values() for curve in each for x, y in curve if x > 0.05)
+        bottom, high = max(low, whole - 0.15), whole + 0.01
+
+        def place(
+            x: float, y: float, k: int = k, bottom: float = bottom, high: float = high
+        ) -> str:
+            across = left + k * (width + left) + width * x
+            down = top + height * (1 - (max(y, bottom) - bottom) / (high - bottom))
+            return f"{across:.1f},{down:.1f}"
+
+        x, _ = place(0, bottom).split(",")
+        parts.append(f'<text x="{x}" y="16" font-weight="bold">{name}</text>')
+        for value in (bottom, whole - WITHIN):
+            begin, end = place(0, value).split(","), place(1, value).split(",")
+            dash = ' stroke-dasharray="4 3"' if value != bottom else ""
+            parts.append(
+                f'<line x1="{begin[0]}" y1="{begin[1]}" x2="{end[0]}" y2="{end[1]}" '
+                f'stroke="#888"{dash}/><text x="{float(begin[0]) - 4}" y="{float(begin[1]) + 4}" '
+                f'text-anchor="end">{100 * value:.1f}</text>'
+            )
+        for share in (0, 0.5, 1):
+            x, y = place(share, bottom).split(",")
+            parts.append(
+                f'<text x="{x}" y="{float(y) + 15}" text-anchor="middle">{share:.0%}</text>'
+            )
+        for order, (_, several) in orders.items():
+            for curve in several:
+                line = " ".join(place(x, y) for x, y in curve)
+                parts.append(
+                    f'<polyline points="{line}" fill="none" stroke="{colours[order]}" '
+                    'stroke-width="1.5"/>'
+                )
+    for k, (order, said) in enumerate({"page": "order of the page", "random": "at random"}.items()):
+        across, down = left + 150 * k, top + height + 36
+        parts.append(f'<text x="{across}" y="{down}" fill="{colours[order]}">{said}</text>')
+    size = f"{left + len(curves) * (width + left)} {top + height + 46}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" font-family="sans-serif" '
+        'font-size="12" fill="#555"><title>Score by share of tokens labelled</title>'
+        f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>\n'
+    )
 
 
 def in_memory() -> str | None:
@@ -151,7 +206,8 @@ def latency(data: Path, count: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpora", nargs="*", metavar="CORPUS", help=", ".join(CORPORA))
-    parser.add_argument("--sentences", type=int, default=2000, help="to label")
+    parser.add_argument("--sentences", type=int, default=10**9, help="to label; default: all")
+    parser.add_argument("--draw", type=Path, metavar="FILE", help="the curves as SVG")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--latency", type=int, metavar="N", help="answers that are there already")
     parser.add_argument("--data", type=Path, default=DATA)
@@ -160,6 +216,7 @@ def main() -> None:
         latency(asked.data, asked.latency)
         return
     print(f"{'corpus':12}{'order':10}{'whole':>8}{'tokens':>9}{'sentences':>11}{'CPU s':>8}")
+    curves: dict[str, dict[str, tuple[float, list[Curve]]]] = {}
     for name in asked.corpora or CORPORA:
         found: dict[str, list[Any]] = {"page": [], "random": []}
         for seed in range(asked.seeds):
@@ -169,13 +226,17 @@ def main() -> None:
             whole = whole_score(data)
             for order, rows in found.items():
                 began = time.process_time()
-                share, answered = simulate(data, order == "page", seed, whole)
-                rows.append((whole, share, answered, time.process_time() - began))
+                curve, answered = simulate(data, order == "page", seed, whole)
+                rows.append((whole, curve, answered, time.process_time() - began))
         for order, rows in found.items():
-            whole, share, answered, cpu = (mean(column) for column in zip(*rows, strict=True))
-            each = ", ".join(f"{100 * row[1]:.0f}" for row in rows)
-            row = f"{name:12}{order:10}{100 * whole:8.1f}{100 * share:8.1f}%"
-            print(f"{row}{answered:11.0f}{cpu:8.0f}  ({each})", flush=True)
+            shares = [row[1][-1][0] for row in rows]
+            whole, answered, cpu = (mean(row[k] for row in rows) for k in (0, 2, 3))
+            each = ", ".join(f"{100 * share:.0f}" for share in shares)
+            line = f"{name:12}{order:10}{100 * whole:8.1f}{100 * mean(shares):8.1f}%"
+            print(f"{line}{answered:11.0f}{cpu:8.0f}  ({each})", flush=True)
+            curves.setdefault(name, {})[order] = whole, [row[1] for row in rows]
+    if asked.draw is not None:
+        asked.draw.write_text(drawn(curves))
 
 
 if __name__ == "__main__":

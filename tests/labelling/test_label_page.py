@@ -271,12 +271,14 @@ def test_markup_and_right_to_left_text_are_text(page, tmp_path):
         expect(page.locator("[data-t='1']")).to_be_focused()
 
 
+@pytest.mark.parametrize("kind", ["spans", "trees"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_is_seriously_inaccessible(browser, tmp_path, scheme):
+def test_nothing_is_seriously_inaccessible(browser, tmp_path, scheme, kind):
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="missing: pip install axe-playwright-python"
     ).Axe()
-    with labelling(tmp_path, [f"Ada{k} met Bo" for k in range(9)]) as (project, address):
+    texts = [f"Ada{k} met Bo" for k in range(9)]
+    with labelling(tmp_path, texts, kind=kind) as (project, address):
         page = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme=scheme)
         opened(page, address)
         page.keyboard.press("Home")

@@ -73,11 +73,13 @@ def test_learning_on_changes_the_weights_in_place_and_is_remembered(treebank, tm
         maker = TREE.maker(None)
         known = [Example(each, each.labels) for each in project.sentences.values()]
         model = maker.make(known[:60], [], lambda: False)
+        names = {name for each in known[:60] for name in TREE.types_of(each.labels)}
         wrong = next(
-            each for each in known[60:]
+            each
+            for each in known[60:]
             if model.suggest([each.sentence])[0].labels != each.labels
-            and set(TREE.types_of(each.labels)) <= {t for e in known[:60] for t in TREE.types_of(e.labels)}
-        )  # fmt: skip
+            and names.issuperset(TREE.types_of(each.labels))
+        )
         right = lambda: sum(  # noqa: E731
             a == b
             for a, b in zip(model.suggest([wrong.sentence])[0].labels, wrong.labels, strict=True)
@@ -93,7 +95,7 @@ def test_learning_on_changes_the_weights_in_place_and_is_remembered(treebank, tm
 
 
 def test_a_pipeline_tags_plain_text_before_it_is_parsed(tmp_path):
-    pipeline = ParsingPipeline(passes=2).fit([TREES[i] for i in range(100)])
+    pipeline = ParsingPipeline().fit([TREES[i] for i in range(100)])
     pipeline.save(tmp_path / "m.dstruct")
     with Project(tmp_path / "p.db", "trees") as project:
         project.add([Document("The dog sleeps here.")])

@@ -191,6 +191,30 @@ def test_mistakes_are_told(page, addresses):
     expect(page.get_by_role("alert")).to_be_empty()
 
 
+def test_every_line_is_a_sentence_and_a_mistake_clears_what_was_there(page, addresses, tmp_path):
+    open_page(page, addresses["labels"])
+    page.get_by_role("button", name="An example").click()
+    expect(page.locator(".several li")).to_have_count(2)
+    (tmp_path / "a.txt").write_text(f"{cases.SENTENCE}\n\nBo sings .\n{cases.SENTENCE}\n")
+    page.locator("#upload").set_input_files(tmp_path / "a.txt")
+    expect(page.locator(".several li")).to_have_count(3)
+    page.locator(".several button").nth(1).click()
+    expect(page.locator(".tokens .word")).to_have_text(["Bo", "sings", "."])
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Download").click()
+    rows = [s.split("\n") for s in started.value.path().read_text().strip().split("\n\n")]
+    truth = cases.tagger().predict([WORDS])[0]
+    assert rows[0] == [f"{w}\t{y}" for w, y in zip(WORDS, truth, strict=True)]
+    assert [len(row) for row in rows] == [len(WORDS), 3, len(WORDS)]
+    spans = page.locator(".several li").first.locator(".part")
+    assert spans.count() == sum(label != "O" for label in truth)
+    page.get_by_label("A sentence").fill("")
+    page.get_by_role("button", name="Label", exact=True).click()
+    expect(page.get_by_role("alert")).not_to_be_empty()
+    expect(page.locator("#result")).to_be_hidden()
+    expect(page.locator("#list")).to_be_hidden()
+
+
 def test_a_second_order_parser_says_why_there_are_no_alternatives(page, addresses):
     open_page(page, addresses["second order"])
     columns = page.locator("#hint").inner_text().count(",") + 1

@@ -92,7 +92,7 @@ def label(
         _report(counts, f"{counts['sentences']:,} sentences written to {export}", as_json)
         return
     split_as = None if tokenizer is None else asked_tokenizer(tokenizer)
-    with Project(project, kind, split_as) as opened:
+    with Project(project, kind, split_as) as opened:  # type: ignore[arg-type]
         if model is not None:
             _take_kind(opened, model)
         _add(opened, text or [], seed_labels, labels, format)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "Kind", "Part", "find_kind", "kind_of"]
 
 #: What an answer is made of: a type, and where it is.
-Part = tuple[str, *tuple[int, ...]]
+Part = tuple[str, tuple[int, ...]]
 
 
 class Kind(ABC):
@@ -49,7 +49,7 @@ class Kind(ABC):
         """The types that it has, each once."""
         return list(dict.fromkeys(part[0] for part in self.parts(list(labels))))
 
-    def check_type(self, name: str) -> None:
+    def check_type(self, name: str) -> None:  # noqa: B027  # most take any
         """Refuse names that no type can have."""
 
     def labels_of(self, document: Document, alignment: Alignment) -> list[str] | None:
@@ -68,7 +68,7 @@ class Spans(Kind):
     score_name = "F1"
 
     def parts(self, labels: Sequence[str]) -> list[Part]:
-        return [(type_, begin, end) for type_, begin, end in spans(labels)]
+        return [(type_, (begin, end)) for type_, begin, end in spans(labels)]
 
     def types_of(self, labels: Iterable[str]) -> list[str]:
         return list(dict.fromkeys(split_label(label)[1] for label in labels if label != "O"))
@@ -105,7 +105,7 @@ class Labels(Kind):
     score_name = "accuracy"
 
     def parts(self, labels: Sequence[str]) -> list[Part]:
-        return [(label, t) for t, label in enumerate(labels)]
+        return [(label, (t,)) for t, label in enumerate(labels)]
 
     def check(self, labels: Sequence[str], where: str) -> None:
         """Any labels will do."""
@@ -125,7 +125,7 @@ class Trees(Kind):
 
     def parts(self, labels: Sequence[str]) -> list[Part]:
         arcs = [Arc.parse(label) for label in labels]
-        return [(arc.relation, t, arc.head) for t, arc in enumerate(arcs) if arc is not None]
+        return [(arc.relation, (t, arc.head)) for t, arc in enumerate(arcs) if arc is not None]
 
     def check(self, labels: Sequence[str], where: str) -> None:
         arcs = []
@@ -158,7 +158,7 @@ def find_kind(name: str) -> Kind:
     >>> find_kind("spans").types_of(["B-PER", "I-PER", "O"])
     ['PER']
     >>> find_kind("trees").parts(["2:det", "0:root"])
-    [('det', 0, 2), ('root', 1, 0)]
+    [('det', (0, 2)), ('root', (1, 0))]
     """
     if name not in KINDS:
         raise InputError(f"the kind is {name!r}; there are {', '.join(KINDS)}")

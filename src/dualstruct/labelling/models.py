@@ -52,7 +52,7 @@ class Model(ABC):
 
     @abstractmethod
     def doubts(self, sentences: Sequence[Sentence]) -> list[list[float]]:
-        """How unsure it is of each token: what :meth:`suggest` says, but quicker."""
+        """How unsure it is of each token, 0 to 1: 1 where two labels are as probable."""
 
     @abstractmethod
     def learn(self, examples: Sequence[Example]) -> Model:

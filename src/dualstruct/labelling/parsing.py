@@ -107,8 +107,8 @@ class ParserMaker(Maker):
             unknown = [NAMES[name] for name in found.sources_ if name not in ("form", "coarse")]
             if unknown:
                 raise InputError(
-                    f"{path} looks at {', '.join(unknown)}, which a project does not have: train it "
-                    "with --no-lemma --no-xpos --no-morphology"
+                    f"{path} looks at {', '.join(unknown)}, which a project does not have: train "
+                    "it with --no-lemma --no-xpos --no-morphology"
                 )
         elif getattr(found, "parser_", None) is not None:
             self._tagger, self._start = found, found.parser_  # type: ignore[assignment,union-attr]

@@ -54,8 +54,8 @@ class TaggerModel(Model):
         if not sentences:
             return []
         words = [each.words for each in sentences]
-        starts, _, sure = self._online.best(words, 1 / self._temperature)
-        flat = (1 - sure).tolist()
+        starts, margins = self._online.margins(words, 1 / self._temperature)
+        flat = (1 - margins).tolist()
         return [flat[a:b] for a, b in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)]
 
     def learn(self, examples: Sequence[Example]) -> Model:
@@ -121,9 +121,7 @@ class TaggerMaker(Maker):
         plain = all(each.weights is None for each in examples)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            train(
-                X, y, callbacks=[lambda *_: is_over()], token_weight=None if plain else weights
-            )
+            train(X, y, callbacks=[lambda *_: is_over()], token_weight=None if plain else weights)
         return TaggerModel(made, others)
 
 

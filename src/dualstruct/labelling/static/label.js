@@ -107,7 +107,7 @@ function openNewType() {
 
 byId("new-type-form").addEventListener("submit", () => {
   const name = byId("new-type-name").value.trim();
-  if (name) addType(name);
+  if (name) addType(name).then(() => current() && kind().isMarked(position()) && give(active));
 });
 byId("new-type-cancel").addEventListener("click", () => byId("new-type").close());
 byId("accept").addEventListener("click", accept);

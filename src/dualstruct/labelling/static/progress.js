@@ -1,7 +1,7 @@
 // How well it goes: the learning curve with its band, scores by label, what more would bring.
 
 import { draw, make } from "../shared/elements.js";
-import { hueOf } from "./colours.js";
+import { hueOf } from "../shared/colours.js";
 
 const WIDTH = 320;
 const HEIGHT = 150;

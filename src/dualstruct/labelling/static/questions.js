@@ -2,7 +2,7 @@
 
 import { get, post } from "../shared/api.js";
 import { byId, make, sentence as asSentence } from "../shared/elements.js";
-import { hueOf } from "./colours.js";
+import { hueOf } from "../shared/colours.js";
 import { KINDS } from "./kinds.js";
 import { agreed, byLabel, curve, forecast } from "./progress.js";
 

@@ -1,7 +1,7 @@
 // Shows a sentence with its labels: spans in colours, or a label under each token.
 
 import { make, percent } from "../shared/elements.js";
-import { hueOf } from "./colours.js";
+import { hueOf } from "../shared/colours.js";
 import { spanAt, spansOf } from "./labels.js";
 
 function tinted(element, types, type) {

@@ -1,7 +1,7 @@
 // Trees: the arcs of a sentence as labels of its tokens ("3:nsubj"), how they change, and how they are drawn.
 
 import { draw, make, percent } from "../shared/elements.js";
-import { hueOf } from "./colours.js";
+import { hueOf } from "../shared/colours.js";
 
 const STEP = 22; // between two heights of arcs
 const ROOM = 18; // above the highest

@@ -3,16 +3,19 @@
 import { get, post } from "./api.js";
 import { byId, make, roving, sentence } from "./elements.js";
 import { reasons } from "./explanation.js";
-import { described, focusToken, mark, show } from "./results.js";
+import { described, focusToken, mark, setLabels, show } from "./results.js";
+import { MOST_LINES, asFile, download, overview } from "./several.js";
 import { curves } from "./training.js";
 import { suspects } from "./suspects.js";
 
 let model = null;
 let asked = null; // the sentence as it was sent
 let answer = null;
+let answers = []; // of all sentences
 let explainedToken = null;
 let turn = 0; // answers to older questions are dropped
 
+const EXAMPLE = "Ada Lovelace wrote to Charles Babbage in London .\nThe machine weaves patterns .";
 const ASPECTS = { tree: "head and relation", labels: "label" };
 
 async function start() {
@@ -27,29 +30,34 @@ async function start() {
   byId("model").textContent = `${model.name}, ${model.labels.length} ${what}`;
   const field = byId("sentence");
   const words = model.columns.length === 1;
+  if (model.kind === "labels") setLabels(model.labels);
+  byId("example").hidden = !words;
   byId("trust").hidden = model.calibrated;
   byId("go").textContent = model.kind === "tree" ? "Parse" : "Label";
   byId("ask-label").textContent = words ? "A sentence" : "A sentence, one token per line";
   byId("hint").textContent = words
-    ? "Put blanks between words, and before full stops and commas as well, if your training file does."
+    ? "One sentence per line (Shift and Enter). Put blanks between words, and before full stops and commas as well, if your training file does."
     : `Each line has ${model.columns.join(", ") || "the attributes of a token"}, with blanks between them.`;
   if (!words) {
     field.rows = 6;
     field.classList.add("columns");
   }
   field.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.isComposing || !(words || event.ctrlKey || event.metaKey)) return;
+    if (event.key !== "Enter" || event.isComposing || event.shiftKey || !(words || event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     byId("ask").requestSubmit();
   });
   field.focus();
 }
 
+// The sentences: a line each, or with an empty line between them where tokens have a line each.
 function question() {
   const text = byId("sentence").value;
-  if (model.columns.length === 1) return { tokens: text.split(/\s+/u).filter(Boolean) };
-  const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
-  return { tokens: lines.map((line) => line.split(/\s+/u)) };
+  const lines = (part) => part.split("\n").map((line) => line.trim()).filter(Boolean);
+  const split = (line) => line.split(/\s+/u);
+  const found = model.columns.length === 1 ? lines(text).map(split) : text.split(/\n\s*\n/u).map((part) => lines(part).map(split)).filter((part) => part.length);
+  if (found.length > MOST_LINES) throw new Error(`there are ${found.length} sentences, and the page takes ${MOST_LINES}: the command predict takes all`);
+  return found.length ? found.map((tokens) => ({ tokens })) : [{ tokens: [] }];
 }
 
 function complain(error) {
@@ -64,20 +72,38 @@ async function ask(event) {
   event.preventDefault();
   if (!model) return;
   const mine = ++turn;
-  const wanted = question();
-  complain(null);
+  clear();
   say("Working …");
+  const found = [];
+  let wanted;
   try {
-    const found = await post("api/predict", { ...wanted, k: 5 });
-    if (mine !== turn) return;
-    asked = wanted;
-    answer = found;
+    wanted = question();
+    for (const each of wanted) {
+      found.push(await post("api/predict", { ...each, k: 5 }));
+      if (mine !== turn) return;
+    }
   } catch (error) {
     if (mine !== turn) return;
     say("");
-    complain(error);
+    complain(wanted?.length > 1 ? new Error(`sentence ${found.length + 1}: ${error.message}`) : error);
     return;
   }
+  answers = found;
+  byId("list").hidden = false;
+  byId("list-title").textContent = answers.length > 1 ? `${answers.length} sentences` : "As text";
+  byId("lines").replaceChildren(overview(answers, (k) => open(wanted[k], answers[k])));
+  open(wanted[0], answers[0]);
+}
+
+function clear() {
+  complain(null);
+  close();
+  for (const id of ["list", "result", "others"]) byId(id).hidden = true;
+}
+
+function open(sentenceAsked, found) {
+  asked = sentenceAsked;
+  answer = found;
   close();
   byId("result").hidden = false;
   present(answer);
@@ -214,6 +240,17 @@ tabs.addEventListener("click", (event) => {
 });
 tabs.addEventListener("focusin", (event) => choose(event.target));
 byId("ask").addEventListener("submit", ask);
+byId("example").addEventListener("click", () => tryOut(EXAMPLE));
+byId("download").addEventListener("click", () => download(model.kind === "tree" ? "parsed.conllu" : "labelled.conll", asFile(answers)));
+byId("upload").addEventListener("change", async (event) => {
+  const [file] = event.target.files;
+  if (!file) return;
+  if (file.size > 1 << 20) {
+    clear();
+    complain(new Error(`${file.name} has more than 1 MB: the command predict takes larger files`));
+  } else tryOut(await file.text());
+  event.target.value = "";
+});
 byId("close").addEventListener("click", closeAndReturn);
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !byId("explanation").hidden) closeAndReturn();

@@ -1,8 +1,40 @@
 // Shows an output: labels as a row of buttons, a tree as arcs over the words.
 
+import { hueOf } from "./colours.js";
 import { draw, make, percent, roving } from "./elements.js";
 
 const ROOT = "root";
+const PREFIXED = /^[BILUES]-/u;
+
+let types = []; // of the labels that the model knows: each has a colour
+
+export function setLabels(labels) {
+  types = [...new Set(labels.map(typeOf))].filter((type) => type !== "O");
+}
+
+function typeOf(label) {
+  return label.replace(PREFIXED, "");
+}
+
+// A label in its colour; what is outside of spans has none.
+function tinted(element, label) {
+  if (label === "O") element.classList.add("outside");
+  else element.style.setProperty("--hue", hueOf(types, typeOf(label)));
+  return element;
+}
+
+// A sentence as text, with spans (or labels) in colours; a tree as its words.
+export function coloured(answer) {
+  if (!answer.labels) return [answer.tokens.join(" ")];
+  return answer.tokens.flatMap((word, t) => {
+    const label = answer.labels[t];
+    if (label === "O") return [word, " "];
+    const goes = (answer.labels[t + 1] ?? "O") !== "O" && /^[IE]-/u.test(answer.labels[t + 1]);
+    const part = tinted(make("span", { class: "part" }, word), label);
+    if (!goes) part.append(make("span", { class: "type" }, typeOf(label)));
+    return [part, " "];
+  });
+}
 
 // What a screen reader says of a token, and what the list of alternatives says.
 export function described(answer, output, t) {
@@ -30,7 +62,7 @@ export function focusToken(place, token) {
 function labels(answer, output, choose) {
   const best = output === answer;
   const items = answer.tokens.map((word, t) => {
-    const label = make("span", { class: "label" }, output.labels[t]);
+    const label = tinted(make("span", { class: "label" }, output.labels[t]), output.labels[t]);
     label.style.setProperty("--sure", best ? answer.confidence[t] : 0);
     const button = make(
       "button",

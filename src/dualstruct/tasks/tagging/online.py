@@ -82,6 +82,19 @@ class OnlineChain:
             table = chain.marginals_all(self.model.w, beta)
         return chain.sentences, found, table[np.arange(len(found)), found]
 
+    def margins(
+        self, X: Sequence[Sequence[str]], beta: float = 1.0
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Where sentences begin, and how much more probable the first label of each token is than
+        the second."""
+        chain = self.model.chain(X)
+        with self._guard:
+            table = chain.marginals_all(self.model.w, beta)
+        if table.shape[1] < 2:
+            return chain.sentences, np.ones(len(table), np.float32)
+        two = np.partition(table, -2, axis=1)[:, -2:]
+        return chain.sentences, two[:, 1] - two[:, 0]
+
     def names(self, sentences: NDArray[np.int64], labels: NDArray[np.int32]) -> list[list[str]]:
         """Labels by their names, in the scheme of the training data."""
         return self.model.codec.to_outer(self.model.labels.decode(labels, sentences))
