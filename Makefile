@@ -10,7 +10,7 @@ BUILD := --no-build-isolation --config-settings=build-dir=build/release --config
 CORES := --numprocesses auto --dist loadfile --no-loadscope-reorder
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs gallery look sanitize tsan flips export-check wheel-test clean \
+.PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs gallery look terminal-picture sanitize tsan flips export-check wheel-test clean \
 	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-export bench-features \
 	bench-clusters bench-grobid bench-growth bench-label bench-parsing bench-pipeline bench-sizes bench-solvers bench-suspects bench-text bench-tuning
 
@@ -54,6 +54,7 @@ lint: .venv/installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(CORE)
 	$(BIN)/python tests/rooms.py
+	$(BIN)/python tests/prose.py
 	$(BIN)/python core/python/stubs.py --check
 	$(BIN)/mypy src experiments
 	$(BIN)/lint-imports
@@ -71,6 +72,10 @@ docs: .venv/docs
 # The examples, their pictures and what they print, into docs/gallery.
 gallery: .venv/installed-test
 	$(BIN)/python examples/make_gallery.py
+
+# The picture of a terminal in README.md, from a real run.
+terminal-picture: .venv/installed-test
+	$(BIN)/python docs/making/terminal.py
 
 # Pictures of the site at two widths in two colour schemes, in build/looks, and a search in it from disk.
 look: .venv/installed-test docs

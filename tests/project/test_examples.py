@@ -33,6 +33,7 @@ def blocks(text: str, language: str) -> list[str]:
     [
         *PAGES,
         *EXTENDING,
+        DOCS.parent / "README.md",
         DOCS / "clusters.md",
         DOCS / "coming_from_crfpp.md",
         DOCS / "coming_from_crfsuite.md",

@@ -64,7 +64,7 @@ def clusters(
     """Cluster words by the words beside them (Brown clusters), or by their vectors, for templates.
 
     Writes lines of path, word and count, as Liang's program does. Ctrl-C stops it; with
-    --checkpoint, --resume goes on from there.
+    --checkpoint, --resume continues from there.
     """
     of_text = {
         "min_count": min_count,

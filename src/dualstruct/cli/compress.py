@@ -41,7 +41,7 @@ def compress(
 
     With --dev the smallest file is chosen whose score falls by no more than --loss-of; with --size
     the best one that is no larger. It predicts, explains, calibrates and serves as before, and
-    training that goes on from it (train --start) gives an ordinary model again.
+    training that starts from it (train --start) gives an ordinary model again.
     """
     check_outputs([out], [model, dev])
     reading = Reading(label_column, columns, threads)

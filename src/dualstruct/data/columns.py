@@ -340,7 +340,7 @@ def read_columns(
         stands for any run of blanks and tabs; other separators are taken one by one.
     comments : bool, optional
         True if every line before a sentence that begins with ``# `` is a comment, whatever its
-        columns; False if only those are with another number of columns. Found out by default.
+        columns; False if only those are with another number of columns. Default: the file decides.
 
     Examples
     --------

@@ -25,7 +25,7 @@ have been right is known after each round,
     θ = ‖Σ_k u_k‖² / Σ_k ‖u_k‖²,   between 0 and K,
 
 and by default the next round uses it, but nothing below 1 or K − 1: bolder rounds raise D more
-quickly, but throw the primal to and fro, and so do bold rounds and careful ones in turn: θ falls by
+quickly, but make the primal oscillate, and so do bold rounds and careful ones in turn: θ falls by
 a fifth a round at most. Every θ > 0 gives a direction in which D rises, and the line search finds
 how far. The paper's λI, there to make the model strictly concave, is not needed by coordinate
 steps.
@@ -33,7 +33,7 @@ steps.
 What most examples have in common, all workers correct at the same time and too far. D hardly shows
 it, but P does: its gap stays wide while D is almost at its maximum. A round without inference, over
 the cuts held, is cheap and undoes that. So by default a pass is two times a round with one half of
-each worker's examples and some rounds without inference. Between rounds w still goes to and fro;
+each worker's examples and some rounds without inference. Between rounds w still oscillates;
 any w bounds P's minimum from above, and the mean of the last ones does so better than the last. So
 with R rounds in a pass the answer is w̄ ← w̄ + (w − w̄)/R after each: w itself where R = 1.
 

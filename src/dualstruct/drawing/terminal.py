@@ -34,7 +34,7 @@ def draw_tree(
     """Draw a dependency tree with its arcs above the words.
 
     Where two arcs cross, the lines go straight on (``┼``). A sentence that is wider than the
-    terminal is cut into pieces, and arcs run on from one piece to the next; a very long one
+    terminal is cut into pieces, and arcs run on from one piece to the next; a long one
     becomes an indented tree. No line is wider than the terminal: words that are get an ellipsis.
 
     Parameters

@@ -51,7 +51,7 @@ def elsewhere(token: TokenExplanation, alternative: Alternative) -> str:
 
 
 def where(token: TokenExplanation, contribution: Contribution) -> str:
-    """What a contribution is about, unless that goes without saying."""
+    """What a contribution is about, unless its name says so."""
     if contribution.kind == "transition":
         return "transition" if contribution.chosen_part else "transition of the runner-up"
     if contribution.kind in ("feature", "pair"):

@@ -86,7 +86,7 @@ def parse_patterns(text: str, name: str = "templates", dialect: str | None = Non
     Parameters
     ----------
     dialect : {"crf++", "wapiti"}, optional
-        Found out from the text if it is not given.
+        Recognised by the text if it is not given.
 
     Examples
     --------

@@ -193,7 +193,7 @@ def agree_on_features(job: Job, extractor: FeatureExtractor, X: Any) -> None:
 
 
 def covered(extractor: FeatureExtractor, job: Job, X: Any) -> dict[str, float]:
-    """The share of the tokens that files say something of; a warning where it is very low."""
+    """The share of the tokens that files say something of; a warning where it is low."""
     while isinstance(X, WithVectors | InDocuments):
         X = X.tokens
     shares = extractor.coverage(X)

@@ -1,0 +1,31 @@
+"""The linter of prose sees what it is there for, and leaves code alone."""
+
+from __future__ import annotations
+
+import pytest
+
+import prose
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "w goes to and fro.",
+        "as told of below",
+        "its time is 1/292 of that",
+        "1 sentences",
+        "in in it",
+    ],
+)
+def test_phrases_of_the_list_are_found(text):
+    assert prose.phrases(text)
+
+
+def test_code_is_no_prose_and_lines_keep_their_numbers():
+    page = "Plain.\n\n```python\nx = 'to and fro'\n```\n\nIt goes `to and fro`.\nTo and fro.\n"
+    assert [line for line, _ in prose.phrases(prose.of_page(page))] == [8]
+
+
+def test_docstrings_and_help_texts_are_prose():
+    program = 'def f():\n    """Goes to and fro."""\n    g("to and fro", help="to and fro")\n'
+    assert [line for line, _ in prose.phrases(prose.of_program(program))] == [2, 3]

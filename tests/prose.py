@@ -1,0 +1,158 @@
+"""Plain English in docs, docstrings and help texts: python tests/prose.py
+
+Our own list of phrases, codespell for spelling and proselint for style look at the prose alone:
+code is blanked out, so that lines keep their numbers. ``make lint`` runs it.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PROSE = ROOT / "build" / "prose"
+#: What not to write, and what to write instead.
+PHRASES = {
+    r"\bto and fro\b": "oscillates",
+    r"\btold of\b": "described",
+    r"\brather O\b": "predicted O",
+    r"(?<![\w/.^^(])1/(?:[2-9]\d|\d{3,})(?![\w/.])(?=[^.]{0,60}?\b(?:time|of)\b)": "n times faster",
+    r"\ba token a line\b|\bone token a line\b": "one token per line",
+    r"\b(?:whilst|amongst|thereof|therein|wherein|whereby|hitherto)\b": "a usual word",
+    r"\bin order to\b": "to",
+    r"\butili[sz]e[sd]?\b": "use",
+    r"\bleverag(?:e|es|ed|ing)\b": "use",
+    r"\bblazing(?:ly)?\b|\bseamless(?:ly)?\b|\bcutting-edge\b|\bstate-of-the-art\b": "a number",
+    r"\b(?:simply|obviously|of course)\b": "nothing",
+    r"\bfound out\b": "recognised",
+    r"(?<!− )(?<!- )\b1 (?:sentences|tokens|texts|labels|passes|workers|examples)\b": "one",
+    r"\bgoes? on from\b|\bgo on with training\b": "resume",
+    r"\bbe it\b": "whether",
+    r"(?<![./])\b(the|a|an|of|to|is|in|it|and|or|that|with|for)\s+\1\b": "the word once",
+}
+#: Words that codespell takes for mistakes.
+OURS = ["ines", "pres", "fo", "te", "nd", "ot", "als", "ue", "ba"]
+#: What proselint has an opinion about that is not ours: typography of prints, and tables.
+PROSELINT = {
+    "typography": False,
+    "hedging": False,
+    "annotations": False,
+    "uncomparables": False,
+    "misc.but": False,
+    "restricted": False,
+    "spelling": False,
+    "terms": False,
+    "lexical_illusions": False,
+    "dates_times": False,
+}
+
+
+def main() -> int:
+    shutil.rmtree(PROSE, ignore_errors=True)
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    files = [each for each in sorted(pages) if each.name != "CHANGELOG.md"]
+    code = sorted(
+        each
+        for room in ("src", "experiments", "examples")
+        for each in (ROOT / room).rglob("*.py")
+        if each.parts[-2] != "runtime"
+    )
+    problems = []
+    for path in [*files, *code]:
+        text = path.read_text(encoding="utf-8")
+        prose = of_page(text) if path.suffix == ".md" else of_program(text)
+        name = path.relative_to(ROOT)
+        problems += [f"{name}:{line}: {what}" for line, what in phrases(prose)]
+        place = PROSE / f"{name}.md"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(prose, encoding="utf-8")
+    problems += spelling() + style()
+    print("\n".join(problems) or "The prose is plain.")
+    return 1 if problems else 0
+
+
+def phrases(prose: str) -> list[tuple[int, str]]:
+    """Lines with a phrase of the list, and what to write instead."""
+    found = []
+    for pattern, instead in PHRASES.items():
+        for each in re.finditer(pattern, prose, flags=re.IGNORECASE):
+            line = prose.count("\n", 0, each.start()) + 1
+            found.append((line, f"{each[0]!r}: write {instead}"))
+    return found
+
+
+def of_page(text: str) -> str:
+    """The prose of a page of Markdown: code, formulas, addresses and tables' rules are blank."""
+    text = re.sub(r"^```.*?^```$", _blank, text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^    .*$", _blank, text, flags=re.MULTILINE)
+    text = re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", _blank, text, flags=re.DOTALL)
+    text = re.sub(r"``.*?``|`[^`]*`", _blank, text, flags=re.DOTALL)
+    text = re.sub(r"\]\([^)]*\)|<[^>\n]*>|^:::.*$", _blank, text, flags=re.MULTILINE)
+    return re.sub(r"^- (?=<a id|\s*[A-Z]\. ).*$", _blank, text, flags=re.MULTILINE)
+
+
+def of_program(text: str) -> str:
+    """The docstrings and the help texts of a program, on their lines."""
+    lines = [""] * (text.count("\n") + 2)
+    tree = ast.parse(text)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(tree):
+        shown = []
+        if isinstance(node, documented) and ast.get_docstring(node) and node.body:
+            shown = [node.body[0].value]  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            shown = [each.value for each in node.keywords if each.arg == "help"]
+            shown += node.args[:1] if name in ("Option", "InputError") else []
+        for each in shown:
+            if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                for offset, line in enumerate(of_docstring(each.value).split("\n")):
+                    lines[each.lineno - 1 + offset] += line
+    return "\n".join(lines)
+
+
+def of_docstring(text: str) -> str:
+    text = re.sub(r"``.*?``|`[^`]*`", _blank, text, flags=re.DOTALL)
+    text = re.sub(r"^ *(?:>>> .*\n(?: *\S.*\n?)*)", _blank, text, flags=re.MULTILINE)
+    return re.sub(r"^(?:    |  +).*[=←Σ∑αΔ‖{}].*$", _blank, text, flags=re.MULTILINE)
+
+
+def _blank(found: re.Match[str]) -> str:
+    """As many lines, with nothing on them; within a line a word that says nothing."""
+    return "\n" * found[0].count("\n") or "…"
+
+
+def spelling() -> list[str]:
+    ignored = ["--ignore-words-list", ",".join(OURS), "--quiet-level", "7"]
+    done = subprocess.run(
+        [sys.executable, "-m", "codespell_lib", *ignored, str(PROSE)],
+        capture_output=True,
+        text=True,
+    )
+    return [_ours(line) for line in done.stdout.splitlines()]
+
+
+def style() -> list[str]:
+    config = PROSE / "proselint.json"
+    config.write_text(json.dumps({"max_errors": 1000, "checks": PROSELINT}), encoding="utf-8")
+    paths = [str(path) for path in sorted(PROSE.rglob("*.md"))]
+    done = subprocess.run(
+        [sys.executable, "-m", "proselint", "check", "--config", str(config), *paths],
+        capture_output=True,
+        text=True,
+    )
+    return [_ours(line) for line in done.stdout.splitlines() if str(PROSE) in line]
+
+
+def _ours(line: str) -> str:
+    """A message about the extracted prose, as one about the file that it is from."""
+    return line.replace(f"{PROSE}/", "").replace(".md.md:", ".md:").replace(".py.md:", ".py:")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
