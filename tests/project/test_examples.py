@@ -52,6 +52,7 @@ def blocks(text: str, language: str) -> list[str]:
         DOCS / "text.md",
         DOCS / "tuning.md",
         DOCS / "tutorial.md",
+        DOCS / "reference" / "format.md",
     ],
     ids=lambda page: page.stem,
 )
@@ -83,6 +84,27 @@ def test_the_commands_of_the_tutorial_print_what_it_says(tmp_path):
         assert done.returncode == 0, (command, done.stderr.decode())
         flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
         assert same(expected, printed, flags), f"{command}\n{printed}"
+
+
+def test_errors_are_what_their_page_says(tmp_path):
+    bring_files(DOCS / "tutorial.md", tmp_path)
+    page = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
+    scripts = sysconfig.get_path("scripts")
+    environment = {**os.environ, "PATH": os.pathsep.join([scripts, os.environ["PATH"], os.defpath])}
+    same = doctest.OutputChecker().check_output
+    failed = 0
+    console = "\n".join(blocks(page, "console"))
+    for command, expected in re.findall(
+        r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", console, flags=re.MULTILINE
+    ):
+        done = subprocess.run(
+            command, shell=True, cwd=tmp_path, env=environment, capture_output=True, timeout=HANGS
+        )
+        failed += done.returncode
+        shown = done.stderr.decode() if expected.strip() else ""
+        assert bool(done.returncode) == bool(expected.strip()), command
+        assert same(expected, shown, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE), shown
+    assert failed > 8
 
 
 def bring_files(page: Path, folder: Path) -> None:
