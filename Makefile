@@ -12,7 +12,7 @@ TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs gallery look terminal-picture sanitize tsan flips export-check wheel-test clean \
 	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-export bench-features \
-	bench-clusters bench-grobid bench-growth bench-label bench-parsing bench-pipeline bench-sizes bench-solvers bench-suspects bench-text bench-tuning
+	bench-clusters bench-grobid bench-growth bench-label bench-parsing bench-phases bench-pipeline bench-sizes bench-solvers bench-suspects bench-text bench-tuning
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -221,6 +221,10 @@ bench-tuning: .venv/installed-bench
 
 bench-distributed: .venv/installed-bench
 	$(BIN)/python benchmarks/distributed.py
+
+# Where a pass of DCD spends its time, into docs/solvers.md.
+bench-phases: .venv/installed-bench
+	$(BIN)/python benchmarks/phases.py --page docs/solvers.md
 
 bench-solvers: .venv/installed-bench
 	$(BIN)/python benchmarks/solvers.py
