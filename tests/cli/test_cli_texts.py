@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from commands import dualstruct, refusal
 from dualstruct import SequenceTagger
 from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.datasets import load_english
@@ -158,6 +159,28 @@ def test_spans_that_do_not_fit_are_told_or_refused(model, run, tmp_path):
     code, _, err = run("train", path, "--model", tmp_path / "n")
     assert code == 1
     assert "a.jsonl: nothing is marked in its texts" in err
+
+
+def test_convert_says_what_became_of_spans_that_do_not_fit_tokens(ask, tmp_path):
+    source, target = tmp_path / "a.jsonl", tmp_path / "a.conll"
+    spans = [{"start": 0, "end": 2, "label": "PER"}, {"start": 9, "end": 14, "label": "LOC"}]
+    source.write_text(json.dumps({"text": "Ada left Turin.", "spans": spans}) + "\n")
+    done = dualstruct("convert", source, target)
+    assert "1 document with 2 spans written" in done.stdout
+    assert "1 of 2 spans do not begin and end with a token, and were moved" in done.stderr
+    assert "Ada\tB-PER" in target.read_text()
+    ask("convert", source, target, "--misaligned", "drop")
+    assert "Ada\tO" in target.read_text()
+    assert "does not begin and end" in refusal("convert", source, target, "--misaligned", "refuse")
+    both = [{"start": 9, "end": 14, "label": "ORG"}, {"start": 4, "end": 14, "label": "LOC"}]
+    source.write_text(json.dumps({"text": "Ada left Turin.", "spans": both}) + "\n")
+    said = refusal("convert", source, target)
+    assert "4-14 LOC" in said
+    assert "9-14 ORG" in said
+    ask("convert", source, target, "--overlapping", "longest")
+    assert "left\tB-LOC\nTurin\tI-LOC" in target.read_text()
+    ask("convert", source, tmp_path / "b.jsonl")  # where spans stay spans all of them are kept
+    assert len(json.loads((tmp_path / "b.jsonl").read_text())["spans"]) == 2
 
 
 def test_convert_turns_data_into_other_formats(files, ask, tmp_path):

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from dualstruct.cli.files import check_not_read, check_outputs
-from dualstruct.cli.options import Json, LabelColumn, TokenizerOption, asked_tokenizer
+from dualstruct.cli.options import (
+    Json,
+    LabelColumn,
+    Misaligned,
+    Overlapping,
+    TokenizerOption,
+    asked_tokenizer,
+)
 from dualstruct.cli.output import print_json, say, tell
 from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 
 
 @dataclass(frozen=True)
@@ -83,12 +91,15 @@ def convert(
     ] = None,
     label_column: LabelColumn = None,
     tokenizer: TokenizerOption = None,
+    misaligned: Misaligned = None,
+    overlapping: Overlapping = None,
     as_json: Json = False,
 ) -> None:
     """Turn data into another format, or a model into one of CRFsuite's or Wapiti's or back.
 
     Data: lines of JSON, BRAT, Label Studio, CoNLL-U, CSV, columns, spaCy's DocBin and Parquet, each
-    into each.
+    into each. Where spans become labels of tokens, --misaligned and --overlapping say what is done
+    with those that do not fit.
     """
     from dualstruct.data.opening import is_text
 
@@ -98,11 +109,16 @@ def convert(
     data = source.is_dir() or (is_text(source) and not model)
     if data or (theirs is None and _is_other_data(source, read_as)):
         from dualstruct.cli.texts import convert_documents
+        from dualstruct.texts.alignment import Alignment
 
         check_not_read(target, [source])
         split_as = Tokenizer() if tokenizer is None else asked_tokenizer(tokenizer)
-        made = convert_documents(str(source), target, read_as, write_as, label_column, split_as)
-        counts = f"{made['documents']:,} documents with {made['spans']:,} spans"
+        aligned = Alignment(cast(Any, misaligned or "move"), cast(Any, overlapping or "refuse"))
+        made = convert_documents(
+            str(source), target, read_as, write_as, label_column, split_as, aligned
+        )
+        documents, spans = plural(made["documents"], "document"), plural(made["spans"], "span")
+        counts = f"{documents} with {spans}"
         if as_json:
             print_json(made)
         else:

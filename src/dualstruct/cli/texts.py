@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dualstruct.data.tokenizing import Splitter
     from dualstruct.estimators import SequenceTagger
     from dualstruct.texts import Document
+    from dualstruct.texts.alignment import Alignment
 
 #: Bytes that are printed at a time.
 _PIECE = 1 << 16
@@ -149,9 +150,11 @@ def convert_documents(
     write_as: str | None,
     label: str | None,
     tokenizer: Splitter,
+    alignment: Alignment,
 ) -> dict[str, Any]:
     """Write the documents of a file in another format."""
     from dualstruct.texts import iter_documents, write_documents
+    from dualstruct.texts.alignment import label_spans
     from dualstruct.texts.corpora import document_blocks
     from dualstruct.texts.formats import format_named, format_of_name
 
@@ -161,11 +164,16 @@ def convert_documents(
     def documents() -> Iterator[Document]:
         for block in document_blocks(iter_documents(source, read_as, label), tokenizer):
             for document in block:
+                if chosen.of_tokens and document.labels is None and document.spans is not None:
+                    labels = document.by_sentence(alignment.labels(document))
+                    document.spans = label_spans(document, labels)
                 counts[0] += 1
                 counts[1] += len(document.spans or ())
                 yield document
 
     write_documents(target, documents(), chosen.name)
+    for note in alignment.notes():
+        tell(note)
     if not counts[0]:
         tell(f"there are no documents in {source}")
     return {

@@ -27,5 +27,6 @@ class Format:
     write: Callable[[Iterable[Document], IO[bytes]], None] | None = None
     #: The same where a format is a folder of files.
     write_folder: Callable[[Iterable[Document], str], None] | None = None
+    of_tokens: bool = False  #: whether spans are written as labels of tokens
     needs_library: str | None = None  #: what has to be installed for it
     is_text: bool = True  #: whether its files are text

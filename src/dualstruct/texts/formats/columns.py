@@ -91,4 +91,5 @@ COLUMNS = Format(
     (".conll", ".txt", ".tsv", ".bio", ".iob"),
     read,
     write=write,
+    of_tokens=True,
 )

@@ -169,4 +169,5 @@ CONLLU = Format(
     read,
     looks_like_conllu,
     write,
+    of_tokens=True,
 )

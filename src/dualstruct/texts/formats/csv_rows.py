@@ -107,4 +107,6 @@ def write(documents: Iterable[Document], out: IO[bytes]) -> None:
     out.write(text.getvalue().encode())
 
 
-CSV = Format("csv", "CSV with columns of words and labels", (".csv",), read, _fits, write)
+CSV = Format(
+    "csv", "CSV with columns of words and labels", (".csv",), read, _fits, write, of_tokens=True
+)
