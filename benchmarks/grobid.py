@@ -28,7 +28,7 @@ from measuring import DATA, Clock
 
 MODELS = ("date", "name-citation", "affiliation-address")
 OPTIONS = ("--algo", "l-bfgs", "--stopeps", "0.00001", "--stopwin", "20", "--maxiter", "2000")
-TUNING_SECONDS = 60.0
+TUNING_SECONDS = 20.0
 
 Result = tuple[list[list[str]], float, int]  # labels, CPU seconds, bytes
 Sequences = list[list[Any]]

@@ -49,6 +49,21 @@ void bind_files(nb::module_& m) {
     bind_expand_rows<std::uint16_t>(m);
     bind_expand_rows<std::uint32_t>(m);
     m.def(
+        "front_coded",
+        [](const Input<std::uint8_t>& bytes, const Input<std::int64_t>& offsets) {
+            FrontCoded coded = front_coded(strings_from(bytes, offsets));
+            return std::pair(to_numpy(std::move(coded.shared)),
+                             to_numpy(std::vector<std::uint8_t>(coded.rest.begin(), coded.rest.end())));
+        },
+        "name_bytes"_a, "name_offsets"_a, "How many bytes each name shares with the one before it, and the rests.");
+    m.def(
+        "from_front_coded",
+        [](const Input<std::uint8_t>& shared, const Input<std::uint8_t>& rest, std::size_t most) {
+            const std::string_view bytes(reinterpret_cast<const char*>(rest.data()), rest.size());
+            return strings_to_numpy(from_front_coded(view(shared), bytes, most));
+        },
+        "shared"_a, "rest"_a, "most"_a);
+    m.def(
         "feature_hash",
         [](const TemplateFeatures& features, std::size_t number, const std::vector<std::string>& values) {
             return features.hash_of(number, values);

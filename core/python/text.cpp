@@ -361,6 +361,12 @@ void bind_features(nb::module_& m) {
                 f.restore(view(hashes), strings_from(name_bytes, name_offsets));
             },
             "hashes"_a, "name_bytes"_a, "name_offsets"_a)
+        .def(
+            "restore_fingerprints",
+            [](TemplateFeatures& f, const Input<std::uint64_t>& fingerprints, int bits) {
+                f.restore_fingerprints(view(fingerprints), bits);
+            },
+            "fingerprints"_a, "bits"_a)
         .def("select", [](TemplateFeatures& f, const Input<std::uint8_t>& keep) { f.select(view(keep)); }, "keep"_a);
 
     nb::class_<Items>(m, "Items", "The attributes of one sentence's tokens by name.")
@@ -437,6 +443,13 @@ void bind_features(nb::module_& m) {
                 f.restore(strings_from(name_bytes, name_offsets));
             },
             "name_bytes"_a, "name_offsets"_a)
+        .def("hashes", [](const AttributeFeatures& f) { return to_numpy(f.hashes()); })
+        .def(
+            "restore_fingerprints",
+            [](AttributeFeatures& f, const Input<std::uint64_t>& fingerprints, int bits) {
+                f.restore_fingerprints(view(fingerprints), bits);
+            },
+            "fingerprints"_a, "bits"_a)
         .def(
             "select",
             [](AttributeFeatures& f, const Input<std::uint8_t>& keep) {

@@ -25,6 +25,7 @@ AttributeFeatures::AttributeFeatures(int hash_bits) : hash_bits_(hash_bits) {
 
 AttributeRows AttributeFeatures::fit(const Read& read, std::int64_t min_count) {
     if (hash_bits_ > 0) return transform(read);
+    if (!has_names()) refuse_nameless();
     // Into a copy, so that an error half-way leaves the features as they were.
     StringTable table = table_;
     const std::size_t known = table.size();
@@ -43,6 +44,7 @@ AttributeRows AttributeFeatures::fit(const Read& read, std::int64_t min_count) {
 
 AttributeRows AttributeFeatures::extend(const Read& read) {
     if (hash_bits_ > 0) return transform(read);
+    if (!has_names()) refuse_nameless();
     return read([this](std::string_view name) { return table_.intern(name); });
 }
 
@@ -56,12 +58,28 @@ std::int64_t AttributeFeatures::dimension() const {
 
 std::int32_t AttributeFeatures::find(std::string_view name) const {
     const std::uint64_t hash = hash_bytes(name);
-    return hash_bits_ > 0 ? static_cast<std::int32_t>(hash >> (64 - hash_bits_)) : table_.find(hash);
+    return hash_bits_ > 0 ? static_cast<std::int32_t>(hash >> (64 - hash_bits_)) : table_.find(known_by_(hash));
 }
 
 std::string AttributeFeatures::name(std::int32_t id) const {
     if (id < 0 || id >= dimension()) throw InputError("there is no feature " + std::to_string(id));
+    if (!has_names()) refuse_nameless();
     return hash_bits_ > 0 ? number_name(id) : std::string(table_[at(id)]);
+}
+
+const Strings& AttributeFeatures::all_names() const {
+    if (!has_names()) refuse_nameless();
+    return table_.strings();
+}
+
+void AttributeFeatures::restore_fingerprints(std::span<const std::uint64_t> fingerprints, int bits) {
+    if (hash_bits_ > 0) throw InputError("hashed features have no stored ids");
+    const KnownBy known_by(bits);
+    StringTable table;
+    for (const std::uint64_t hash : known_by.hashes(fingerprints)) table.intern("", hash);
+    if (table.size() != fingerprints.size()) throw InputError("features: a fingerprint is there twice");
+    table_ = std::move(table);
+    known_by_ = known_by;
 }
 
 void AttributeFeatures::restore(const Strings& names) {

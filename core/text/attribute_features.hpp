@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,13 +86,18 @@ public:
     std::int64_t dimension() const;
     std::int32_t find(std::string_view name) const;  // -1 if there is none
     std::string name(std::int32_t id) const;
-    const Strings& all_names() const { return table_.strings(); }
+    const Strings& all_names() const;
     void restore(const Strings& names);
+    // Without names: attributes are known by the low bits of their hashes, and no others can be added.
+    void restore_fingerprints(std::span<const std::uint64_t> fingerprints, int bits);
+    std::vector<std::uint64_t> hashes() const { return known_by_.fingerprints(table_.hashes()); }  // [id]
+    bool has_names() const { return known_by_.whole(); }
     void select(const std::vector<std::uint8_t>& keep);
 
 private:
     int hash_bits_;
     StringTable table_;
+    KnownBy known_by_;
 };
 
 }  // namespace dualstruct

@@ -91,6 +91,7 @@ struct TemplateFeatures::Occurrences {
 
 std::vector<std::string> TemplateFeatures::names(std::span<const std::int32_t> ids) const {
     const auto reading = lock_.read();
+    check_named();
     const std::int64_t dimension =
         hash_bits_ > 0 ? std::int64_t{1} << hash_bits_ : static_cast<std::int64_t>(index_.size());
     for (const std::int32_t id : ids) {
@@ -117,6 +118,7 @@ std::vector<std::string> TemplateFeatures::names(std::span<const std::int32_t> i
 
 Strings TemplateFeatures::all_names() const {
     const auto reading = lock_.read();
+    check_named();
     Strings names;
     if (hash_bits_ > 0) return names;
     Namer namer(*this);

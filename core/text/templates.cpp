@@ -17,6 +17,13 @@ struct TemplateFeatures::ExactIds {
     std::int32_t operator()(std::uint64_t hash, std::size_t, std::size_t) const { return index.find(hash); }
 };
 
+struct TemplateFeatures::NamelessIds {
+    const HashIndex& index;
+    KnownBy known_by;
+    void prefetch(std::uint64_t hash) const { index.prefetch(known_by(hash)); }
+    std::int32_t operator()(std::uint64_t hash, std::size_t, std::size_t) const { return index.find(known_by(hash)); }
+};
+
 struct TemplateFeatures::NewIds {
     HashIndex& index;
     std::vector<Origin>& origins;
@@ -79,6 +86,7 @@ Rows TemplateFeatures::fit(std::shared_ptr<const TokenTable> table, std::int64_t
         tables_.push_back(std::move(table));
         return rows;
     }
+    check_named();
     const std::size_t known = index_.size();
     const std::int64_t seen = table_ends_.empty() ? 0 : table_ends_.back();
     Rows rows = extract(*table, NewIds{index_, origins_, static_cast<std::uint64_t>(seen), stored_names_.size()});
@@ -97,7 +105,8 @@ Rows TemplateFeatures::fit(std::shared_ptr<const TokenTable> table, std::int64_t
 
 Rows TemplateFeatures::transform(const TokenTable& table) const {
     const auto reading = lock_.read();
-    return hash_bits_ > 0 ? extract(table, HashedIds{64 - hash_bits_}) : extract(table, ExactIds{index_});
+    if (hash_bits_ > 0) return extract(table, HashedIds{64 - hash_bits_});
+    return has_names() ? extract(table, ExactIds{index_}) : extract(table, NamelessIds{index_, known_by_});
 }
 
 std::int64_t TemplateFeatures::dimension() const {
@@ -108,7 +117,7 @@ std::int64_t TemplateFeatures::dimension() const {
 std::int32_t TemplateFeatures::find(std::size_t template_number, std::span<const std::string> values) const {
     const auto reading = lock_.read();
     const std::uint64_t hash = hash_of(template_number, values);
-    return hash_bits_ > 0 ? HashedIds{64 - hash_bits_}(hash, 0, 0) : index_.find(hash);
+    return hash_bits_ > 0 ? HashedIds{64 - hash_bits_}(hash, 0, 0) : index_.find(known_by_(hash));
 }
 
 std::uint64_t TemplateFeatures::hash_of(std::size_t template_number, std::span<const std::string> values) const {
@@ -119,7 +128,7 @@ std::uint64_t TemplateFeatures::hash_of(std::size_t template_number, std::span<c
 
 std::vector<std::uint64_t> TemplateFeatures::hashes() const {
     const auto reading = lock_.read();
-    return index_.hashes();
+    return known_by_.fingerprints(index_.hashes());
 }
 
 void TemplateFeatures::restore(std::span<const std::uint64_t> hashes, Strings names) {
@@ -131,10 +140,24 @@ void TemplateFeatures::restore(std::span<const std::uint64_t> hashes, Strings na
     for (const std::uint64_t hash : hashes) index.insert(hash);
     if (index.size() != hashes.size()) throw InputError("features: a hash is there twice");
     index_ = std::move(index);
+    known_by_ = KnownBy();
     stored_names_ = std::move(names);
     origins_.clear();
     tables_.clear();
     table_ends_.clear();
+}
+
+void TemplateFeatures::restore_fingerprints(std::span<const std::uint64_t> fingerprints, int bits) {
+    const KnownBy known_by(bits);
+    Strings none;
+    none.offsets.assign(fingerprints.size() + 1, 0);
+    restore(known_by.hashes(fingerprints), std::move(none));
+    const auto writing = lock_.write();
+    known_by_ = known_by;
+}
+
+void TemplateFeatures::check_named() const {
+    if (!has_names()) refuse_nameless();
 }
 
 void TemplateFeatures::select(std::span<const std::uint8_t> keep) {

@@ -72,10 +72,13 @@ public:
     std::int32_t find(std::size_t template_number, std::span<const std::string> values) const;
     std::vector<std::string> names(std::span<const std::int32_t> ids) const;
 
-    std::vector<std::uint64_t> hashes() const;  // [id]
+    std::vector<std::uint64_t> hashes() const;  // [id], or fingerprints
     Strings all_names() const;                  // [id]
     // Takes hashes and names from a model file; the counterpart of the two above.
     void restore(std::span<const std::uint64_t> hashes, Strings names);
+    // The same without names: features are known by the low bits of their hashes, and no others can be added.
+    void restore_fingerprints(std::span<const std::uint64_t> fingerprints, int bits);
+    bool has_names() const { return known_by_.whole(); }
     // The hash of a template's feature with these values.
     std::uint64_t hash_of(std::size_t template_number, std::span<const std::string> values) const;
     // The same by its name; 0 if it is no name of that template. A name that can be read in
@@ -114,6 +117,7 @@ private:
         std::uint64_t template_number : 16;
     };
     struct ExactIds;
+    struct NamelessIds;
     struct NewIds;
     struct HashedIds;
     struct Occurrences;
@@ -124,6 +128,7 @@ private:
     template <class Ids>
     Rows extract(const TokenTable& table, Ids&& ids) const;
     void keep_only(const std::vector<std::uint8_t>& keep);
+    void check_named() const;
 
     std::vector<Template> templates_;
     std::shared_ptr<const Clusters> clusters_;
@@ -139,6 +144,7 @@ private:
 
     mutable Turnstile lock_;  // guards what follows
     HashIndex index_;
+    KnownBy known_by_;
     Strings stored_names_;         // of the first ids, when they came from a file
     std::vector<Origin> origins_;  // of the ids after those
     std::vector<std::shared_ptr<const TokenTable>> tables_;

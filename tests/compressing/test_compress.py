@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from commands import refusal, run
 from dualstruct import (
@@ -11,6 +13,7 @@ from dualstruct import (
     ParsingPipeline,
     SequenceTagger,
     StructuredSVM,
+    _core,
     compress,
     load_model,
     write_columns,
@@ -19,6 +22,8 @@ from dualstruct import (
 from dualstruct.compressing.rounding import round_weights
 from dualstruct.datasets import load_english
 from dualstruct.errors import InputError
+from dualstruct.exporting.packing import pack
+from dualstruct.features.base import decode_names, encode_names
 from dualstruct.structures import Multiclass
 
 TREES = load_english("train").select(range(80))
@@ -74,7 +79,7 @@ def naive_choice(w, keep, uses):
         kept = np.zeros(w.shape, bool)
         for i, row in enumerate(worth):
             bought = (row >= 7 * price) & (w[i] != 0)
-            if (row[bought] - 7 * price).sum() >= 20 * price:
+            if (row[bought] - 7 * price).sum() >= 16 * price:
                 kept[i] = bought
         if np.count_nonzero(kept) <= most:
             return kept
@@ -172,6 +177,75 @@ def test_it_explains_calibrates_and_training_makes_it_ordinary_again(tagger, tmp
     loaded.save(tmp_path / "large.dstruct")
     assert (tmp_path / "large.dstruct").stat().st_size > 80_000
     assert loaded.score(DEV.forms, DEV.upos) > small.score(DEV.forms, DEV.upos) - 0.02
+
+
+def test_without_names_it_predicts_and_says_what_it_cannot_do(trained, tmp_path):
+    model, dev = trained
+    named = compress(model, dev, loss_of=0.02, bits=8)
+    found = compress(model, dev, loss_of=0.02, bits=8, names=False)
+    assert found.size <= 1.05 * named.size
+    assert abs(found.score - named.score) < 0.01
+    path = tmp_path / "small.dstruct"
+    found.save(path)
+    loaded = load_model(path)
+    assert path.stat().st_size == found.size
+    assert loaded.score(*dev) == found.score
+
+
+def test_names_that_were_left_out_are_missed_by_name(tagger, tmp_path):
+    small = compress(tagger, size="30KB", names=False).model
+    small.save(tmp_path / "small.dstruct")
+    loaded = SequenceTagger.load(tmp_path / "small.dstruct")
+    assert not loaded.model_.extractor.has_names
+    tokens = list(DEV.forms[0])
+    unseen = loaded.model_.extractor.transform([[f"Zzyzx{k}qq{k}" for k in range(300)]])
+    plain = tagger.model_.extractor.transform([[f"Zzyzx{k}qq{k}" for k in range(300)]])
+    assert len(unseen.ids) <= len(plain.ids) + 5
+    for asks in (
+        lambda: loaded.explain(tokens),
+        lambda: loaded.weights_.strongest(1),
+        lambda: loaded.partial_fit(TREES.forms, TREES.upos),
+        lambda: pack(loaded),
+    ):
+        with pytest.raises(InputError, match="names of this model's features were left out"):
+            asks()
+    assert loaded.calibrate(DEV.forms, DEV.upos).temperature_ > 0
+    assert "were left out" in refusal("explain", tmp_path / "small.dstruct", " ".join(tokens))
+    assert "were left out" in refusal("inspect", tmp_path / "small.dstruct")
+
+
+def test_names_of_functions_cannot_be_left_out():
+    tagger = SequenceTagger(["pos", ends]).fit(TREES.forms, TREES.upos)
+    with pytest.raises(InputError, match="names can be left out of features of templates"):
+        compress(tagger, names=False)
+
+
+def ends(sentence):
+    return [[word[-1]] for word in sentence]
+
+
+@given(st.lists(st.text(max_size=300), max_size=40))
+def test_names_come_back_from_front_coding(names):
+    names = sorted(name.replace("\0", "") for name in names)
+    data, offsets = encode_names(names)
+    shared, rest = _core.front_coded(data, offsets)
+    back = _core.from_front_coded(shared, rest, len(data))
+    assert decode_names(*back) == names
+    shared = np.append(shared, np.uint8(0))
+    with pytest.raises(InputError):
+        _core.from_front_coded(shared, rest, len(data))
+    with pytest.raises(InputError):
+        _core.from_front_coded(np.zeros(0, np.uint8), np.append(rest, np.uint8(0)), len(data))
+
+
+def test_front_coding_takes_what_names_share_from_the_one_before():
+    data, offsets = encode_names(["word=a", "word=ab", "xyz"])
+    shared, rest = _core.front_coded(data, offsets)
+    assert shared.tolist() == [0, 6, 0]
+    assert rest.tobytes() == b"word=a\0b\0xyz\0"
+    for wrong, most in (([1, 6, 0], 99), ([0, 7, 0], 99), ([0, 6, 0], 10)):
+        with pytest.raises(InputError, match="features: the names"):
+            _core.from_front_coded(np.array(wrong, np.uint8), rest, most)
 
 
 def test_any_structure_can_be_compressed(tmp_path):

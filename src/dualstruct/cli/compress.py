@@ -32,6 +32,14 @@ def compress(
     bits: Annotated[
         int | None, typer.Option(min=3, max=8, help="Bits of a weight; 8 or 6 by default.")
     ] = None,
+    names: Annotated[
+        bool,
+        typer.Option(
+            "--names/--no-names",
+            help="Keep the names of features; without them the model predicts, but does not "
+            "explain.",
+        ),
+    ] = True,
     label_column: SameLabelColumn = None,
     columns: SameColumns = None,
     threads: Threads = 1,
@@ -45,7 +53,8 @@ def compress(
     """
     check_outputs([out], [model, dev])
     reading = Reading(label_column, columns, threads)
-    found = compressed_file(model, out, dev, reading, loss_of=loss_of, size=size, bits=bits)
+    choice = {"loss_of": loss_of, "size": size, "bits": bits, "names": names}
+    found = compressed_file(model, out, dev, reading, **choice)
     if as_json:
         print_json({"model": str(out), **found.summary()})
     else:

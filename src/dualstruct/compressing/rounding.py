@@ -22,7 +22,7 @@ _LEAST = 4096
 #: development data do not use are still worth something.
 _UNUSED, _OF_USES = 0.3, 2 / 3
 #: Bits that a weight takes in a file, and a row (the name of a feature) besides, about.
-_WEIGHT, _ROW = 7, 20
+_WEIGHT, _ROW = 7, 16
 
 
 def weight_arrays(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.float32]]:

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from dualstruct.compressing.nameless import without_names
 from dualstruct.compressing.rounding import round_weights, weight_arrays
 from dualstruct.compressing.sizes import parse_size, show_size
 from dualstruct.data.arrays import as_json, packed_arrays
@@ -19,7 +20,7 @@ from dualstruct.estimators.storage import Stored
 ModelT = TypeVar("ModelT", bound=Stored)
 
 #: The shares of the weights that are tried, from all to one in 200.
-_SHARES = [0.85**k for k in range(33)]
+_SHARES = [0.96**k for k in range(130)]
 #: The bits of a weight that are tried.
 _BITS = (8, 6)
 _ALL_BITS = range(3, 9)
@@ -66,6 +67,7 @@ def compress(
     loss_of: float = 0.0005,
     size: int | str | None = None,
     bits: int | None = None,
+    names: bool = True,
     watch: Callable[[Compression[ModelT]], object] | None = None,
 ) -> Compression[ModelT]:
     """A small copy of a model: fewer weights, a few bits each, names packed.
@@ -84,6 +86,9 @@ def compress(
         is chosen, or without development data that with the least change.
     bits : int, optional
         Bits of a weight, from 3 to 8; chosen between 8 and 6 by default.
+    names : bool
+        Whether the names of features are kept. Without them the file does not say which words were
+        trained on; the model predicts, but cannot explain or learn further.
     watch : function, optional
         Called with everything that is tried.
 
@@ -105,7 +110,7 @@ def compress(
         raise InputError(f"bits is {bits}; it is a number from 3 to 8")
     wanted = None if size is None else parse_size(size)
     judged = None if dev is None else dev if isinstance(dev, tuple) else (dev,)
-    trials = _Trials(model, judged, watch)
+    trials = _Trials(model, judged, names, watch)
     choices = _BITS if bits is None else (bits,)
     if wanted is not None:
         return trials.within(wanted, choices)
@@ -121,12 +126,13 @@ class _Trials(Generic[ModelT]):
         self,
         model: ModelT,
         dev: tuple[Any, ...] | None,
+        names: bool,
         watch: Callable[[Compression[ModelT]], object] | None,
     ) -> None:
         # A copy has no features without weights, so that rows are those of its state.
         self._model = copy.copy(model)
         self._model.is_compressed_ = False
-        self._dev, self._watch = dev, watch
+        self._dev, self._names, self._watch = dev, names, watch
         metadata, self._arrays = self._model.state()
         self._metadata = as_json(metadata)
         self._uses = {} if dev is None else self._model.weight_uses(*dev)
@@ -158,6 +164,9 @@ class _Trials(Generic[ModelT]):
             arrays = self._arrays | self._rounded(keep, bits)
             model = copy.copy(self._model)
             model.restore(self._metadata, arrays)
+            if not self._names:
+                metadata, nameless = without_names(*model.state())
+                model.restore(as_json(metadata), nameless)
             model.is_compressed_ = True
             sizes = (self._size_of(model), self._size)
             counts = (self._count(arrays), self._before)

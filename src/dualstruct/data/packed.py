@@ -7,6 +7,8 @@ again.
 rows    numbers of which most are 0: how many are not in each row, their columns, and they
 steps   whole numbers that never fall, as offsets do: the differences
 levels  numbers of few different values: these, and which it is (in compressed files)
+front   names in order: how many bytes of the one before each begins with, and the rest (in
+        compressed files)
 
 In a compressed file all of that is one array of bytes, squeezed by LZMA.
 """
@@ -43,6 +45,8 @@ _SQUEEZED = "squeezed"
 #: A larger window would gain next to nothing, and takes 12 times its size to write.
 _WINDOW = {"lc": 3, "pb": 0, "dict_size": 2**20}
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, **_WINDOW}]
+#: Names of features: their bytes end to end, and where each begins.
+_BYTES, _OFFSETS = "name_bytes", "name_offsets"
 _DTYPES = Literal["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64",
                   "float16", "float32", "float64"]  # fmt: skip
 
@@ -51,8 +55,8 @@ _DTYPES = Literal["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32",
 class _Packed:
     """How an array was packed."""
 
-    how: Literal["rows", "steps", "levels"]
-    dtype: Literal["float32", "int64", "uint32"]
+    how: Literal["rows", "steps", "levels", "front"]
+    dtype: Literal["float32", "int64", "uint32", "uint8"]
     shape: Annotated[list[Annotated[int, Range(0, 2**40)]], Range(1, 8)]
 
 
@@ -105,8 +109,9 @@ def squeeze(
     metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[Metadata, Arrays]:
     """A state as compressed files hold it."""
-    about, packed = pack(metadata, arrays)
-    how = dict(about.get("packed", {}))
+    names, others = _front_coded(arrays)
+    about, packed = pack(metadata, others)
+    how = names | about.get("packed", {})
     pieces, streams = [], []
     for name, array in list(packed.items()):
         if array.dtype == np.float32 and array.size >= _LEAST:
@@ -173,9 +178,8 @@ def unpack(
     if _SQUEEZED in about:
         found = _expanded(about.pop(_SQUEEZED), found, room)
     packed = fit_type(dict[str, _Packed], about.pop("packed", {}), "packed")
-    # The numbers of rows may be levels, and have to be there before them.
     made: Any
-    for kind, restored in (("levels", _from_levels), ("rows", _from_rows), ("steps", _from_steps)):
+    for kind, restored in _UNPACKED.items():
         for name, how in packed.items():
             if how.how == kind:
                 made = restored(name, how, found, room)
@@ -284,6 +288,49 @@ def _from_levels(name: str, how: _Packed, arrays: Arrays, room: _Room) -> NDArra
         raise SchemaError(f'the array "{name}" has a number without a level, or too few of them')
     del arrays[f"{name}.levels"], arrays[f"{name}.codes"]
     return np.asarray(levels[codes].reshape(how.shape))
+
+
+def _front_coded(arrays: Mapping[str, NDArray[Any]]) -> tuple[Metadata, Arrays]:
+    """Arrays with the names of features front-coded, and how that was done."""
+    how: Metadata = {}
+    found = dict(arrays)
+    for name, offsets in arrays.items():
+        base = name.removesuffix(_OFFSETS)
+        data = arrays.get(f"{base}{_BYTES}")
+        if base == name or data is None or len(offsets) < _LEAST or not data.all():
+            continue
+        del found[name], found[f"{base}{_BYTES}"]
+        found[f"{base}{_BYTES}.shared"], found[f"{base}{_BYTES}.rest"] = _core.front_coded(
+            data, offsets
+        )
+        for each, array in ((f"{base}{_BYTES}", data), (name, offsets)):
+            how[each] = {"how": "front", "dtype": str(array.dtype), "shape": list(array.shape)}
+    return how, found
+
+
+def _from_front(name: str, how: _Packed, arrays: Arrays, room: _Room) -> NDArray[Any]:
+    elements = room.take(name, how.shape, how.dtype)
+    if name.endswith(_BYTES):
+        shared = stored_array(arrays, f"{name}.shared", np.uint8)
+        rest = stored_array(arrays, f"{name}.rest", np.uint8)
+        del arrays[f"{name}.shared"], arrays[f"{name}.rest"]
+        room.take(name, [len(shared)], "int64")
+        data, arrays[name.removesuffix(_BYTES) + _OFFSETS] = _core.from_front_coded(
+            shared, rest, elements
+        )
+        arrays[name] = data
+    if name not in arrays or arrays[name].shape != (elements,):
+        raise SchemaError(f'the names of "{name}" are not as long as it says')
+    return stored_array(arrays, name, how.dtype)
+
+
+#: In the order in which it is undone: the numbers of rows may be levels.
+_UNPACKED: dict[str, Any] = {
+    "levels": _from_levels,
+    "rows": _from_rows,
+    "steps": _from_steps,
+    "front": _from_front,
+}
 
 
 def _planes(array: NDArray[Any]) -> bytes:

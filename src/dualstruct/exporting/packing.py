@@ -63,6 +63,11 @@ def pack(tagger: SequenceTagger) -> Packed:
     kind = settings["kind"]
     if kind not in _FEATURES:
         raise InputError(f"this model cannot be exported: {_reason(settings)}")
+    if not model.extractor.has_names:
+        raise InputError(
+            "this model cannot be exported: the names of this model's features were left out when "
+            "it was compressed"
+        )
     header, found = _FEATURES[kind](model.extractor, settings, own)
     K, rules = len(model.labels), tagger.tokenizer_.rules
     if rules is None and model.n_columns == 1:

@@ -15,6 +15,7 @@ from dualstruct.errors import InputError
 from dualstruct.features.base import (
     FeatureExtractor,
     FeatureRows,
+    FingerprintBits,
     State,
     as_ids,
     check_names,
@@ -55,6 +56,11 @@ class AttributeExtractor(FeatureExtractor):
         self._columns: MatrixColumns | None = None
         self._restored = Once()
         self._size = 0  # of what is to be restored
+        self._fingerprint_bits: int | None = None  # if the names were left out
+
+    @property
+    def has_names(self) -> bool:
+        return not self._fingerprint_bits
 
     @property
     def _strings(self) -> _core.AttributeFeatures | None:
@@ -142,6 +148,9 @@ class AttributeExtractor(FeatureExtractor):
             if self._columns.names is not None:
                 names = encode_names(self._columns.names)
                 arrays["name_bytes"], arrays["name_offsets"] = names
+        elif self._strings is not None and self._fingerprint_bits:
+            settings["fingerprint_bits"] = self._fingerprint_bits
+            arrays["fingerprints"] = self._strings.hashes().astype(np.int64)
         elif self._strings is not None and not self.hash_bits:
             arrays["name_bytes"], arrays["name_offsets"] = self._strings.all_names()
         return settings, arrays
@@ -160,7 +169,13 @@ class AttributeExtractor(FeatureExtractor):
             )
 
         if stored.source == "strings":
-            if made._strings is None:
+            if made._strings is None and stored.fingerprint_bits is not None:
+                bits = made._fingerprint_bits = stored.fingerprint_bits
+                known = stored_array(arrays, "fingerprints", np.int64).astype(np.uint64)
+                nameless = made._own_strings = _core.AttributeFeatures(0)
+                made._size = len(known)
+                made._restored = Once(lambda: nameless.restore_fingerprints(known, bits))
+            elif made._strings is None:
                 data, offsets = stored_names()
                 check_names(data, offsets)
                 strings = made._own_strings = _core.AttributeFeatures(0)
@@ -179,6 +194,7 @@ class _Settings:
     source: Literal["matrices", "strings", "nothing yet"]
     hash_bits: int | None = None
     min_count: int = 1
+    fingerprint_bits: FingerprintBits | None = None
 
 
 class MatrixColumns:

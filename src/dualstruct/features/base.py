@@ -7,11 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dualstruct.data.schema import Range
 from dualstruct.errors import InputError
 from dualstruct.libraries import library
 
@@ -171,6 +172,11 @@ class FeatureExtractor(ABC):
     def state(self) -> State:
         """Settings for a JSON file and arrays: all that is needed to tag new text."""
 
+    @property
+    def has_names(self) -> bool:
+        """Whether features are known by their names, or by fingerprints alone."""
+        return True
+
     def compact(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """Arrays of ``state``, with what follows from the others left out."""
         return dict(arrays)
@@ -209,6 +215,30 @@ def check_names(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
     """
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(data):
         raise InputError("features: the names do not fill the bytes that they are in")
+
+
+#: How many there may be.
+FingerprintBits = Annotated[int, Range(8, 62)]
+#: The low bits of its hash that a feature without a name is known by: so many more than it takes to
+#: number all of them. A feature that was never seen is then taken for another one once in 4,096.
+_MORE_BITS = 12
+
+
+def fingerprinted(
+    hashes: NDArray[np.uint64], worth: NDArray[Any]
+) -> tuple[int, NDArray[np.uint64], NDArray[np.intp]]:
+    """Bits, fingerprints in order, and the features that they are of.
+
+    Of features with one fingerprint that with the largest worth stays.
+
+    >>> fingerprinted(np.array([5, 2**40 + 3, 9, 2**41 + 3], np.uint64), np.array([1, 2, 1, 3]))
+    (14, array([3, 5, 9], dtype=uint64), array([3, 0, 2]))
+    """
+    bits = max(len(hashes), 2).bit_length() - 1 + _MORE_BITS
+    short = hashes & np.uint64(2**bits - 1)
+    order = np.lexsort((-worth, short))
+    first = np.append(True, np.diff(short[order]) != 0) if len(order) else np.zeros(0, np.bool_)
+    return bits, short[order][first], order[first]
 
 
 def check_settings(hash_bits: Any, min_count: Any) -> None:

@@ -17,6 +17,7 @@ from dualstruct.errors import InputError
 from dualstruct.features.base import (
     FeatureExtractor,
     FeatureRows,
+    FingerprintBits,
     State,
     TruthOf,
     as_ids,
@@ -29,6 +30,7 @@ from dualstruct.features.clusters import read_clusters
 from dualstruct.features.gazetteers import GazetteerFile, make_gazetteer, read_phrases
 from dualstruct.features.groups import groups_in
 from dualstruct.features.learned import LEARNED, Cells, LearnedColumn
+from dualstruct.features.naming import values_in
 from dualstruct.features.patterns import Pattern, parse_patterns
 from dualstruct.features.templates import Template, Templates, Term, parse_templates
 from dualstruct.lazy import Once
@@ -64,6 +66,7 @@ class TemplateExtractor(FeatureExtractor):
         self._learned = list(learned or plan.learned(clusters))
         self._training: list[Cells] | None = None  # what the next fit sees
         self._restored = Once()
+        self._fingerprint_bits: int | None = None  # if the names of features were left out
         self._features = _core.TemplateFeatures(
             [plan.as_tuple(template) for template in templates.templates],
             clusters,
@@ -245,7 +248,7 @@ class TemplateExtractor(FeatureExtractor):
 
     def find(self, name: str) -> int | None:
         for number, template in enumerate(self.templates.templates):
-            for values in _values_in(name, template.literals):
+            for values in values_in(name, template.literals):
                 id = self._known.find(number, values)
                 if id >= 0:
                     return id
@@ -256,7 +259,7 @@ class TemplateExtractor(FeatureExtractor):
         """All that a feature of this name may be known by: one for each way to read it."""
         found: dict[int, None] = {}
         for number, template in enumerate(self.templates.templates):
-            for values in _values_in(name, template.literals):
+            for values in values_in(name, template.literals):
                 found[_core.feature_hash(self._known, number, values)] = None
                 if len(found) > _MOST_READINGS:
                     raise InputError(f"the feature {name[:60]!r} can be read in too many ways")
@@ -277,11 +280,19 @@ class TemplateExtractor(FeatureExtractor):
         if self.templates.dialect != "dualstruct":
             settings["dialect"] = self.templates.dialect
         arrays: dict[str, NDArray[Any]] = {}
-        if not self.hash_bits:
+        if self._fingerprint_bits:
+            settings["fingerprint_bits"] = self._fingerprint_bits
+            arrays["fingerprints"] = self._known.hashes().astype(np.int64)
+        elif not self.hash_bits:
             arrays["hashes"] = self._known.hashes()
             arrays["name_bytes"], arrays["name_offsets"] = self._known.all_names()
         if self._pairs is not None:
             settings["pair_bits"] = self._pairs.hash_bits
+            settings |= (
+                {"pair_fingerprint_bits": self._pairs._fingerprint_bits}
+                if self._pairs._fingerprint_bits
+                else {}
+            )
             arrays |= {f"pair_{key}": array for key, array in self._pairs.state()[1].items()}
         if self._clusters is not None:
             arrays |= zip(CLUSTER_ARRAYS, self._clusters.arrays(), strict=True)
@@ -342,9 +353,9 @@ class TemplateExtractor(FeatureExtractor):
             raise InputError("features.learned: the templates ask for others")
         for number, each in enumerate(made._learned):
             each.restore(stored.learned[number], inner_arrays(arrays, f"learned_{number}"))
-        made._restore(arrays, "")
+        made._restore(arrays, "", stored.fingerprint_bits)
         if made._pairs is not None:
-            made._pairs._restore(arrays, "pair_")
+            made._pairs._restore(arrays, "pair_", stored.pair_fingerprint_bits)
         return made
 
     @property
@@ -353,9 +364,18 @@ class TemplateExtractor(FeatureExtractor):
         self._restored()
         return self._features
 
-    def _restore(self, arrays: Mapping[str, NDArray[Any]], prefix: str) -> None:
+    @property
+    def has_names(self) -> bool:
+        return not self._fingerprint_bits and (self._pairs is None or self._pairs.has_names)
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]], prefix: str, bits: int | None) -> None:
         """Bring back hashes and names, when they are first used."""
         if self.hash_bits:
+            return
+        if bits is not None:
+            known = stored_array(arrays, f"{prefix}fingerprints", np.int64).astype(np.uint64)
+            self._fingerprint_bits, self._size = bits, len(known)
+            self._restored = Once(lambda: self._features.restore_fingerprints(known, bits))
             return
         names = (
             stored_array(arrays, f"{prefix}name_bytes", np.uint8),
@@ -397,6 +417,8 @@ class _Settings:
     hash_bits: int | None = None
     min_count: int = 1
     pair_bits: int | None = None
+    fingerprint_bits: FingerprintBits | None = None
+    pair_fingerprint_bits: FingerprintBits | None = None
     dialect: str = "dualstruct"
     learned: list[dict[str, Any]] = field(default_factory=list)
 
@@ -470,23 +492,3 @@ class _Plan:
             place = -1 if term.gazetteer is None else self.lists[term.list_key]
             terms.append((column, term.offset, term.absolute, place, functions))
         return template.identity, list(template.literals), terms
-
-
-def _values_in(name: str, literals: tuple[str, ...]) -> Iterator[list[str]]:
-    """All values of a template's terms with which a feature gets this name."""
-    if not name.startswith(literals[0]):
-        return
-    rest = name[len(literals[0]) :]
-    if len(literals) == 1:
-        if not rest:
-            yield []
-        return
-    if len(literals) == 2:
-        if rest.endswith(literals[1]):
-            yield [rest[: len(rest) - len(literals[1])]]
-        return
-    at = rest.find(literals[1])
-    while at >= 0:
-        for others in _values_in(rest[at:], literals[1:]):
-            yield [rest[:at], *others]
-        at = rest.find(literals[1], at + 1)
