@@ -2,11 +2,24 @@
 // gate that a waiting writer keeps shut. (The standard library promises neither side its turn.)
 #pragma once
 
+#if !defined(__wasm__) || defined(_REENTRANT)
 #include <mutex>
 #include <shared_mutex>
+#endif
 
 namespace dualstruct {
 
+#if defined(__wasm__) && !defined(_REENTRANT)
+// Where there are no threads.
+class Turnstile {
+public:
+    struct Pass {
+        ~Pass() {}
+    };
+    Pass read() { return {}; }
+    Pass write() { return {}; }
+};
+#else
 class Turnstile {
 public:
     std::shared_lock<std::shared_mutex> read() {
@@ -22,5 +35,6 @@ private:
     std::mutex gate_;
     std::shared_mutex mutex_;
 };
+#endif
 
 }  // namespace dualstruct

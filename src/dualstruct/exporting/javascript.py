@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import resources
 from typing import Any
@@ -19,7 +19,7 @@ from dualstruct.exporting.characters import character_arrays
 from dualstruct.exporting.packing import Packed, pack
 from dualstruct.exporting.runtime import splitting
 
-__all__ = ["javascript_files", "module_of"]
+__all__ = ["javascript_files", "joined_modules", "module_of"]
 
 
 def _has_regex(header: dict[str, Any]) -> bool:
@@ -36,12 +36,16 @@ MODULES: dict[str, Callable[[dict[str, Any]], bool]] = {
     "features": lambda header: True,
     "attributes": lambda header: header["templates"] is None,
     "chain": lambda header: True,
+    "beliefs": lambda header: True,
     "spans": lambda header: True,
     "splitting": lambda header: header["tokenizer"] is not None,
+    "packed": lambda header: True,
+    "loading": lambda header: True,
+    "interface": lambda header: True,
     "tagger": lambda header: True,
 }
 #: What users of the module see.
-_PUBLIC = ("Tagger", "load")
+_PUBLIC = ("Tagger", "Parser", "load")
 _MARK = "// A tagger exported by dualstruct {version}; index.d.ts says what there is.\n"
 
 #: Names that become short ones: neither JavaScript's own, nor public, nor of the packed data.
@@ -116,9 +120,13 @@ def _packed(tagger: SequenceTagger) -> Packed:
 
 def module_of(header: dict[str, Any]) -> str:
     """The source of a module for a model."""
+    return joined_modules([name for name, needs in MODULES.items() if needs(header)])
+
+
+def joined_modules(names: Sequence[str]) -> str:
+    """Some modules of the runtime as one, in an order in which they need each other."""
     folder = resources.files("dualstruct.exporting.runtime")
-    wanted = [name for name, needs in MODULES.items() if needs(header)]
-    sources = [(folder / f"{name}.mjs").read_text("utf-8") for name in wanted]
+    sources = [(folder / f"{name}.mjs").read_text("utf-8") for name in names]
     public = "|".join(_PUBLIC)
     private = rf"^export (?!(?:async )?(?:class|function) (?:{public})\b)"
     source = re.sub(r"^import [^;]*;\n", "", "".join(sources), flags=re.MULTILINE)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dualstruct.estimators import SequenceTagger
+from dualstruct.estimators import DependencyParser, SequenceTagger
 from dualstruct.exporting.javascript import javascript_files
 from dualstruct.exporting.python import python_files
+from dualstruct.exporting.wasm import wasm_parser_files, wasm_tagger_files
 
 __all__ = ["TARGETS", "Target"]
 
@@ -41,6 +42,15 @@ TARGETS = {
             "an ES module with its types, for Node and browsers",
             True,
             {SequenceTagger.model_format: javascript_files},
+        ),
+        Target(
+            "wasm",
+            "the core in WebAssembly, with an ES module and its types; taggers and parsers",
+            True,
+            {
+                SequenceTagger.model_format: wasm_tagger_files,
+                DependencyParser.model_format: wasm_parser_files,
+            },
         ),
     )
 }

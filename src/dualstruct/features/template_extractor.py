@@ -35,7 +35,7 @@ from dualstruct.features.patterns import Pattern, parse_patterns
 from dualstruct.features.templates import Template, Templates, Term, parse_templates
 from dualstruct.lazy import Once
 
-__all__ = ["TemplateExtractor", "lists_of"]
+__all__ = ["CorePlan", "TemplateExtractor", "lists_of"]
 
 
 class TemplateExtractor(FeatureExtractor):
@@ -61,7 +61,7 @@ class TemplateExtractor(FeatureExtractor):
         self._clusters = clusters
         self._gazetteers = dict(gazetteers or {})
         numbers = {key: number for number, key in enumerate(self._gazetteers)}
-        plan = _Plan.of(templates, numbers)
+        plan = CorePlan.of(templates, numbers)
         self._kept_columns = plan.columns
         self._learned = list(learned or plan.learned(clusters))
         self._training: list[Cells] | None = None  # what the next fit sees
@@ -116,7 +116,7 @@ class TemplateExtractor(FeatureExtractor):
 
     def coverage(self, X: Any) -> dict[str, float]:
         table = self._plain_table(X)
-        plan = _Plan.of(self.templates, {key: n for n, key in enumerate(self._gazetteers)})
+        plan = CorePlan.of(self.templates, {key: n for n, key in enumerate(self._gazetteers)})
         terms: dict[str, Term] = {}
         for term in (term for template in self.templates.templates for term in template.terms):
             names = [name for name, _ in term.functions]
@@ -151,6 +151,11 @@ class TemplateExtractor(FeatureExtractor):
     @property
     def learns_from_labels(self) -> bool:
         return bool(self._learned)
+
+    @property
+    def clusters(self) -> _core.Clusters | None:
+        """The clusters that templates look at."""
+        return self._clusters
 
     @property
     def learned_columns(self) -> tuple[LearnedColumn, ...]:
@@ -462,7 +467,7 @@ def lists_of(templates: Templates) -> dict[str, tuple[str, bool]]:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class CorePlan:
     """Which columns the core sees: those of the tokens, and behind them what is learned of them."""
 
     columns: int  # of the tokens, that templates look at
@@ -470,7 +475,7 @@ class _Plan:
     lists: Mapping[str, int]
 
     @classmethod
-    def of(cls, templates: Templates, lists: Mapping[str, int]) -> _Plan:
+    def of(cls, templates: Templates, lists: Mapping[str, int]) -> CorePlan:
         terms = [term for template in templates.templates for term in template.terms]
         learned = dict.fromkeys(replace(term, offset=0) for term in terms if term.learned)
         columns = 1 + max((term.column for term in terms), default=-1)
@@ -480,8 +485,11 @@ class _Plan:
         for term in self.terms:
             assert term.learned is not None
             name, argument = term.learned
-            inner = Template((replace(term, functions=term.functions[:-1]),))
-            yield LEARNED[name](self.as_tuple(inner), clusters, argument)
+            yield LEARNED[name](self.inner_tuple(term), clusters, argument)
+
+    def inner_tuple(self, term: Term) -> _core.TemplateTuple:
+        """The template of what a learned term asks training about."""
+        return self.as_tuple(Template((replace(term, functions=term.functions[:-1]),)))
 
     def as_tuple(self, template: Template | Pattern) -> _core.TemplateTuple:
         terms = []

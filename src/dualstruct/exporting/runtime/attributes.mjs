@@ -20,7 +20,7 @@ export class Attributes {
   }
 }
 
-function stated(value, name, add) {
+export function stated(value, name, add) {
   const begin = name && name + ":";
   if (typeof value === "string") add(begin + value, 1);
   else if (typeof value === "number" || typeof value === "boolean") add(name, Number(value));

@@ -1,0 +1,69 @@
+# core.wasm: the files of the core that labelling and parsing need, by clang for wasm32 with SIMD and no threads. It is
+# the same for all systems: -DDUALSTRUCT_WASM=FILE takes one that was compiled elsewhere, OFF goes without.
+set(DUALSTRUCT_WASM "AUTO" CACHE STRING "core.wasm: AUTO (if clang can compile it), a file, or OFF")
+
+set(WASM_SETTINGS --target=wasm32-wasi -msimd128 -mbulk-memory)
+if(DUALSTRUCT_WASM STREQUAL "AUTO")
+  find_program(DUALSTRUCT_WASM_COMPILER NAMES clang++-22 clang++-21 clang++-20 clang++-19 clang++-18 clang++-17 clang++-16 clang++)
+  if(DUALSTRUCT_WASM_COMPILER)
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/wasm/try.cpp "#include <vector>\nint main() { return (int)std::vector<int>(3).size(); }\n")
+    execute_process(COMMAND ${DUALSTRUCT_WASM_COMPILER} ${WASM_SETTINGS} -std=c++20 -fno-exceptions try.cpp -o try.wasm
+                    WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/wasm RESULT_VARIABLE WASM_FAILED OUTPUT_QUIET ERROR_QUIET)
+  endif()
+  if(NOT DUALSTRUCT_WASM_COMPILER OR WASM_FAILED)
+    message(STATUS "core.wasm is left out: there is no clang with the libraries for wasm32")
+    return()
+  endif()
+elseif(NOT DUALSTRUCT_WASM)
+  return()
+else()
+  install(FILES ${DUALSTRUCT_WASM} DESTINATION dualstruct/exporting/runtime RENAME core.wasm)
+  return()
+endif()
+
+# A room, or a folder of one, is compiled at once. What runs for each token or arc is compiled for speed, the rest for
+# size.
+set(WASM_OBJECTS)
+function(add_wasm name optimization)
+  set(unit ${CMAKE_CURRENT_BINARY_DIR}/wasm/${name}.cpp)
+  set(lines "")
+  foreach(source ${ARGN})
+    string(APPEND lines "#include \"${CMAKE_CURRENT_SOURCE_DIR}/core/${source}.cpp\"\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${unit} CONTENT "${lines}" @ONLY)
+  add_custom_command(
+    OUTPUT wasm/${name}.o
+    COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${DUALSTRUCT_WASM_COMPILER} ${WASM_SETTINGS} -std=c++20 ${optimization}
+            -I${CMAKE_CURRENT_SOURCE_DIR}/core -DDUALSTRUCT_ISA=baseline -DNDEBUG -ffp-contract=off -fno-math-errno
+            -fno-trapping-math -fvisibility=hidden -ffunction-sections -fdata-sections -fno-rtti -Wall -Wextra
+            -MD -MF wasm/${name}.d -MT wasm/${name}.o -c ${unit} -o wasm/${name}.o
+    DEPENDS ${unit} DEPFILE wasm/${name}.d WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} VERBATIM)
+  set(WASM_OBJECTS ${WASM_OBJECTS} wasm/${name}.o PARENT_SCOPE)
+endfunction()
+
+add_wasm(exports -O2 wasm/exports wasm/tagger wasm/features wasm/parser wasm/characters)
+add_wasm(runtime -Os wasm/runtime)
+add_wasm(templates -O2 text/templates text/attributes text/token_table)
+add_wasm(text -Os text/characters text/clusters text/gazetteer text/marks text/regex text/sentence_ends text/tokenizer
+         text/unicode)
+add_wasm(chain -O2 structures/chain/chain structures/chain/chain_expectations)
+add_wasm(kernels -O3 structures/chain/chain_kernels)
+add_wasm(arc_kernels -O3 structures/tree/arc_kernels)
+add_wasm(tree_kernels -O3 inference/trees/tree_kernels)
+add_wasm(tree -O2 structures/tree/arc_features structures/tree/tree structures/tree/second_order_tree)
+add_wasm(decoders -O2 inference/trees/chu_liu_edmonds inference/trees/eisner)
+add_wasm(trees -Os inference/trees/factors inference/trees/inside_outside inference/trees/k_best
+         inference/trees/matrix_tree inference/trees/pruning inference/trees/second_order
+         inference/trees/second_order_eisner inference/trees/second_order_parts inference/trees/sibling_eisner)
+add_wasm(graphs -Os inference/graphs/active_set inference/graphs/graph inference/graphs/inference
+         inference/graphs/messages inference/graphs/projections inference/graphs/propagation
+         inference/graphs/relaxation)
+
+add_custom_command(
+  OUTPUT wasm/core.wasm
+  COMMAND ${DUALSTRUCT_WASM_COMPILER} ${WASM_SETTINGS} -mexec-model=reactor -Wl,--gc-sections -Wl,--strip-all
+          -Wl,--export=__stack_pointer -Wl,-z,stack-size=1048576 -Wl,--max-memory=4294967296 ${WASM_OBJECTS}
+          -o wasm/core.wasm
+  DEPENDS ${WASM_OBJECTS} WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} VERBATIM)
+add_custom_target(wasm ALL DEPENDS wasm/core.wasm)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wasm/core.wasm DESTINATION dualstruct/exporting/runtime)
