@@ -10,7 +10,7 @@ BUILD := --no-build-isolation --config-settings=build-dir=build/release --config
 CORES := --numprocesses auto --dist loadfile --no-loadscope-reorder
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs gallery look terminal-picture sanitize tsan flips export-check wheel-test clean \
+.PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs gallery look terminal-picture sanitize tsan flips export-check wasm wheel-test clean \
 	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-export bench-features \
 	bench-clusters bench-grobid bench-growth bench-label bench-parsing bench-phases bench-pipeline bench-sizes bench-solvers bench-suspects bench-text bench-tuning
 
@@ -110,6 +110,10 @@ sanitize: .venv-sanitize/installed
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	.venv-sanitize/bin/python -m pytest $(CORES) -k "not instruction and not little_memory" -p no:cacheprovider \
 		$(filter-out $(addprefix tests/,$(NOT_SANITIZED)),$(wildcard tests/*/test_*.py))
+
+# The core for browsers and Node, which comes with the package where clang can compile it (core/wasm/build.cmake).
+wasm: .venv/installed
+	@ls -l build/release/wasm/core.wasm
 
 # 10,000 flipped bits in every kind of model file and checkpoint: all are refused.
 FLIPS ?= 10000
@@ -256,12 +260,14 @@ experiments-quick: .venv/installed-experiments
 .venv-sanitize/installed: $(SOURCES)
 	$(PYTHON) -m venv .venv-sanitize
 	.venv-sanitize/bin/python $(PIP) --config-settings=build-dir=build/sanitize \
+		--config-settings=cmake.define.DUALSTRUCT_WASM=OFF \
 		--config-settings=cmake.define.DUALSTRUCT_SANITIZE=address,undefined '.[test]'
 	touch $@
 
 .venv-tsan/installed: $(SOURCES)
 	$(PYTHON) -m venv .venv-tsan
-	.venv-tsan/bin/python $(PIP) --config-settings=build-dir=build/tsan --config-settings=cmake.define.DUALSTRUCT_SANITIZE=thread '.[test]'
+	.venv-tsan/bin/python $(PIP) --config-settings=build-dir=build/tsan \
+		--config-settings=cmake.define.DUALSTRUCT_WASM=OFF --config-settings=cmake.define.DUALSTRUCT_SANITIZE=thread '.[test]'
 	touch $@
 
 clean:

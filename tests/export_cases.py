@@ -6,13 +6,20 @@ import json
 import random
 import subprocess
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from dualstruct import SequenceTagger
+import pytest
+
+from dualstruct import DependencyParser, SequenceTagger, Treebank
 from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.datasets import load_english
 
+needs_wasm = pytest.mark.skipif(
+    not (resources.files("dualstruct.exporting.runtime") / "core.wasm").is_file(),
+    reason="dualstruct was built without clang for wasm32: docs/export.md names packages",
+)
 TREES = load_english("train").select(range(120))
 WORDS, ENTITIES = TREES.forms, [sentence.entities for sentence in TREES]
 COLUMNS = [
@@ -216,6 +223,57 @@ TOKENIZERS = [
 def sentences(seed: int, count: int) -> Iterator[list[tuple[str, str]]]:
     chance = random.Random(seed)
     return (sentence(chance) for _ in range(count))
+
+
+def words_with_columns(words: list[str], tags: list[str]) -> list[dict[str, str]]:
+    """A sentence for a parser that was trained on TREES."""
+    return [
+        {"form": form, "lemma": form.lower() or "_", "upos": tag}
+        for form, tag in zip(words, tags, strict=True)
+    ]
+
+
+def as_treebank(sentences: list[list[dict[str, str]]]) -> Treebank:
+    """The same for the core."""
+    lines = []
+    for words in sentences:
+        for n, word in enumerate(words, 1):
+            cells = [str(n), word["form"], word["lemma"], word["upos"], *"______"]
+            lines.append("\t".join(cells))
+        lines.append("")
+    return Treebank(("\n".join(lines) + "\n").encode())
+
+
+def parsable(chance: random.Random) -> list[dict[str, str]]:
+    """Random words in a form that CoNLL-U can hold."""
+    tags = sorted({tag for tags in TREES.upos for tag in tags})
+    words = []
+    while not words:
+        size = chance.randint(1, 25)
+        found = [
+            "".join(c for c in word(chance) if c.isprintable() and c != " ") for _ in range(size)
+        ]
+        words = [each for each in found if each]
+    return words_with_columns(words, [chance.choice(tags) for _ in words])
+
+
+def parsers() -> dict[str, DependencyParser]:
+    """Parsers of every kind that can be exported."""
+    settings: dict[str, dict[str, Any]] = {
+        "first order": {},
+        "crossing arcs": {"projective": False, "hash_bits": 12},
+        "words alone": {"lemma": False, "hash_bits": 13, "loss": "crf"},
+        "second order": {"order": 2, "hash_bits": 12},
+    }
+    return {name: DependencyParser(passes=2, **each).fit(TREES) for name, each in settings.items()}
+
+
+def trees_of(parser: DependencyParser, sentences: list[list[dict[str, str]]]) -> list[Any]:
+    """What the core answers, as an exported parser does."""
+    return [
+        [{"head": int(h), "relation": r} for h, r in zip(s.heads, s.relations, strict=True)]
+        for s in parser.predict(as_treebank(sentences))
+    ]
 
 
 #: Asks a module what a file says, and prints the answers.

@@ -2,25 +2,55 @@
 
     python tests/export_check.py [--sentences 100000] [--seed 0]
 
-The sentences are divided among the models; every one is labelled by the core, by Python and by
-Node. Prints how many differ, and the first that does.
+The sentences are divided among the taggers; every one is labelled by the core, by Python and by
+Node, in JavaScript alone and in WebAssembly. Parsers see a tenth as many, and all sentences of the
+corpus that comes with dualstruct. Prints how many differ, and the first that does.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import runpy
 import shutil
 import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import export_cases as cases
+from dualstruct.datasets import load_english
 from dualstruct.exporting import export_model
 
 #: Sentences at a time.
 BLOCK = 2000
+
+Answer = Callable[[list[Any]], list[Any]]
+
+
+def ask(module: Path, method: str, block: list[Any]) -> list[Any]:
+    [answer] = cases.ask_node(module, [[method, block]])
+    return list(answer)
+
+
+def compare(name: str, core: Answer, ways: dict[str, Answer], sentences: Iterable[Any]) -> int:
+    """How many sentences are answered otherwise than by the core."""
+    wrong: dict[str, list[Any]] = {target: [] for target in ways}
+    total, rest = 0, iter(sentences)
+    while block := list(islice(rest, BLOCK)):
+        total += len(block)
+        wanted = core(block)
+        for target, answer in ways.items():
+            pairs = zip(block, answer(block), wanted, strict=True)
+            wrong[target] += [(s, got, want) for s, got, want in pairs if got != want]
+    for target, some in wrong.items():
+        print(f"{name:14} {target:7} {total:,} sentences, {len(some)} different", flush=True)
+        for first in some[:1]:
+            print(*first, sep="\n")
+    return sum(map(len, wrong.values()))
 
 
 def main() -> None:
@@ -37,25 +67,21 @@ def main() -> None:
         each = -(-asked.sentences // len(made))
         for name, (tagger, take) in made.items():
             export_model(tagger, folder / "model.py")
-            export_model(tagger, folder / "model", "js")
             tag = runpy.run_path(str(folder / "model.py"))["tag"]
-            sentences = cases.sentences(asked.seed, each)
-            wrong: dict[str, list[Any]] = {"python": [], "js": []}
-            for begin in range(0, each, BLOCK):
-                block = [take(next(sentences)) for _ in range(min(BLOCK, each - begin))]
-                answers = {
-                    "python": [tag(s) for s in block],
-                    "js": cases.ask_node(folder / "model", [["tag", s] for s in block]),
-                }
-                wanted = tagger.predict(block)
-                for target, found in answers.items():
-                    pairs = zip(block, found, wanted, strict=True)
-                    wrong[target] += [(s, got, want) for s, got, want in pairs if got != want]
-            for target, some in wrong.items():
-                print(f"{name:14} {target:7} {each:,} sentences, {len(some)} different", flush=True)
-                for first in some[:1]:
-                    print(*first, sep="\n")
-                different += len(some)
+            ways = {"python": lambda block, tag=tag: [tag(s) for s in block]}
+            for target in ("js", "wasm"):
+                export_model(tagger, folder / target, target)
+                ways[target] = partial(ask, folder / target, "tagAll")
+            sentences = (take(s) for s in cases.sentences(asked.seed, each))
+            different += compare(name, tagger.predict, ways, sentences)
+        for name, parser in cases.parsers().items():
+            export_model(parser, folder / "parser", "wasm")
+            chance = random.Random(asked.seed)
+            columns = zip(load_english().forms, load_english().upos, strict=True)
+            real = (cases.words_with_columns(*pair) for pair in columns)
+            others = (cases.parsable(chance) for _ in range(each // 10))
+            ways = {"wasm": partial(ask, folder / "parser", "parseAll")}
+            different += compare(name, partial(cases.trees_of, parser), ways, chain(real, others))
     sys.exit(different > 0)
 
 

@@ -29,6 +29,7 @@ ROOMS: dict[str, set[str]] = {
     "structures": {"base", "simd", "text", "inference"},
     "learning": {"base", "structures"},
     "crfsuite": {"base", "text", "learning"},
+    "wasm": {"base", "text", "inference", "structures"},
     "python": {
         "base",
         "simd",

@@ -41,16 +41,16 @@ function(add_wasm name optimization)
   set(WASM_OBJECTS ${WASM_OBJECTS} wasm/${name}.o PARENT_SCOPE)
 endfunction()
 
-add_wasm(exports -O2 wasm/exports wasm/tagger wasm/features wasm/parser wasm/characters)
-add_wasm(runtime -Os wasm/runtime)
-add_wasm(templates -O2 text/templates text/attributes text/token_table)
-add_wasm(text -Os text/characters text/clusters text/gazetteer text/marks text/regex text/sentence_ends text/tokenizer
+add_wasm(exports -Os wasm/exports wasm/tagger wasm/parser wasm/characters wasm/runtime)
+add_wasm(templates -O2 wasm/features text/templates text/attributes)
+add_wasm(text -Os text/token_table text/characters text/clusters text/gazetteer text/marks text/regex text/sentence_ends text/tokenizer
          text/unicode)
-add_wasm(chain -O2 structures/chain/chain structures/chain/chain_expectations)
-add_wasm(kernels -O3 structures/chain/chain_kernels)
+add_wasm(chain -Os structures/chain/chain structures/chain/chain_expectations)
+add_wasm(kernels -O2 structures/chain/chain_kernels)
 add_wasm(arc_kernels -O3 structures/tree/arc_kernels)
 add_wasm(tree_kernels -O3 inference/trees/tree_kernels)
-add_wasm(tree -O2 structures/tree/arc_features structures/tree/tree structures/tree/second_order_tree)
+add_wasm(tree -O2 structures/tree/arc_features structures/tree/tree)
+add_wasm(second_order_tree -Os structures/tree/second_order_tree)
 add_wasm(decoders -O2 inference/trees/chu_liu_edmonds inference/trees/eisner)
 add_wasm(trees -Os inference/trees/factors inference/trees/inside_outside inference/trees/k_best
          inference/trees/matrix_tree inference/trees/pruning inference/trees/second_order

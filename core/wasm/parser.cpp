@@ -63,9 +63,8 @@ WasmParser::WasmParser(Reader& in) : columns_(at(in.number())) {
 
 std::shared_ptr<const Tree> WasmParser::tree(std::shared_ptr<const TokenTable> table) const {
     const TreeColumns columns{places_[0], places_[1], places_[2], places_[3], places_[4], places_[5]};
-    return std::make_shared<Tree>(
-        ArcFeatures(std::move(table), columns, between_, labels_, line_bits_, label_bits_), std::vector<std::int32_t>(),
-        std::vector<std::int32_t>(), options_);
+    return std::make_shared<Tree>(ArcFeatures(std::move(table), columns, between_, labels_, line_bits_, label_bits_),
+                                  std::vector<std::int32_t>(), std::vector<std::int32_t>(), options_);
 }
 
 std::unique_ptr<SecondOrderTree> WasmParser::pruned(std::shared_ptr<const Tree> tree) const {

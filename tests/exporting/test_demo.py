@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+import export_cases as cases
 from patience import HANGS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -23,7 +24,11 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="missing: the system's 
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    extensions_map = {".mjs": "text/javascript", ".html": "text/html; charset=utf-8"}  # noqa: RUF012
+    extensions_map = {  # noqa: RUF012
+        ".mjs": "text/javascript",
+        ".html": "text/html; charset=utf-8",
+        ".wasm": "application/wasm",
+    }
 
     def log_message(self, *_):
         pass
@@ -50,7 +55,9 @@ def address(tmp_path_factory):
         thread.join()
 
 
-def test_the_page_labels_what_is_typed(address, tmp_path):
+@pytest.fixture
+def page(address, tmp_path):
+    """The page in a browser; what goes wrong in it fails the test."""
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             tmp_path / "browser", executable_path=CHROMIUM, headless=True, args=FLAGS
@@ -60,12 +67,30 @@ def test_the_page_labels_what_is_typed(address, tmp_path):
         complaints: list[str] = []
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(address)
-        expect(page.locator("#demo-state")).to_be_empty()
-        spans = page.locator("#demo-spans [data-label]")
-        assert "LOC" in [each.get_attribute("data-label") for each in spans.all()]
-        assert page.locator("#demo-tags [data-label]").count() > 15
-        page.get_by_label("A text").fill("She can't sing in Lisbon.")
-        expect(page.locator("#demo-tags [data-label]")).to_have_count(7)
-        expect(page.locator("#demo-spans [data-label=LOC]")).to_contain_text("Lisbon")
+        yield page
         context.close()
     assert complaints == []
+
+
+def test_the_page_labels_what_is_typed(page):
+    expect(page.locator("#demo-state")).not_to_contain_text("loaded …")
+    spans = page.locator("#demo-spans [data-label]")
+    assert "LOC" in [each.get_attribute("data-label") for each in spans.all()]
+    assert page.locator("#demo-tags [data-label]").count() > 15
+    page.get_by_label("A text").fill("She can't sing in Lisbon.")
+    expect(page.locator("#demo-tags [data-label]")).to_have_count(7)
+    expect(page.locator("#demo-spans [data-label=LOC]")).to_contain_text("Lisbon")
+
+
+@cases.needs_wasm
+def test_the_page_parses_what_is_typed(page):
+    expect(page.locator("#demo-state")).to_be_empty()
+    trees = page.locator("#demo-trees svg")
+    assert trees.count() == 2
+    page.get_by_label("A text").fill("She sold two boats.")
+    expect(trees).to_have_count(1)
+    found = [
+        (each.get_attribute("data-relation"), each.get_attribute("data-head"))
+        for each in trees.locator("[data-relation]").all()
+    ]
+    assert found == [("nsubj", "2"), ("root", "0"), ("nummod", "4"), ("obj", "2"), ("punct", "2")]

@@ -1,4 +1,4 @@
-"""A model as an ES module says what the core says, in Node."""
+"""A model as an ES module says what the core says, in Node: JavaScript alone, and WebAssembly."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ needs_node = pytest.mark.skipif(
     shutil.which("node") is None,
     reason="Node.js is not here: apt-get install nodejs",
 )
+TARGETS = ["js", pytest.param("wasm", marks=cases.needs_wasm)]
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +25,14 @@ def taggers(tmp_path_factory):
     return cases.taggers(tmp_path_factory.mktemp("models"))
 
 
-@pytest.fixture(scope="module")
-def ask(taggers, tmp_path_factory):
+@pytest.fixture(scope="module", params=TARGETS)
+def ask(request, taggers, tmp_path_factory):
     folder = tmp_path_factory.mktemp("exported")
 
     def answers(name, asked):
         out = folder / name
         if not out.exists():
-            export_model(taggers[name][0], out, "js")
+            export_model(taggers[name][0], out, request.param)
         return cases.ask_node(out, asked)
 
     return answers
@@ -42,7 +43,9 @@ def ask(taggers, tmp_path_factory):
 def test_labels_are_those_of_the_core(name, taggers, ask):
     tagger, take = taggers[name]
     sentences = [take(s) for s in [*cases.COLUMNS[:20], *cases.sentences(5, 150)]]
-    assert ask(name, [["tag", s] for s in sentences]) == tagger.predict(sentences)
+    wanted = tagger.predict(sentences)
+    assert ask(name, [["tag", s] for s in sentences]) == wanted
+    assert ask(name, [["tagAll", [*sentences, []]]]) == [[*wanted, []]]
 
 
 @needs_node
@@ -101,4 +104,5 @@ def test_the_module_is_small_and_has_types(taggers, tmp_path):
     assert set(sizes) == {"index.mjs", "index.d.ts", "model.bin"}
     assert sizes["index.mjs"] <= 25_000
     types = (tmp_path / "ner" / "index.d.ts").read_text()
+    assert "tagAll(" in types
     assert all(f"{name}(" in types for name in ("tag", "spans", "probabilities", "split", "find"))

@@ -96,6 +96,7 @@ GROUPS: dict[str, dict[str, Known]] = {
             (
                 "export ner.dstruct ner.py",
                 "export ner.dstruct ner --target js",
+                "export trees.dstruct trees --target wasm",
                 "export model.crfsuite tagger.py --weights beside",
             ),
         ),

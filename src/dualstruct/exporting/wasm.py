@@ -1,8 +1,7 @@
 """The core itself, compiled to WebAssembly, with a module that loads it and the model's data.
 
-``core.wasm`` is the same for all models and comes with the package (core/wasm, CMakeLists.txt). What
-it opens is one array of the packed model: numbers, texts and arrays as core/wasm/reader.hpp reads
-them.
+``core.wasm`` is the same for all models and comes with the package (core/wasm/build.cmake). What it
+opens is one array of the packed model: what core/wasm/reader.hpp reads.
 """
 
 from __future__ import annotations
@@ -23,26 +22,28 @@ from dualstruct.estimators import DependencyParser, SequenceTagger
 from dualstruct.exporting.characters import character_arrays
 from dualstruct.exporting.javascript import joined_modules
 from dualstruct.exporting.packing import Packed, pack
-from dualstruct.exporting.templates import BOUNDARIES, parsed
+from dualstruct.exporting.templates import BOUNDARIES, Arrays, parsed, plan_of
 from dualstruct.features.template_extractor import CorePlan, TemplateExtractor, lists_of
-from dualstruct.features.templates import Templates
 from dualstruct.structures import TreeColumns
 from dualstruct.tasks.parsing.model import SOURCES, TreeModel
 
 __all__ = ["core_bytes", "wasm_parser_files", "wasm_tagger_files"]
 
 _RUNTIME = "dualstruct.exporting.runtime"
+#: Compiled when dualstruct is built.
+_CORE = "core.wasm"
 _MARK = "// {what} exported by dualstruct {version}; index.d.ts says what there is.\n"
 #: As core/text/attributes.hpp counts them.
 _FUNCTIONS = (
-    "lower", "digits", "prefix", "suffix", "shape", "shortshape", "kind", "cluster", "match", "test",
+    "lower", "digits", "prefix", "suffix", "shape", "shortshape", "kind", "cluster", "match",
+    "test",
 )  # fmt: skip
 _SENTENCES = ("rules", "lines", "whole")
 
 
 def core_bytes() -> bytes:
     """The compiled core, or a sentence that says how it is made."""
-    path = resources.files(_RUNTIME) / "core.wasm"
+    path = resources.files(_RUNTIME) / _CORE
     if not path.is_file():
         raise InputError(
             "this installation has no core.wasm: no compiler for WebAssembly was there when it was "
@@ -169,11 +170,8 @@ def wasm_tagger_files(tagger: SequenceTagger, name: str, beside: bool) -> dict[s
             rules["hyphens"] == "split",
         )
         out.each(rules["abbreviations"], out.text)
-    width = None
-    if packed.header["templates"] is not None:
-        streams = [s for plan in (packed.header["templates"], packed.header["pairs"]) if plan
-                   for s in plan["streams"]]  # fmt: skip
-        width = 1 + max((column for column, *_ in streams), default=0)
+    plans = [plan for plan in (packed.header["templates"], packed.header["pairs"]) if plan]
+    columns = [column for plan in plans for column, *_ in plan["streams"]]
     header = {
         "labels": packed.header["labels"],
         "columns": packed.header["columns"],
@@ -181,9 +179,9 @@ def wasm_tagger_files(tagger: SequenceTagger, name: str, beside: bool) -> dict[s
         "beta": packed.header["beta"],
         "tokenizer": rules is not None,
         "pairs": has_pairs,
-        "width": width,
+        "width": 1 + max(columns, default=0) if plans else None,
     }
-    kept = {name: arrays[name] for name in ("transition", "allowed") if name in arrays}
+    kept: Arrays = {name: arrays[name] for name in ("transition", "allowed") if name in arrays}
     own = ["attributes", "chain", "beliefs", "spans", "interface", "wasm_core", "wasm_tagger"]
     return _files(Packed(header, {**kept, "core": out.packed()}), core, "tagger", own)
 
@@ -214,7 +212,7 @@ def _write_templates(
         out.array(arrays[f"list{number}_phrases"], "u1")
         out.number(folds)
 
-    out.each(list(enumerate(_folds_case(templates))), gazetteer)
+    out.each(list(enumerate(plan_of(templates, ())[0]["lists"])), gazetteer)
     out.number(plan.columns)
     out.number(len(plan.terms))
     for term, column in zip(plan.terms, extractor.learned_columns, strict=True):
@@ -232,16 +230,6 @@ def _write_templates(
     if templates.pairs:
         out.templates([plan.as_tuple(template) for template in templates.pairs])
         out.keys(settings.get("pair_bits"), arrays["pair_keys"])
-
-
-def _folds_case(templates: Templates) -> list[bool]:
-    from dualstruct.features.gazetteers import GazetteerFile
-
-    exact = {
-        name: GazetteerFile.parse(text, "gazetteer").exact
-        for name, text in templates.gazetteers.items()
-    }
-    return [not exact[name] for name, _ in lists_of(templates).values()]
 
 
 #: What a word is given by.

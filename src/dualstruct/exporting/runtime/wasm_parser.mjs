@@ -22,9 +22,9 @@ export class Parser {
     let text = "";
     for (const words of sentences) {
       for (const word of words) {
-        for (const column of this.columns) {
-          const cell = typeof word === "string" && column === "form" ? word : word[column];
-          if (typeof cell !== "string") throw new Error(`a word has no ${column}, but the parser was trained with it`);
+        for (const name of this.columns) {
+          const cell = typeof word === "string" && name === "form" ? word : word[name];
+          if (typeof cell !== "string") throw new Error(`a word has no ${name}, but the parser was trained with it`);
           text += cell + "\0";
         }
       }

@@ -1,0 +1,98 @@
+"""The core in WebAssembly: parsers, and what is refused. Taggers are in test_javascript.py."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import zlib
+
+import pytest
+
+import export_cases as cases
+from commands import run
+from dualstruct import DependencyParser, SequenceTagger
+from dualstruct.errors import InputError
+from dualstruct.exporting import export_model, wasm
+from dualstruct.wapiti import wapiti_from_tagger, write_wapiti
+
+pytestmark = [
+    cases.needs_wasm,
+    pytest.mark.skipif(
+        shutil.which("node") is None, reason="Node.js is not here: apt-get install nodejs"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def parsers():
+    return cases.parsers()
+
+
+@pytest.mark.parametrize("name", ["first order", "crossing arcs", "words alone", "second order"])
+def test_trees_are_those_of_the_core(name, parsers, tmp_path):
+    parser = parsers[name]
+    chance = random.Random(9)
+    real = zip(cases.TREES.forms[:30], cases.TREES.upos[:30], strict=True)
+    sentences = [cases.words_with_columns(*each) for each in real]
+    sentences += [cases.parsable(chance) for _ in range(80)]
+    export_model(parser, tmp_path / "parser", "wasm")
+    wanted = cases.trees_of(parser, sentences)
+    asked = [["parse", s] for s in sentences] + [["parseAll", sentences], ["parse", []]]
+    assert cases.ask_node(tmp_path / "parser", asked) == [*wanted, wanted, []]
+
+
+def test_a_word_must_have_what_the_parser_looks_at(parsers, tmp_path):
+    export_model(parsers["first order"], tmp_path / "parser", "wasm")
+    word = {"form": "a", "lemma": "a", "upos": "DET"}
+    asked = [["parse", ["a"]], ["parse", [word] * 5000], ["parse", [{**word, "form": "a\0b"}]]]
+    columns, long, nul, after = cases.ask_node(tmp_path / "parser", [*asked, ["parse", [word]]])
+    assert "no lemma" in columns
+    assert "at most 4095" in long
+    assert "NUL" in nul
+    assert after == [{"head": 0, "relation": "root"}]  # an error leaves the core in order
+
+
+def test_the_files_and_their_types(tmp_path):
+    tagger = SequenceTagger(features="pos", passes=1).fit(cases.WORDS[:9], cases.TREES.upos[:9])
+    tagger.save(tmp_path / "tags.dstruct")
+    run("export", tmp_path / "tags.dstruct", tmp_path / "tags", "--target", "wasm")
+    sizes = {path.name: path.stat().st_size for path in (tmp_path / "tags").iterdir()}
+    assert set(sizes) == {"index.mjs", "index.d.ts", "core.wasm", "model.bin"}
+    assert sizes["index.mjs"] < 25_000
+    run("export", tmp_path / "tags.dstruct", tmp_path / "tags", "--target", "wasm")  # once more
+
+
+def test_models_of_other_programs(tmp_path):
+    X = cases.COLUMNS[:40]
+    tagger = SequenceTagger(features=cases.WAPITI, dialect="wapiti", passes=2)
+    tagger.fit(X, cases.TREES.upos[:40])
+    write_wapiti(tmp_path / "b.wapiti", wapiti_from_tagger(tagger))
+    run("export", tmp_path / "b.wapiti", tmp_path / "b", "--target", "wasm")
+    [found] = cases.ask_node(tmp_path / "b", [["tagAll", X[:9]]])
+    assert found == tagger.predict(X[:9])
+
+
+def test_a_damaged_model_is_refused(parsers, tmp_path):
+    out = tmp_path / "parser"
+    export_model(parsers["words alone"], out, "wasm")
+    data = zlib.decompress((out / "model.bin").read_bytes())
+    quarter = len(data) // 4  # places of weights
+    damaged = data[:quarter] + b"\xff" * 1000 + data[quarter + 1000 :]
+    (out / "model.bin").write_bytes(zlib.compress(damaged))
+    with pytest.raises(AssertionError, match="damaged"):
+        cases.ask_node(out, [])
+
+
+def test_what_cannot_be_exported_is_refused_by_name(monkeypatch, tmp_path):
+    parser = DependencyParser(hash_bits=10, passes=1, minimum_risk=1.0).fit(cases.TREES[:5])
+    with pytest.raises(InputError, match="minimum_risk"):
+        export_model(parser, tmp_path / "a", "wasm")
+    tagger = SequenceTagger(features="pos", document_features=True)
+    tagger.fit(cases.WORDS[:20], cases.ENTITIES[:20])
+    with pytest.raises(InputError, match="document_features"):
+        export_model(tagger, tmp_path / "a", "wasm")
+    monkeypatch.setattr(wasm, "_CORE", "missing.wasm")
+    tagger = SequenceTagger(features="pos").fit(cases.WORDS[:20], cases.ENTITIES[:20])
+    with pytest.raises(InputError, match="clang-19"):
+        export_model(tagger, tmp_path / "a", "wasm")
+    assert not list(tmp_path.iterdir())
