@@ -56,12 +56,12 @@ std::size_t count_cells(std::string_view line, char separator) {
     return for_each_cell(line, separator, [](std::size_t, std::string_view) {});
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 
 // "12" in "12\t…", and what comes behind its digits.
 std::pair<std::string_view, char> leading_number(std::string_view line) {
     std::size_t n = 0;
-    while (n < line.size() && is_digit(line[n])) ++n;
+    while (n < line.size() && is_ascii_digit(line[n])) ++n;
     return {line.substr(0, n), n < line.size() ? line[n] : '\0'};
 }
 

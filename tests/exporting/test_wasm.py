@@ -72,6 +72,20 @@ def test_models_of_other_programs(tmp_path):
     assert found == tagger.predict(X[:9])
 
 
+def test_every_character_is_what_it_is_in_the_core(tmp_path):
+    tagger = SequenceTagger(features="pos", passes=1).fit(cases.WORDS[:9], cases.TREES.upos[:9])
+    export_model(tagger, tmp_path / "tags", "wasm")
+    characters = [chr(c) for c in range(1, 0x20000) if not 0xD800 <= c < 0xE000]
+    texts = [
+        " ".join(f"a{c}b" for c in characters[begin : begin + 4000])
+        for begin in range(0, len(characters), 4000)
+    ]
+    answers = cases.ask_node(tmp_path / "tags", [["split", text] for text in texts])
+    for text, found in zip(texts, answers, strict=True):
+        wanted = tagger.tokenizer_.words_of(text)
+        assert [[token["word"] for token in sentence] for sentence in found] == wanted
+
+
 def test_a_damaged_model_is_refused(parsers, tmp_path):
     out = tmp_path / "parser"
     export_model(parsers["words alone"], out, "wasm")
