@@ -66,7 +66,7 @@ _LONG = """
     sum regex toEnd tried Chain total among inner outer A_HI A_LO B_HI B_LO isMark change wide
     Source kept each masked cell unpack paired packed hash settings table scores shape other
     sentence answer plain learned prefix lines digits token emission pair list marks
-    Labeller Engine engine unpacked features chain bytesOf
+    Labeller Engine engine unpacked features chain path joint entry
 """
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SHORT = {
