@@ -58,7 +58,7 @@ class TemplateExtractor(FeatureExtractor):
         self.hash_bits = hash_bits
         self._of_pairs = of_pairs
         self.min_count = int(min_count)
-        self._clusters = clusters
+        self.clusters = clusters
         self._gazetteers = dict(gazetteers or {})
         numbers = {key: number for number, key in enumerate(self._gazetteers)}
         plan = CorePlan.of(templates, numbers)
@@ -132,7 +132,7 @@ class TemplateExtractor(FeatureExtractor):
         for name, term in terms.items():
             template = plan.as_tuple(Template((replace(term, offset=0),)))
             lists = list(self._gazetteers.values())
-            features = _core.TemplateFeatures([template], self._clusters, lists, 16)
+            features = _core.TemplateFeatures([template], self.clusters, lists, 16)
             offsets, _ = features.transform(table)
             shares[name] = float((np.diff(offsets) > 0).mean()) if table.n_tokens else 0.0
         return shares
@@ -151,11 +151,6 @@ class TemplateExtractor(FeatureExtractor):
     @property
     def learns_from_labels(self) -> bool:
         return bool(self._learned)
-
-    @property
-    def clusters(self) -> _core.Clusters | None:
-        """The clusters that templates look at."""
-        return self._clusters
 
     @property
     def learned_columns(self) -> tuple[LearnedColumn, ...]:
@@ -244,7 +239,7 @@ class TemplateExtractor(FeatureExtractor):
             return super().names_in(X)
         by_name = TemplateExtractor(
             self.templates,
-            self._clusters,
+            self.clusters,
             self._gazetteers,
             of_pairs=self._of_pairs,
             learned=self._learned,
@@ -299,8 +294,8 @@ class TemplateExtractor(FeatureExtractor):
                 else {}
             )
             arrays |= {f"pair_{key}": array for key, array in self._pairs.state()[1].items()}
-        if self._clusters is not None:
-            arrays |= zip(CLUSTER_ARRAYS, self._clusters.arrays(), strict=True)
+        if self.clusters is not None:
+            arrays |= zip(CLUSTER_ARRAYS, self.clusters.arrays(), strict=True)
         for number, gazetteer in enumerate(self._gazetteers.values()):
             arrays |= zip(_gazetteer_arrays(number), gazetteer.arrays(), strict=True)
         for number, each in enumerate(self._learned):
