@@ -256,7 +256,7 @@ class _Search:
         longest = max(self._choices.passes, default=passes) / passes
         self._budget.reserve = min(longest * whole, most)
         affordable = SHARE_OF_A_RUN * self._threads * max(self._budget.left, 0.0)
-        run = JUDGING * longest * passes * cpu
+        run = JUDGING * longest * passes * wall
         if run > affordable:
             self._folds.thin_out(max(affordable / run, LEAST_SHARE))
 
