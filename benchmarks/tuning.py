@@ -270,8 +270,8 @@ def section(table: str, budget: float) -> str:
         f"on {CORES} cores, each run a process of its own; the attributes of the tables above. "
         "Settings are chosen on the development data, or on folds of the training data where there "
         "are none; the model learns from the training data alone. Means over seeds ± the standard "
-        "deviation; `chosen` is what most seeds chose. `own features`: the presets that fit the "
-        "columns are chosen from as well, one seed.\n\n"
+        "deviation; `chosen` is what most seeds chose; with `own features`, if they are in the "
+        "table, the presets that fit the columns are chosen from as well.\n\n"
         f"{table}\n\n"
     )
 
