@@ -23,9 +23,10 @@ import pandas as pd
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from benchmark_utils.corpora import DATA, PARSING, TAGGING  # noqa: E402
+import figure
+from benchmark_utils.corpora import DATA, PARSING, TAGGING
 
-import tuning  # noqa: E402
+import tuning
 
 #: What no program can say: why. It ends the page.
 REMARKS = HERE / "remarks.md"
@@ -174,36 +175,6 @@ def markdown(table: pd.DataFrame, score: str) -> str:
     return "\n".join(rows)
 
 
-def draw(tables: dict[str, pd.DataFrame], path: Path) -> None:
-    """Score against time, a panel for each corpus; up and to the left is better."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    columns = min(4, len(tables))
-    rows = -(-len(tables) // columns)
-    figure, panels = plt.subplots(rows, columns, figsize=(3.4 * columns, 2.9 * rows), squeeze=False)
-    for panel in panels.flat[len(tables) :]:
-        panel.axis("off")
-    for panel, (corpus, table) in zip(panels.flat, tables.items(), strict=False):
-        for row in table.itertuples():
-            ours = row.tool.startswith("dualstruct")
-            panel.plot(row.total, row.score, "o" if ours else "s", color="C0" if ours else "0.55")
-            panel.annotate(
-                row.tool.replace("dualstruct", "").strip() if ours else row.tool,
-                (row.total, row.score), textcoords="offset points", xytext=(4, 3), fontsize=6,
-            )  # fmt: skip
-        low = table.score.quantile(0.2) - 1
-        span = (table.total.min() / 1.5, table.total.max() * 4)  # names stand on the right
-        panel.set(title=corpus, xscale="log", xlim=span, ylim=(low, table.score.max() + 0.4))
-        panel.xaxis.set_minor_formatter("")
-        panel.grid(alpha=0.3)
-    figure.supxlabel("CPU seconds: prepare, train and test")
-    figure.tight_layout()
-    figure.savefig(path, dpi=70)
-
-
 def page(tables: dict[str, pd.DataFrame], picture: str, results: Path) -> str:
     parts = [
         "# Benchmarks",
@@ -268,10 +239,8 @@ def main() -> None:
             print(f"\n{corpus}\n{table.round(2).to_string(index=False)}")
             print("\n".join([*verdict(table), *over_limit(corpus, options.results)]))
     if options.page and tables:
-        picture = Path("images/benchmarks.png")
-        compared = {corpus: table for corpus, table in tables.items() if len(table) > 1}
-        draw(compared, options.page.parent / picture)
-        text = page(tables, str(picture), options.results)
+        text = page(tables, figure.NAME, options.results)
+        figure.draw(figure.tables_of(text), options.page.parent / figure.NAME)
         options.page.write_text(text, encoding="utf-8")
 
 
