@@ -141,12 +141,11 @@ def _serve(project: Project, model: Path | None, asked: Address, as_json: bool) 
 
 def _take_kind(project: Project, model: Path) -> None:
     """What a model predicts is what the project is about."""
-    from dualstruct.estimators import SequenceTagger
     from dualstruct.estimators.loading import load_model
     from dualstruct.texts.alignment import marks_spans
 
-    found = load_model(model)
-    if not isinstance(found, SequenceTagger):
+    found: Any = load_model(model)
+    if getattr(found, "parser_", None) is not None:
         project.set_kind("trees")
     else:
         project.set_kind("spans" if marks_spans(found.classes_.tolist()) else "labels")

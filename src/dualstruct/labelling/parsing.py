@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -101,19 +101,18 @@ class ParserMaker(Maker):
         self._first = None if self._start is None else ParserModel(self._start, self._tagger)
 
     def _load(self, path: Path) -> None:
-        found = load_model(path)
-        if isinstance(found, DependencyParser):
-            self._start = found
-            unknown = [NAMES[name] for name in found.sources_ if name not in ("form", "coarse")]
-            if unknown:
-                raise InputError(
-                    f"{path} looks at {', '.join(unknown)}, which a project does not have: train "
-                    "it with --no-lemma --no-xpos --no-morphology"
-                )
-        elif getattr(found, "parser_", None) is not None:
-            self._tagger, self._start = found, found.parser_  # type: ignore[assignment,union-attr]
-        else:
+        found: Any = load_model(path)
+        self._start = getattr(found, "parser_", None)
+        if self._start is None:
             raise InputError(f"{path} is no parser, and this is a project of {self._kind.name}")
+        if found.takes_words:
+            self._tagger = found
+        unknown = [NAMES[each] for each in self._start.sources_ if each not in ("form", "coarse")]
+        if unknown and self._tagger is None:
+            raise InputError(
+                f"{path} looks at {', '.join(unknown)}, which a project does not have: train it "
+                "with --no-lemma --no-xpos --no-morphology"
+            )
         if not OnlineTrees.takes(self._start.model_):
             raise InputError(f"{path} has order 2; the page learns with parsers of order 1")
 
