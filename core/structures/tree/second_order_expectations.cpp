@@ -11,7 +11,7 @@ namespace dualstruct {
 namespace {
 
 // Parts less probable than this are left out of gradients: most parts are, and they are most of the work.
-constexpr float least_probability = 1e-5f;
+constexpr float least_probability = 1e-6f;
 
 SecondOrderScratch& sums_scratch(Scratch& scratch) { return static_cast<SecondOrderScratch&>(scratch); }
 
