@@ -204,8 +204,10 @@ def _counts(project: Project) -> dict[str, Any]:
 def _export(project: Path, target: Path) -> dict[str, Any]:
     from dualstruct.cli.texts import convert_documents
     from dualstruct.data.tokenizing import Tokenizer
+    from dualstruct.texts.alignment import Alignment
 
-    made = convert_documents(str(project), target, "project", None, None, Tokenizer())
+    how = "project", None, None, Tokenizer(), Alignment()
+    made = convert_documents(str(project), target, *how)
     return {"target": made["target"], "format": made["format"], "sentences": made["documents"]}
 
 
