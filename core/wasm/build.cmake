@@ -45,19 +45,26 @@ add_wasm(exports -Os wasm/exports wasm/tagger wasm/parser wasm/characters wasm/r
 add_wasm(templates -O2 wasm/features text/templates text/attributes)
 add_wasm(text -Os text/token_table text/characters text/clusters text/gazetteer text/marks text/regex text/sentence_ends text/tokenizer
          text/unicode)
-add_wasm(chain -Os structures/chain/chain structures/chain/chain_expectations)
+# The files of a folder but for those named.
+function(add_wasm_folder name optimization folder)
+  file(GLOB found CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/core ${CMAKE_CURRENT_SOURCE_DIR}/core/${folder}/*.cpp)
+  list(TRANSFORM found REPLACE "\\.cpp$" "")
+  foreach(other ${ARGN})
+    list(REMOVE_ITEM found ${folder}/${other})
+  endforeach()
+  add_wasm(${name} ${optimization} ${found})
+  set(WASM_OBJECTS ${WASM_OBJECTS} PARENT_SCOPE)
+endfunction()
+
 add_wasm(kernels -O2 structures/chain/chain_kernels)
 add_wasm(arc_kernels -O3 structures/tree/arc_kernels)
 add_wasm(tree_kernels -O3 inference/trees/tree_kernels)
 add_wasm(tree -O2 structures/tree/arc_features structures/tree/tree)
-add_wasm(second_order_tree -Os structures/tree/second_order_tree)
 add_wasm(decoders -O2 inference/trees/chu_liu_edmonds inference/trees/eisner)
-add_wasm(trees -Os inference/trees/factors inference/trees/inside_outside inference/trees/k_best
-         inference/trees/matrix_tree inference/trees/pruning inference/trees/second_order
-         inference/trees/second_order_eisner inference/trees/second_order_parts inference/trees/sibling_eisner)
-add_wasm(graphs -Os inference/graphs/active_set inference/graphs/graph inference/graphs/inference
-         inference/graphs/messages inference/graphs/projections inference/graphs/propagation
-         inference/graphs/relaxation)
+add_wasm_folder(chain -Os structures/chain chain_kernels)
+add_wasm_folder(second_order_tree -Os structures/tree arc_kernels arc_features tree)
+add_wasm_folder(trees -Os inference/trees tree_kernels chu_liu_edmonds eisner)
+add_wasm_folder(graphs -Os inference/graphs)
 
 add_custom_command(
   OUTPUT wasm/core.wasm
