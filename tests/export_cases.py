@@ -25,6 +25,11 @@ WORDS, ENTITIES = TREES.forms, [sentence.entities for sentence in TREES]
 COLUMNS = [
     list(zip(words, tags, strict=True)) for words, tags in zip(TREES.forms, TREES.upos, strict=True)
 ]
+#: Of every scheme, and labels that are of none.
+SPAN_LABELS = [
+    "O", "B-A", "I-A", "E-A", "S-A", "L-B", "U-B", "B", "I", "B-<a>", "I-<a>", "<a>", "I-<b>",
+    "<b>", "<other>", "I-<other>", "NN", "B-", "-", "",
+]  # fmt: skip
 ALL_FUNCTIONS = """clusters clusters.txt
 gazetteer places places.txt
 gazetteer exact places.txt case=exact

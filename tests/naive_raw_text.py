@@ -5,8 +5,6 @@ Sentences are lists of tokens, tokens are (form, words), words are dicts.
 
 from __future__ import annotations
 
-from itertools import combinations
-
 from naive_tree_metrics import CONTENT, FEATURES, FUNCTION, universal
 
 
@@ -28,52 +26,47 @@ def spans(sentences):
     return tokens, wholes, words
 
 
-def covered(words):
-    """Stretches of characters that multiword tokens cover."""
-    found = sorted({word["span"] for word in words if word["several"]})
-    while True:
-        for a, b in combinations(found, 2):
-            if a[0] < b[1] and b[0] < a[1]:
-                found = [each for each in found if each not in (a, b)]
-                found.append((min(a[0], b[0]), max(a[1], b[1])))
-                break
-        else:
-            return sorted(found)
-
-
 def aligned(true, predicted):
-    stretches = covered([*true, *predicted])
-
-    def touches(word):
-        begin, end = word["span"]
-        return any(begin < b and a < end for a, b in stretches)
-
-    def inside(words, stretch):
-        return [
-            k
-            for k, word in enumerate(words)
-            if stretch[0] <= word["span"][0] and word["span"][1] <= stretch[1]
-        ]
-
-    pairs = [
-        (i, j)
-        for i, a in enumerate(true)
-        for j, b in enumerate(predicted)
-        if a["span"] == b["span"] and not touches(a) and not touches(b)
-    ]
-    for stretch in stretches:
-        pairs += longest(true, inside(true, stretch), predicted, inside(predicted, stretch))
-    return pairs
+    """As the script of CoNLL-2018 goes through both files, written as rules about what is left."""
+    if not true or not predicted:
+        return []
+    (a, *rest), (b, *their_rest) = true, predicted
+    if a["several"] or b["several"]:
+        end = a["span"][1] if a["several"] else b["span"][1]
+        if a["several"] and not b["several"] and b["span"][0] < a["span"][0]:
+            predicted = their_rest
+        elif not a["several"] and a["span"][0] < b["span"][0]:
+            true = rest
+        ours, theirs = stretch(true, predicted, end)
+        return longest(ours, theirs) + aligned(true[len(ours) :], predicted[len(theirs) :])
+    if a["span"] == b["span"]:
+        return [(a["number"], b["number"]), *aligned(rest, their_rest)]
+    return aligned(rest, predicted) if a["span"][0] <= b["span"][0] else aligned(true, their_rest)
 
 
-def longest(true, ours, predicted, theirs):
+def stretch(true, predicted, end):
+    """The words of both files up to an end that moves with every multiword token on the way."""
+
+    def inside(word):
+        return word["span"][0] < end if word["several"] else word["span"][1] <= end
+
+    ours, theirs = [], []
+    while any(inside(words[0]) for words in (true, predicted) if words):
+        mine = not predicted or (true and true[0]["span"][0] <= predicted[0]["span"][0])
+        word = (true if mine else predicted)[0]
+        (ours if mine else theirs).append(word)
+        true, predicted = (true[1:], predicted) if mine else (true, predicted[1:])
+        if word["several"]:
+            end = max(end, word["span"][1])
+    return ours, theirs
+
+
+def longest(ours, theirs):
     if not ours or not theirs:
         return []
-    same = true[ours[0]]["form"].lower() == predicted[theirs[0]]["form"].lower()
-    if same:
-        return [(ours[0], theirs[0]), *longest(true, ours[1:], predicted, theirs[1:])]
-    without_mine = longest(true, ours[1:], predicted, theirs)
-    without_theirs = longest(true, ours, predicted, theirs[1:])
+    if ours[0]["form"].lower() == theirs[0]["form"].lower():
+        return [(ours[0]["number"], theirs[0]["number"]), *longest(ours[1:], theirs[1:])]
+    without_mine, without_theirs = longest(ours[1:], theirs), longest(ours, theirs[1:])
     return without_mine if len(without_mine) >= len(without_theirs) else without_theirs
 
 
@@ -85,6 +78,9 @@ def scores(true_sentences, predicted_sentences):
     """(true, predicted, correct) of each score."""
     tokens, wholes, true = spans(true_sentences)
     their_tokens, their_wholes, predicted = spans(predicted_sentences)
+    for words in (true, predicted):
+        for number, word in enumerate(words):
+            word["number"] = number
     pairs = aligned(true, predicted)
 
     def true_number(j):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
+import subprocess
+from importlib import resources
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +15,7 @@ import export_cases as cases
 from commands import run
 from dualstruct.estimators.texts import label_documents
 from dualstruct.exporting import export_model
+from dualstruct.labels.schemes import are_span_labels, spans
 from dualstruct.texts.documents import Document
 
 needs_node = pytest.mark.skipif(
@@ -49,6 +54,26 @@ def test_labels_are_those_of_the_core(name, taggers, ask):
 
 
 @needs_node
+def test_spans_of_any_labels_are_those_of_the_core(tmp_path):
+    chance = random.Random(3)
+    asked = [chance.choices(cases.SPAN_LABELS, k=chance.randint(0, 6)) for _ in range(3000)]
+    asked += [chance.choices(cases.SPAN_LABELS[9:16], k=chance.randint(0, 6)) for _ in range(500)]
+    module = resources.files("dualstruct.exporting.runtime") / "spans.mjs"
+    (tmp_path / "asked.json").write_text(json.dumps(asked))
+    (tmp_path / "ask.mjs").write_text(
+        "import fs from 'node:fs';\nconst [, , place, asked] = process.argv;\n"
+        "const { findSpans, areSpanLabels } = await import(place);\n"
+        "const found = JSON.parse(fs.readFileSync(asked, 'utf8')).map((labels) =>\n"
+        "  [findSpans(labels).map((s) => [s.label, s.start, s.end]), areSpanLabels(labels)]);\n"
+        "console.log(JSON.stringify(found));\n"
+    )
+    command = ["node", tmp_path / "ask.mjs", Path(str(module)).as_uri(), tmp_path / "asked.json"]
+    shown = subprocess.run([*map(str, command)], capture_output=True, text=True, check=True)
+    wanted = [[[list(span) for span in spans(row)], are_span_labels(row)] for row in asked]
+    assert json.loads(shown.stdout) == wanted
+
+
+@needs_node
 @pytest.mark.parametrize("name", ["ner", "bioes", "attributes"])
 def test_probabilities_are_those_of_the_core(name, taggers, ask):
     tagger, take = taggers[name]
@@ -59,11 +84,11 @@ def test_probabilities_are_those_of_the_core(name, taggers, ask):
             assert list(row) == tagger.classes_.tolist()
             assert list(row.values()) == pytest.approx(wanted.tolist(), abs=1e-5)
     sure = tagger.predict_confidence(sentences)
-    for spans, each in zip(ask(name, [["spans", s] for s in sentences]), sure, strict=True):
+    for told, each in zip(ask(name, [["spans", s] for s in sentences]), sure, strict=True):
         wanted = [(e.type, e.start, e.end) for e in each.entities]
-        assert [(s["label"], s["start"], s["end"]) for s in spans] == wanted
+        assert [(s["label"], s["start"], s["end"]) for s in told] == wanted
         probabilities = [entity.probability for entity in each.entities]
-        assert [s["probability"] for s in spans] == pytest.approx(probabilities, abs=1e-5)
+        assert [s["probability"] for s in told] == pytest.approx(probabilities, abs=1e-5)
 
 
 @needs_node

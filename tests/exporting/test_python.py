@@ -10,6 +10,8 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import export_cases as cases
 from commands import refusal, run
@@ -23,8 +25,11 @@ from dualstruct.exporting.packing import pack
 from dualstruct.exporting.runtime.chain import Chain
 from dualstruct.exporting.runtime.features import Templates, Weights
 from dualstruct.exporting.runtime.hashing import hash_text
+from dualstruct.exporting.runtime.spans import are_span_labels, find_spans
 from dualstruct.exporting.runtime.splitting import Splitter
 from dualstruct.exporting.runtime.tagger import unpack
+from dualstruct.labels.schemes import are_span_labels as are_span_labels_of_the_core
+from dualstruct.labels.schemes import spans
 from dualstruct.texts.documents import Document
 from dualstruct.wapiti import wapiti_from_tagger, write_wapiti
 
@@ -68,10 +73,17 @@ def test_probabilities_are_those_of_the_core(name, taggers, exported):
             assert list(found) == tagger.classes_.tolist()
             assert list(found.values()) == pytest.approx(row.tolist(), abs=1e-5)
         [sure] = tagger.predict_confidence([s])
-        spans = made["spans"](s)
-        assert [span[:3] for span in spans] == [(e.type, e.start, e.end) for e in sure.entities]
+        found = made["spans"](s)
+        assert [span[:3] for span in found] == [(e.type, e.start, e.end) for e in sure.entities]
         wanted = [entity.probability for entity in sure.entities]
-        assert [span.probability for span in spans] == pytest.approx(wanted, abs=1e-5)
+        assert [span.probability for span in found] == pytest.approx(wanted, abs=1e-5)
+
+
+@given(st.lists(st.sampled_from(cases.SPAN_LABELS), max_size=8))
+def test_spans_of_any_labels_are_those_of_the_core(labels):
+    """Of brackets, too: they are GROBID's fields only where all labels may be."""
+    assert [span[:3] for span in find_spans(labels)] == [tuple(span) for span in spans(labels)]
+    assert are_span_labels(labels) == are_span_labels_of_the_core(labels)
 
 
 def test_a_model_without_probabilities_says_so(exported):

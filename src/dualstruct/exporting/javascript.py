@@ -52,7 +52,7 @@ _MARK = "// A tagger exported by dualstruct {version}; index.d.ts says what ther
 _LONG = """
     begin chars place tokens found header weights places isUpper value before identity argument
     inside inWord splitter first emissions hashText backward joined next prefixes absolute last
-    classes splitLabel oneOf multiply value_hi value_lo steps SHIFT_INTERVAL isDigit beliefs
+    classes splitLabels oneOf multiply value_hi value_lo steps SHIFT_INTERVAL isDigit beliefs
     forward after NEVER parts areSpanLabels functionOf column slot combine isLetter base sources
     terms high begins Templates padded logSum findSpans closer step here isLower Numbers matched
     Characters clusters isPhrase visit Attributes difference LETTER behindAddress low fromStart
@@ -66,7 +66,7 @@ _LONG = """
     sum regex toEnd tried Chain total among inner outer A_HI A_LO B_HI B_LO isMark change wide
     Source kept each masked cell unpack paired packed hash settings table scores shape other
     sentence answer plain learned prefix lines digits token emission pair list marks
-    Labeller Engine engine unpacked features chain path joint entry
+    Labeller Engine engine unpacked features chain path joint entry isField fields
 """
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SHORT = {

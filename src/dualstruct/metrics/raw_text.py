@@ -3,9 +3,10 @@
 The two files may split the text in different ways. Their characters without blanks must be the
 same, and tokens, sentences and words are the same if they are the same characters. Words of
 multiword tokens have no characters of their own: in each stretch of text that multiword tokens of
-either file cover (those that overlap make one stretch), the words that lie within it are aligned by
-the longest common subsequence of their forms, without regard to case. Words that stick out of a
-stretch are not aligned.
+either file cover (those that overlap make one stretch), the words are aligned by the longest common
+subsequence of their forms, without regard to case. Where a stretch begins and ends is what the
+task's own script makes of it: it goes through both files at once, and of words that lie before a
+multiword token of the other file it leaves out the first.
 
 All scores are F1, between 0 and 1; over aligned words alone, the share of the right ones is given
 as well.
@@ -203,47 +204,53 @@ def _of_spans(ours: Sequence[Span], theirs: Sequence[Span]) -> TypeScores:
 
 def _align(ours: _Spans, theirs: _Spans) -> list[tuple[int, int]]:
     """The pairs of words that are the same, in order."""
-    stretches = _stretches([*_multiword(ours), *_multiword(theirs)])
-    here, inside_here = _divide(ours, stretches)
-    there, inside_there = _divide(theirs, stretches)
-    pairs = [(word, there[span]) for span, word in here.items() if span in there]
-    for k in range(len(stretches)):
-        pairs += _common(ours.forms, inside_here[k], theirs.forms, inside_there[k])
-    return sorted(pairs)
-
-
-def _multiword(spans: _Spans) -> list[Span]:
-    return [span for span, several in zip(spans.words, spans.is_multiword, strict=True) if several]
-
-
-def _stretches(spans: list[Span]) -> list[Span]:
-    """Spans that overlap, put together."""
-    found: list[Span] = []
-    for begin, end in sorted(spans):
-        if found and begin < found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
+    pairs: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(ours.words) and j < len(theirs.words):
+        if ours.is_multiword[i] or theirs.is_multiword[j]:
+            end = (ours.words[i] if ours.is_multiword[i] else theirs.words[j])[1]
+            first_here, first_there = _behind_first(ours, i, theirs, j)
+            i, j = _behind_stretch(ours, first_here, theirs, first_there, end)
+            pairs += _common(ours.forms, range(first_here, i), theirs.forms, range(first_there, j))
+        elif ours.words[i] == theirs.words[j]:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif ours.words[i][0] <= theirs.words[j][0]:
+            i += 1
         else:
-            found.append((begin, end))
-    return found
+            j += 1
+    return pairs
 
 
-def _divide(spans: _Spans, stretches: list[Span]) -> tuple[dict[Span, int], list[list[int]]]:
-    """The words outside of all stretches by what they span, and those within each stretch."""
-    outside: dict[Span, int] = {}
-    inside: list[list[int]] = [[] for _ in stretches]
-    k = 0
-    for word, (begin, end) in enumerate(spans.words):
-        while k < len(stretches) and stretches[k][1] <= begin:
-            k += 1
-        if k == len(stretches) or end <= stretches[k][0]:
-            outside[begin, end] = word
-        elif stretches[k][0] <= begin and end <= stretches[k][1]:
-            inside[k].append(word)
-    return outside, inside
+def _behind_first(ours: _Spans, i: int, theirs: _Spans, j: int) -> tuple[int, int]:
+    """Where a stretch begins: behind a word that begins before the other file's multiword token."""
+    if ours.is_multiword[i]:
+        return i, j + (not theirs.is_multiword[j] and theirs.words[j][0] < ours.words[i][0])
+    return i + (ours.words[i][0] < theirs.words[j][0]), j
+
+
+def _behind_stretch(ours: _Spans, i: int, theirs: _Spans, j: int, end: int) -> tuple[int, int]:
+    """The first words behind a multiword token that ends there, and all that overlap with it."""
+    while not (_is_behind(ours, i, end) and _is_behind(theirs, j, end)):
+        mine = j == len(theirs.words) or (
+            i < len(ours.words) and ours.words[i][0] <= theirs.words[j][0]
+        )
+        spans, k = (ours, i) if mine else (theirs, j)
+        if spans.is_multiword[k]:
+            end = max(end, spans.words[k][1])
+        i, j = i + mine, j + (not mine)
+    return i, j
+
+
+def _is_behind(spans: _Spans, word: int, end: int) -> bool:
+    """Whether a word is not in a stretch that ends there."""
+    if word == len(spans.words):
+        return True
+    return spans.words[word][0] >= end if spans.is_multiword[word] else spans.words[word][1] > end
 
 
 def _common(
-    forms: list[str], ours: list[int], their_forms: list[str], theirs: list[int]
+    forms: list[str], ours: Sequence[int], their_forms: list[str], theirs: Sequence[int]
 ) -> list[tuple[int, int]]:
     """The longest common subsequence of the forms of words."""
     rows, columns = len(ours), len(theirs)

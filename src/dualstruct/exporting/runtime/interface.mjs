@@ -2,7 +2,7 @@
 // scores(tokens) and chain, for probabilities; and split(text).
 
 import { Beliefs } from "./beliefs.mjs";
-import { areSpanLabels, convert, findSpans, parts, splitLabel } from "./spans.mjs";
+import { areSpanLabels, convert, findSpans, parts, splitLabels } from "./spans.mjs";
 
 export class Labeller {
   #engine; #header; #split; #spans;
@@ -12,7 +12,7 @@ export class Labeller {
     this.columns = header.columns;
     this.#header = header;
     this.#engine = engine;
-    this.#split = header.labels.map(splitLabel);
+    this.#split = splitLabels(header.labels);
     this.#spans = areSpanLabels(header.labels);
   }
 

@@ -2,20 +2,22 @@
 
 const PREFIXES = { iob1: "BIIB", iob2: "BIIB", bilou: "BILU", bioes: "BIES" };
 
-// The prefix and the type of a label.
-export function splitLabel(label) {
-  if (label === "O") return ["O", ""];
-  if (/^(I-)?</.test(label) && label.endsWith(">")) {
-    const field = label.startsWith("I-") ? label.slice(2) : label;
-    return field === "<other>" ? ["O", ""] : [field === label ? "I" : "B", field];
-  }
-  if (/^[BIESLU]$/.test(label)) return [label, ""];
-  return /^[BIESLU]-./su.test(label) ? [label[0], label.slice(2)] : ["", label];
+const isField = (label) => /^(I-)?<[^]*>$/.test(label);
+
+// The prefix and the type of each label; they are GROBID's fields if all may be.
+export function splitLabels(labels, fields = labels.every(isField)) {
+  return labels.map((label) => {
+    if (fields && isField(label)) {
+      const field = label.replace("I-", "");
+      return field === "<other>" ? ["O", ""] : [field === label ? "I" : "B", field];
+    }
+    return /^(O|[BIESLU](-.+)?)$/su.test(label) ? [label[0], label.slice(2)] : ["", label];
+  });
 }
 
 export function areSpanLabels(labels) {
-  const prefixes = new Set(labels.map((label) => splitLabel(label)[0]));
-  return !prefixes.has("") && [...prefixes].some((prefix) => prefix !== "O");
+  const prefixes = splitLabels(labels).map(([prefix]) => prefix);
+  return !prefixes.includes("") && prefixes.some((prefix) => prefix !== "O");
 }
 
 // Whether a span ends, or may start, between two labels, given as prefix and type.
@@ -27,11 +29,10 @@ export function parts([prefix, type], [next, other]) {
 }
 
 // The spans of one sentence's labels, by conlleval's rules.
-export function findSpans(labels) {
+export function findSpans(labels, fields) {
   const found = [];
   let before = ["O", ""], start = 0;
-  [...labels, "O"].forEach((label, token) => {
-    const here = splitLabel(label);
+  [...splitLabels(labels, fields), ["O", ""]].forEach((here, token) => {
     if (parts(before, here)) {
       if (before[0] !== "O") found.push({ label: before[1], start, end: token });
       start = token;
@@ -45,7 +46,7 @@ export function findSpans(labels) {
 export function convert(labels, source, to) {
   const written = labels.map(() => "O");
   let last = { label: "", end: -1 };
-  for (const span of findSpans(labels)) {
+  for (const span of findSpans(labels, source === "grobid")) {
     if ((source === "grobid") !== (to === "grobid")) {
       span.label = to === "grobid" ? `<${span.label}>` : span.label.slice(1, -1);
     }

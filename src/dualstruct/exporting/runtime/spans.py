@@ -25,13 +25,26 @@ class Span(NamedTuple):
     probability: float | None = None
 
 
-def split_label(label: str) -> tuple[str, str]:
-    """The prefix and the type of a label."""
+def split_labels(labels: Sequence[str], fields: bool | None = None) -> list[tuple[str, str]]:
+    """The prefix and the type of each label; are they GROBID's fields? They are if all may be."""
+    found = [split_field(label) for label in labels]
+    if fields or (fields is None and None not in found):
+        return [pair or split_prefix(label) for pair, label in zip(found, labels, strict=True)]
+    return [split_prefix(label) for label in labels]
+
+
+def split_field(label: str) -> tuple[str, str] | None:
+    """The same of a label that may be one of GROBID's."""
+    if not (label.startswith(("<", "I-<")) and label.endswith(">")):
+        return None
+    field = label.removeprefix("I-")
+    return ("O", "") if field == "<other>" else ("I" if field == label else "B", field)
+
+
+def split_prefix(label: str) -> tuple[str, str]:
+    """The same of any other label."""
     if label == "O":
         return "O", ""
-    if label.startswith(("<", "I-<")) and label.endswith(">"):
-        field = label.removeprefix("I-")
-        return ("O", "") if field == "<other>" else ("I" if field == label else "B", field)
     prefix, hyphen, kind = label.partition("-")
     if prefix in ("B", "I", "E", "S", "L", "U") and bool(hyphen) == bool(kind):
         return prefix, kind
@@ -40,8 +53,8 @@ def split_label(label: str) -> tuple[str, str]:
 
 def are_span_labels(labels: Sequence[str]) -> bool:
     """Whether labels mark spans."""
-    prefixes = {split_label(label)[0] for label in labels}
-    return "" not in prefixes and prefixes != {"O"}
+    prefixes = {prefix for prefix, _ in split_labels(labels)}
+    return "" not in prefixes and bool(prefixes - {"O"})
 
 
 def parts(before: tuple[str, str], after: tuple[str, str]) -> bool:
@@ -54,12 +67,11 @@ def parts(before: tuple[str, str], after: tuple[str, str]) -> bool:
     )
 
 
-def find_spans(labels: Sequence[str]) -> list[Span]:
+def find_spans(labels: Sequence[str], fields: bool | None = None) -> list[Span]:
     """The spans of one sentence's labels, by conlleval's rules."""
     found: list[Span] = []
     before, start = ("O", ""), 0
-    for token, label in enumerate([*labels, "O"]):
-        here = split_label(label)
+    for token, here in enumerate([*split_labels(labels, fields), ("O", "")]):
         if parts(before, here):
             if before[0] != "O":
                 found.append(Span(before[1], start, token))
@@ -72,7 +84,7 @@ def convert(labels: list[str], source: str, to: str) -> list[str]:
     """The labels of one sentence in another scheme."""
     written = ["O"] * len(labels)
     end, last = -1, ""
-    for kind, start, stop, _ in find_spans(labels):
+    for kind, start, stop, _ in find_spans(labels, source == "grobid"):
         size = stop - start
         if (source == "grobid") != (to == "grobid"):
             kind = f"<{kind}>" if to == "grobid" else kind[1:-1]

@@ -16,7 +16,7 @@ from dualstruct.exporting.runtime.spans import (
     convert,
     find_spans,
     parts,
-    split_label,
+    split_labels,
 )
 from dualstruct.exporting.runtime.splitting import Splitter, Token
 
@@ -73,7 +73,7 @@ class Tagger:
         splitter = header["tokenizer"]
         self._splitter = None if splitter is None else Splitter(splitter, arrays["marks"])
         self._marks_spans = are_span_labels(self.labels)
-        pairs = [split_label(label) for label in self.labels]
+        pairs = split_labels(self.labels)
         self._parts = [[parts(a, b) for b in pairs] for a in pairs]
         self._of_type: dict[str, list[int]] = {}
         for k, (prefix, kind) in enumerate(pairs):
