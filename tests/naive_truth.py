@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logsumexp
 
 import naive_optima
-from dualstruct.losses import Ramp, SoftmaxMargin, find_loss
+from dualstruct.losses import Ramp, RiskBound, SoftmaxMargin, find_loss
 from structure_cases import Case
 
 
@@ -32,7 +32,10 @@ class Truth:
         kind = find_loss(loss)
         for deltas, costs in self.examples:
             scores = -deltas @ w
-            if isinstance(kind, SoftmaxMargin):
+            if isinstance(kind, RiskBound):  # (1/β) log of the mean of exp βγΔ
+                costed = logsumexp(kind.beta * (kind.gamma * costs + scores))
+                found.append((costed - logsumexp(kind.beta * scores)) / kind.beta)
+            elif isinstance(kind, SoftmaxMargin):
                 found.append(logsumexp(kind.beta * (kind.gamma * costs + scores)) / kind.beta)
             elif isinstance(kind, Ramp):
                 concave = max((kind.concave_cost_weight * costs + scores).max(), 0.0)

@@ -24,7 +24,7 @@ GROUPS: dict[str, dict[str, Known]] = {
     "Learn": {
         "label": Known(
             "label:label",
-            "Label texts on a page while a tagger learns from every answer.",
+            "Label texts on a page while a tagger or parser learns from every answer.",
             (
                 "label names.db --text letters.txt --labels PER,LOC",
                 "label names.db --export names.jsonl",

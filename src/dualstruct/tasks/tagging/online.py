@@ -39,7 +39,7 @@ class OnlineChain:
     >>> online.learn([["dog", "barks"]], [["NOUN", "DET"]], C=1.0)
     >>> sentences, labels, sure = online.best([["dog", "barks"]])
     >>> online.names(sentences, labels), tagger.predict([["dog", "barks"]])
-    ([['NOUN', 'DET']], [['NOUN', 'NOUN']])
+    ([['NOUN', 'DET']], [['DET', 'NOUN']])
     """
 
     def __init__(self, model: ChainModel, others: Sequence[Sequence[str]] = ()) -> None:
