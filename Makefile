@@ -86,6 +86,7 @@ NOT_SANITIZED := \
 	cli/% \
 	compat/test_crfsuite_pickles.py \
 	core/test_threads.py \
+	data/test_shards.py \
 	data/test_writing.py \
 	datasets/% \
 	distributed/test_faults.py \
@@ -97,9 +98,11 @@ NOT_SANITIZED := \
 	exporting/% \
 	labelling/% \
 	metrics/test_metrics.py \
+	plugins/test_ray_data.py \
 	project/% \
 	serving/% \
 	suspecting/test_suspects.py \
+	tasks/test_large_workers.py \
 	training/test_progress.py \
 	training/test_training_report.py \
 	workers/%
