@@ -134,6 +134,12 @@ def test_the_command_trains_from_disk_and_labels_a_stream(tmp_path):
     told = run_command("predict", model, input=lines)
     found = read_columns(io.StringIO(told.stdout))
     assert [list(y) for y in found.labels] == tagger.predict(X)
+    text = (tmp_path / "train.txt").read_text(encoding="utf-8")
+    piped = run_command("train", "-", "--model", model, *options, *core, input=text)
+    assert json.loads(piped.stdout)["primal"] == report["primal"]
+    texts = "".join(json.dumps({"text": "Ada sings.", "spans": [[0, 3, "PER"]]}) + "\n" for _ in X)
+    piped = run_command("train", "-", "--model", model, *options, *core, input=texts)
+    assert json.loads(piped.stdout)["sentences"] == len(X), piped.stderr
     bad = run_command("train", "a.txt", "--model", model, "--start", model, *core)
     assert "leave out --start" in bad.stderr
     assert np.isfinite(report["primal"])

@@ -155,7 +155,7 @@ def _learn_large(tagger: SequenceTagger, given: Given, folder: Path) -> Learned:
         dev = read(str(given.dev), given.label_column, given.columns, given.texts)
     files = shard_names(given.files)
     found = text_format(files[0], given.texts.format, given.label_column)
-    source: Any = files
+    source: Any = "-" if files == ["-"] else files
     label, columns = -1, None
     if found is not None:
         source = text_blocks_of(files, found, given.label_column, given.texts)

@@ -188,8 +188,8 @@ class TextBlocks:
         self.alignment = alignment or Alignment()
 
     def stream(self, folder: str | os.PathLike[str]) -> Source:
-        """Where a tagger's examples come from; a folder of BRAT is for one worker."""
-        if any(map(os.path.isdir, self._sources)):
+        """Where a tagger's examples come from; BRAT and standard input are for one worker."""
+        if any(source == "-" or os.path.isdir(source) for source in self._sources):
             return StreamedBlocks(self.blocks(self._sources), folder)
         return StreamedFiles(find_shards(self._sources), self.blocks, folder)
 
