@@ -197,7 +197,7 @@ bench-clusters: .venv/installed-bench
 
 bench-label: .venv/installed-bench
 	$(BIN)/python benchmarks/labelling.py
-	$(BIN)/python benchmarks/labelling.py --latency 5000
+	$(BIN)/python benchmarks/label_latency.py
 	$(BIN)/python tests/annotators.py --annotators 20 --seconds 60
 
 # Model files beside CRFsuite's, and a compressed one.

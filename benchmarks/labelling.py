@@ -1,14 +1,12 @@
 """How much has to be labelled in the order of the page, or at random: a simulated annotator.
 
-    python benchmarks/labelling.py [--sentences N] [--seeds N] [--draw FILE] [--latency N]
-                                   [--data DIR] [CORPUS …]
+    python benchmarks/labelling.py [--sentences N] [--seeds N] [--draw FILE] [--data DIR]
+                                   [CORPUS …]
 
 A fifth of the training data (at most as many sentences as are labelled) judges; test data are not
 looked at. The annotator answers what is asked, with the labels of the corpus, until a tagger
 trained on all answers comes within half a point of one trained on everything. Given is the share
-of the tokens that were labelled by then, and CPU seconds; --draw writes the curves as SVG. With
---latency a project with so many answers learns from others; given are the seconds until an answer
-is saved, and until the model that has learned from it suggests labels.
+of the tokens that were labelled by then, and CPU seconds; --draw writes the curves as SVG.
 """
 
 from __future__ import annotations
@@ -23,10 +21,8 @@ from typing import Any
 
 from dualstruct import SequenceTagger, read_columns
 from dualstruct.labelling import Project
-from dualstruct.labelling.learning import is_measured
 from dualstruct.labelling.session import Session
 from dualstruct.texts.documents import joined
-from dualstruct.texts.formats.columns import with_spans
 from measuring import DATA
 
 CORPORA = ("conll2000", "wnut17", "usaddress")
@@ -170,51 +166,14 @@ def whole_score(data: tuple[Rows, Rows, Rows, Rows]) -> float:
     return tagger.fit(X, y).score(judged, truth)
 
 
-def latency(data: Path, count: int) -> None:
-    """Seconds until an answer is saved, and until suggestions know it."""
-    X, y, _, _ = sentences_of("conll2000", data, count + 60, 0)
-    y = [as_begun(row) for row in y]
-    saved: list[float] = []
-    known: list[float] = []
-    with tempfile.TemporaryDirectory() as folder, project_of(folder, [], y) as project:
-        rows = list(zip(X, y, strict=True))
-        project.add(with_spans(joined([words], [labels])) for words, labels in rows[:count])
-        project.add(joined([words]) for words, _ in rows[count:])
-        with Session(project) as session:
-            while session.learner.version < 1 or session.learner.training:
-                time.sleep(0.1)
-            cpu = time.process_time()
-            for number in range(count + 1, len(X) + 1):
-                version = session.learner.version
-                began = time.perf_counter()
-                session.answer(number, y[number - 1], 0, "a", None)
-                saved.append(time.perf_counter() - began)
-                if is_measured(number):
-                    continue
-                while session.learner.version == version:
-                    time.sleep(0.005)
-                session.suggest([number])
-                known.append(time.perf_counter() - began)
-            cpu = (time.process_time() - cpu) / len(saved)
-    print(f"{cpu:.3f} CPU seconds for each answer, training and suggestions included")
-    for name, times in (("answer to saved", saved), ("answer to suggestions", known)):
-        times.sort()
-        at = [times[min(int(p * len(times)), len(times) - 1)] for p in (0.5, 0.99)]
-        print(f"{name}, {count:,} answers: median {at[0]:.3f} s, 99 % within {at[1]:.3f} s")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpora", nargs="*", metavar="CORPUS", help=", ".join(CORPORA))
     parser.add_argument("--sentences", type=int, default=10**9, help="to label; default: all")
     parser.add_argument("--draw", type=Path, metavar="FILE", help="the curves as SVG")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--latency", type=int, metavar="N", help="answers that are there already")
     parser.add_argument("--data", type=Path, default=DATA)
     asked = parser.parse_args()
-    if asked.latency is not None:
-        latency(asked.data, asked.latency)
-        return
     print(f"{'corpus':12}{'order':10}{'whole':>8}{'tokens':>9}{'sentences':>11}{'CPU s':>8}")
     curves: dict[str, dict[str, tuple[float, list[Curve]]]] = {}
     for name in asked.corpora or CORPORA:

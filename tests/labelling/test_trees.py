@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from command_line import run_command
 from dualstruct import DependencyParser, InputError, ParsingPipeline, read_conllu
 from dualstruct.data.conllu import Treebank
 from dualstruct.datasets import load_english
@@ -137,3 +140,26 @@ def test_a_file_with_a_cycle_is_refused_by_its_name(tmp_path):
 def test_las_is_the_share_of_right_arcs():
     truth, said = [["2:det", "0:root"]] * 10, [["2:nmod", "0:root"]] * 10
     assert measure(TREE, truth, said, 1, 1).score == 0.5
+
+
+def test_train_and_evaluate_take_a_project_of_trees_for_what_it_is(treebank, tmp_path):
+    path, model = str(tmp_path / "p.db"), str(tmp_path / "m.dstruct")
+    with Project(path, "trees") as project:
+        project.add([Document("Dogs sleep")])
+    code, _, said = run_command(["train", path, "--model", model])
+    assert (code, said) == (1, "dualstruct: p.db: no sentence has an answer yet\n")
+    with Project(path) as project:
+        project.add(documents_in(treebank, None, TREE.column))
+    code, _, said = run_command(["train", path, "--model", model, "--passes", "2", "--json"])
+    assert code == 0, said
+    exported = tmp_path / "out.conllu"
+    assert run_command(["label", path, "--export", str(exported)])[0] == 0
+    same = DependencyParser(passes=2).fit(read_conllu(exported))
+    again = DependencyParser.load(model)
+    assert (again.predict(TREES[:20]).heads == same.predict(TREES[:20]).heads).all()
+    of_project = run_command(["evaluate", model, path, "--json"])
+    of_file = run_command(["evaluate", model, str(exported), "--json"])
+    assert json.loads(of_project[1])["las"] == json.loads(of_file[1])["las"]
+    code, _, said = run_command(["train", path, str(treebank), "--model", model])
+    assert code == 1
+    assert "p.db is a project of trees" in said

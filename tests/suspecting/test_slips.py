@@ -135,7 +135,7 @@ def test_tokens_outside_may_be_missed_far_from_spans_or_beside_them():
     tokens = doubted_tokens(len(NAMES), 30)
     slips = SpanSlips(NAMES, [[Span("A", 0, 2)], [Span("B", 1, 2)]])
     beside = np.random.default_rng(2).random(30) < 0.5
-    found = slips.evidence([(7, 0.2, 0.1, 0.3, 0.05)], 9, tokens, beside)
+    found = slips.evidence(np.array([[7, 0.2, 0.1, 0.3, 0.05]]), 9, tokens, beside)
     assert found.sentence[0] == 7
     assert found.given[0] == 0.2
     assert found.slips[0].tolist() == [0.1, 0.3, 0.05, 0, 0]

@@ -18,8 +18,6 @@ from dualstruct.errors import InputError
 if TYPE_CHECKING:
     from dualstruct.labelling.store import Project
 
-_MAGIC = b"SQLite format 3\0"
-
 
 def label(
     project: Annotated[
@@ -155,10 +153,11 @@ def _take_kind(project: Project, model: Path) -> None:
 def _check(project: Path, given: Sequence[Path], kind: str | None, export: Path | None) -> None:
     from dualstruct.data.opening import begins_with
     from dualstruct.labelling.kinds import KINDS
+    from dualstruct.texts.formats.project import MAGIC
 
     if kind is not None and kind not in KINDS:
         raise InputError(f"--kind is {kind!r}; it is {', '.join(KINDS)}")
-    if project.exists() and not begins_with(project, _MAGIC) and project.stat().st_size:
+    if project.exists() and not begins_with(project, MAGIC) and project.stat().st_size:
         raise InputError(
             f"{project} exists and is no project; name a new file, and give texts with --text"
         )

@@ -212,6 +212,7 @@ def train(
         "overlapping": overlapping,
         "tokenizer": tokenizer,
     }
+    task = task_of(task, train)
     _check_task(task, special)
     _check_files(train, model, dev, start, task, settings, divided=out_of_core is not None)
     _check_size(size, tune)
@@ -226,6 +227,18 @@ def train(
         read = Reading(label_column, columns, settings["threads"] or 1)
         small = None if size is None else _made_small(model, dev, read, size)
         _finish(report, result, started, cpu_started, small, as_json)
+
+
+def task_of(task: str, files: list[str]) -> str:
+    """The task as asked for; what a project of trees is for is a parser."""
+    if task != "tag":
+        return task
+    from dualstruct.texts.treebanks import holds_trees
+
+    trees = [file for file in files if holds_trees(file)]
+    if trees and len(trees) < len(files):
+        raise InputError(f"{trees[0]} is a project of trees: --task parse trains a parser on it")
+    return "parse" if trees else task
 
 
 def _check_task(task: str, special: dict[str, Any]) -> None:

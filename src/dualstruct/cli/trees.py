@@ -19,7 +19,6 @@ from dualstruct.data.columns import ColumnFile
 from dualstruct.data.conllu import (
     Treebank,
     looks_like_conllu,
-    read_conllu,
     treebanks_of,
 )
 from dualstruct.data.lines import located_texts, text_blocks
@@ -39,6 +38,7 @@ from dualstruct.metrics.raw_text import same_text
 from dualstruct.metrics.words import same_words
 from dualstruct.mistakes import tree_mistakes
 from dualstruct.suspecting import Suspect
+from dualstruct.texts.treebanks import holds_trees, read_trees
 from dualstruct.training.results import FitResult
 
 Parser = DependencyParser | ParsingPipeline
@@ -76,11 +76,13 @@ def train(
     treebank: Any
     held_out: Any
     if parser.engine is not None:  # each worker reads its own share
+        for file in filter(holds_trees, files):
+            raise InputError(f"{file}: workers read CoNLL-U; dualstruct label --export writes it")
         treebank = TreeFiles(tuple(map(Path, files)))
         held_out = None if dev is None else TreeFiles((dev,))
     else:
         treebank = read_all(files)
-        held_out = None if dev is None else read_conllu(dev)
+        held_out = None if dev is None else read_trees(dev)
     split = {"read": time.perf_counter() - started}
     model: Parser = parser
     started = time.perf_counter()
@@ -127,7 +129,9 @@ def train(
 def read_all(files: list[str]) -> Treebank:
     """The trees of all files."""
     if len(files) == 1:
-        return read_conllu(files[0])
+        return read_trees(files[0])
+    if any(map(holds_trees, files)):
+        return Treebank(b"".join(bytes(read_trees(file)) for file in files), " + ".join(files))
     paths = tuple(map(Path, files))
     check_paths(paths)
     treebank: Treebank = TreeFiles(paths).whole().X
@@ -203,7 +207,7 @@ class TreeCommands:
     ) -> Judged:
         """Score the model on a file with trees, or on its running text."""
         model, parser = self.model, self.model.parser_
-        treebank = read_conllu(test)
+        treebank = read_trees(test)
         parser.set_params(threads=reading.threads)
         if raw_text:
             texts = [each.text for each in running_texts(treebank)]
@@ -236,7 +240,7 @@ class TreeCommands:
         self, file: str, columns: str | None
     ) -> Iterator[tuple[str | None, Any, bool]]:
         """The sentences of a file with trees, and that these are true."""
-        for one in read_conllu(file):
+        for one in read_trees(file):
             yield one.sent_id, one, True
 
     def truth(self, labels: str | None) -> bool:
@@ -252,7 +256,7 @@ class TreeCommands:
 
     def labelled(self, file: str, reading: Reading) -> tuple[Any, ...]:
         """A file with true trees, as the model scores it."""
-        return (read_conllu(file),)
+        return (read_trees(file),)
 
     def calibrate(self, dev: str, reading: Reading) -> float | None:
         """Fit the temperatures, and print that of trees."""
@@ -268,7 +272,7 @@ class TreeCommands:
         reading: Reading,
     ) -> tuple[list[Suspect], list[str]]:
         """Training sentences with which the model disagrees, and where they are."""
-        treebank = read_conllu(train)
+        treebank = read_trees(train)
         if duals is not None and self.model.takes_words:
             raise InputError("--duals is for taggers and parsers, not for a tag+parse model")
         parser = self.model.parser_.set_params(threads=reading.threads)
@@ -424,7 +428,7 @@ def _json_rows(
 
 def judge_trees(gold: str, predicted: str, raw: bool = False) -> Judged:
     """The trees in one file against those in another one, which may split the text otherwise."""
-    truth, found = read_conllu(gold), read_conllu(predicted)
+    truth, found = read_trees(gold), read_trees(predicted)
     if raw or (not same_words(truth, found) and same_text(truth, found)):
         return judge_raw(truth, found)
     scores = evaluate_trees(truth, found)
@@ -442,4 +446,4 @@ def judge_raw(truth: Treebank, found: Treebank, names: Sequence[str] | None = No
 
 def words_of(path: str) -> set[str]:
     """The words of a file."""
-    return set(read_conllu(path).forms.encoded()[1])
+    return set(read_trees(path).forms.encoded()[1])

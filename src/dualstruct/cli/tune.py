@@ -22,7 +22,7 @@ from dualstruct.cli.files import (
 )
 from dualstruct.cli.options import Columns, Json, LabelColumn, TextOptions
 from dualstruct.cli.output import print_json, say
-from dualstruct.cli.train import TrainFiles, flag_of, given_settings, with_settings
+from dualstruct.cli.train import TrainFiles, flag_of, given_settings, task_of, with_settings
 from dualstruct.errors import InputError
 from dualstruct.training.settings import options_of
 
@@ -83,6 +83,7 @@ def tune(
     Options that are given stay as they are; the others are chosen. Ctrl-C ends the search, and
     trains with the best found so far.
     """
+    task = task_of(task, train)
     if task not in _DATA:
         raise InputError(f"--task is {task!r}; tune takes tag or parse")
     if task != "tag" and features:
@@ -210,13 +211,13 @@ def _trees(
     files: list[str], dev: Path | None, label_column: str | None, columns: str | None
 ) -> tuple[Estimator[Any], tuple[Any, ...], Any]:
     from dualstruct.cli.trees import read_all
-    from dualstruct.data.conllu import read_conllu
     from dualstruct.estimators import DependencyParser
+    from dualstruct.texts.treebanks import read_trees
 
     for name, value in (("label-column", label_column), ("columns", columns)):
         if value is not None:
             raise InputError(f"--{name} is for --task tag")
-    judged = None if dev is None else read_conllu(dev)
+    judged = None if dev is None else read_trees(dev)
     return DependencyParser(), (read_all(files),), judged
 
 

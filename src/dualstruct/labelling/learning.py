@@ -1,9 +1,9 @@
 """The model of a project, which learns from every answer while others are given.
 
 Two threads: one learns on from each answer at once (in place, with some earlier answers so that
-they are not forgotten), the other trains anew on all answers whenever there are a tenth more than
-last time. Whoever answers waits for neither. A tenth of the sentences, drawn at random, is
-never trained on: it measures.
+they are not forgotten), the other has a model trained anew on all answers whenever there are a
+tenth more than last time (:mod:`dualstruct.labelling.training`). Whoever answers waits for neither.
+A tenth of the sentences, drawn at random, is never trained on: it measures.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import hashlib
 import logging
 import random
 import threading
-import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -22,6 +21,7 @@ from dualstruct.labelling.measuring import LEAST, Point, measure
 from dualstruct.labelling.models import Example, Model, Suggestion
 from dualstruct.labelling.sentences import Sentence
 from dualstruct.labelling.store import Project
+from dualstruct.labelling.training import InProcess, InThread, Task, Training, trained
 
 __all__ = ["Learner", "is_measured"]
 
@@ -29,6 +29,8 @@ __all__ = ["Learner", "is_measured"]
 MEASURED = 10
 #: Below so many answers, training anew takes no longer than learning on.
 FEW_ANSWERS = 60
+#: From so many on another process trains anew.
+MANY_ANSWERS = 500
 #: Unlabelled sentences whose features a model has weights for from the start.
 PREPARED = 20_000
 #: Earlier answers among those that are trained on.
@@ -39,8 +41,8 @@ GROWTH = 1.1
 DRAFTED = 0.3
 #: Answers among the measured sentences from which a temperature is fitted.
 CALIBRATING = 20
-#: Answers from which suspects are looked for.
-SUSPICIOUS = 60
+#: Answers from which suspects are looked for, and among how many of them at a time.
+SUSPICIOUS, MOST_SUSPECTED = 60, 1500
 
 _log = logging.getLogger("dualstruct.labelling")
 
@@ -71,6 +73,7 @@ class Learner:
         changed: Callable[[], None] = lambda: None,
     ) -> None:
         self.project = project
+        self._start = start
         self.maker = project.kind.maker(start)
         project.add_types(self.maker.types)
         self.model = self.maker.first
@@ -82,10 +85,13 @@ class Learner:
         self._changed = changed
         self._wake = threading.Condition()
         self._new: set[int] = set()  # answers to learn on from
+        self._taken: set[int] = set()  # those that it is learning from just now
         self._since: set[int] = set()  # answers that a training under way has not seen
         self._trained = 0  # sentences of the last training from scratch
         self._searched = 0  # answers of the last search for suspects
         self._ended = False
+        self._training: Training | None = None  # on its way
+        self._processes = True  # whether another process can train
         self._random = random.Random(7)
         self._threads: list[threading.Thread] = []
 
@@ -102,6 +108,8 @@ class Learner:
         with self._wake:
             self._ended = True
             self._wake.notify_all()
+            if self._training is not None:
+                self._training.end()
         for thread in self._threads:
             thread.join()
 
@@ -113,6 +121,12 @@ class Learner:
             self._new.add(sentence)
             self._since.add(sentence)
             self._wake.notify_all()
+
+    @property
+    def behind(self) -> int:
+        """Answers that the model has not learned from yet."""
+        with self._wake:
+            return len(self._new | self._taken)
 
     def suggest(self, sentences: Sequence[Sentence]) -> list[Suggestion | None]:
         """What the model says; drafts where there is no model yet."""
@@ -131,10 +145,10 @@ class Learner:
     def catch_up(self) -> None:
         """Train anew on all answers now, for who has not started the threads."""
         known = self._examples()
-        model = self._trained_on(known)
-        if model is None:
+        task = self._task(known)
+        if not task.examples:
             return
-        self._calibrate(model)
+        model = trained(self.maker, task, lambda: self._ended)
         with self._wake:
             self._put(model)
         self._changed()
@@ -142,10 +156,8 @@ class Learner:
 
     def whole(self) -> Model | None:
         """A model for use elsewhere, trained on all answers but those that measure."""
-        made = self._trained_on(self._examples(), prepared=False)
-        if made is not None:
-            self._calibrate(made)
-        return made
+        task = self._task(self._examples(), prepared=False)
+        return trained(self.maker, task, lambda: self._ended) if task.examples else None
 
     # The threads.
 
@@ -174,8 +186,17 @@ class Learner:
                 return False
             new = self._take()
             base = self.model
+        try:
+            self._learn_from(new, base)
+        finally:
+            with self._wake:
+                self._taken = set()
+        return True
+
+    def _learn_from(self, new: set[int], base: Model | None) -> None:
         if base is None or len(self.project.answered) < FEW_ANSWERS:
-            model = self._trained_on(self._examples())
+            task = self._task(self._examples(), prepared=False)
+            model = trained(self.maker, task, lambda: self._ended) if task.examples else None
         else:
             chosen = self._chosen(new)
             model = base.learn(chosen) if chosen else None
@@ -184,10 +205,10 @@ class Learner:
                 # One that was trained anew meanwhile knows more; these answers are learned again.
                 if self.model is not base:
                     self._new |= new
-                    return True
+                    return
                 self._put(model)
+                self._taken = set()
             self._changed()
-        return True
 
     def _chosen(self, new: set[int]) -> list[Example]:
         """New answers, and some earlier ones at random."""
@@ -200,8 +221,8 @@ class Learner:
         return [Example(each, each.labels) for each in found if each.labels is not None]
 
     def _take(self) -> set[int]:
-        new, self._new = self._new, set()
-        return new
+        self._taken, self._new = self._new, set()
+        return self._taken
 
     def _train_anew(self) -> bool:
         """On all answers, when there are enough more of them."""
@@ -213,21 +234,46 @@ class Learner:
             self.training = True
         try:
             known = self._examples()
-            model = self._trained_on(known)
+            task = self._task(known, suspected=self._suspected(known))
             self._trained = max(len(known), 1)
+            if task.examples:
+                self._train(task, known)
+        finally:
+            self.training = False
+        return True
+
+    def _train(self, task: Task, known: list[Sentence]) -> None:
+        training = self._begun(task)
+        with self._wake:
+            self._training = training
+            if self._ended:
+                training.end()
+        try:
+            model = training.model()
             if model is None:
-                return True
-            self._calibrate(model)
+                if not self._ended:  # in this process, then
+                    self._processes = False
+                    self._train(task, known)
+                return
             with self._wake:
                 self._put(model)
                 self._new |= self._since
                 self._wake.notify_all()
             self._changed()
             self._measure(model, known)
-            self._suspect(model, known)
+            self._suspect(training.suspects(), task)
         finally:
-            self.training = False
-        return True
+            with self._wake:
+                self._training = None
+                training.end()
+
+    def _begun(self, task: Task) -> Training:
+        if self._processes and len(task.examples) >= MANY_ANSWERS:
+            try:
+                return InProcess(self.project.kind, self._start, self.maker, task)
+            except OSError:
+                self._processes = False
+        return InThread(self.maker, task, lambda: self._ended)
 
     def _is_worth_it(self) -> bool:
         if self._trained == 0:
@@ -244,25 +290,29 @@ class Learner:
 
     # How models are made.
 
-    def _trained_on(self, known: Sequence[Sentence], prepared: bool = True) -> Model | None:
-        examples = _answered(known)
-        others: list[Sentence] = []
+    def _task(
+        self,
+        known: Sequence[Sentence],
+        suspected: Sequence[Sentence] = (),
+        prepared: bool = True,
+    ) -> Task:
+        """Answers, drafts of sentences without one, and others that there will be questions of."""
+        measured = self.measured()
+        task = Task(
+            _answered(known),
+            _answered(measured) if len(measured) >= CALIBRATING else [],
+            _answered(suspected),
+        )
         for each in list(self.project.sentences.values()):
             if each.answers or is_measured(each.id):
                 continue
             if each.draft is not None:
                 given = each.draft.weights or (1.0,) * len(each.tokens)
                 weights = tuple(DRAFTED * p for p in given)
-                examples.append(Example(each, each.draft.labels, weights))
-            elif prepared and len(others) < PREPARED:
-                others.append(each)
-        return self.maker.make(examples, others, lambda: self._ended) if examples else None
-
-    def _calibrate(self, model: Model) -> None:
-        """On the measured answers, once there are some."""
-        measured = self.measured()
-        if len(measured) >= CALIBRATING:
-            model.calibrate(_answered(measured))
+                task.examples.append(Example(each, each.draft.labels, weights))
+            elif prepared and len(task.others) < PREPARED:
+                task.others.append(each)
+        return task
 
     # How good they are.
 
@@ -285,19 +335,21 @@ class Learner:
         else:
             self.points = [*self.points[:-1], point]
 
-    def _suspect(self, model: Model, known: list[Sentence]) -> None:
+    def _suspected(self, known: list[Sentence]) -> list[Sentence]:
+        """Answers among which suspects are looked for, when it is time."""
         if len(known) < max(SUSPICIOUS, 1.3 * self._searched):
-            return
+            return []
         self._searched = len(known)
-        began = time.monotonic()
-        found = model.suspects(_answered(known))
+        return self._random.sample(known, min(len(known), MOST_SUSPECTED))
+
+    def _suspect(self, found: list[tuple[int, float]], task: Task) -> None:
+        if not task.suspected:
+            return
         # Who was asked about it again has decided.
+        sentences = ((task.suspected[number].sentence, score) for number, score in found)
         self.suspects = [
-            known[number].id
-            for number, score in found
-            if score > 0.5 and len(known[number].answers) == 1
+            each.id for each, score in sentences if score > 0.5 and len(each.answers) == 1
         ]
-        _log.debug("%d suspects in %.1f s", len(self.suspects), time.monotonic() - began)
 
 
 def _answered(sentences: Sequence[Sentence]) -> list[Example]:

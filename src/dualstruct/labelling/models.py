@@ -92,3 +92,7 @@ class Maker(ABC):
         is_over: Callable[[], bool],
     ) -> Model:
         """A model of all examples; ``others`` are sentences that it will be asked about."""
+
+    @abstractmethod
+    def load(self, path: Path, others: Sequence[Sentence]) -> Model:
+        """One that another maker of this kind made and saved."""

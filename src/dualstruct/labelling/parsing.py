@@ -142,6 +142,9 @@ class ParserMaker(Maker):
                 made.partial_fit(treebank, callbacks=[lambda *_: is_over()])
         return ParserModel(made, self._tagger)
 
+    def load(self, path: Path, others: Sequence[Sentence]) -> Model:
+        return ParserModel(DependencyParser.load(path), self._tagger)
+
 
 def _treebank(sentences: Sequence[Sentence], tagger: ParsingPipeline | None) -> Treebank:
     """Words with the tags that they have, or that a tagger gives them."""

@@ -85,6 +85,7 @@ class Session:
         return {
             "model": learner.version,
             "training": learner.training,
+            "behind": learner.behind,
             "problem": learner.problem,
             "types": self.project.types,
             **self._counts(),

@@ -124,6 +124,9 @@ class TaggerMaker(Maker):
             train(X, y, callbacks=[lambda *_: is_over()], token_weight=None if plain else weights)
         return TaggerModel(made, others)
 
+    def load(self, path: Path, others: Sequence[Sentence]) -> Model:
+        return TaggerModel(SequenceTagger.load(path), others)
+
 
 def _rows(
     examples: Sequence[Example],

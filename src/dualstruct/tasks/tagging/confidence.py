@@ -14,6 +14,7 @@ from dualstruct.confidence.temperature import fit_temperature, summed
 from dualstruct.labels.schemes import (
     BEGINNING_PREFIXES,
     CLOSING_PREFIXES,
+    Span,
     are_span_labels,
     spans,
     split_labels,
@@ -84,40 +85,76 @@ class Spans:
             for type_ in dict.fromkeys(t for p, t in parts if p != "O")
         }
         self.outside: NDArray[np.intp] = np.flatnonzero(~inside)
+        self._number = {type_: k for k, type_ in enumerate(self.of_type)}
+        # [types, labels of the largest type]: the labels of each, and which are there only to fill.
+        widest = max(map(len, self.of_type.values()), default=0)
+        self._mine = np.zeros((len(self.of_type), widest), dtype=np.intp)
+        self._is_mine = np.zeros(self._mine.shape, dtype=np.bool_)
+        for row, labels_of_it in enumerate(self.of_type.values()):
+            self._mine[row, : len(labels_of_it)] = labels_of_it
+            self._is_mine[row, : len(labels_of_it)] = True
 
-    def probability(self, found: Expectation, type_: str, start: int, end: int) -> float:
-        """That tokens start … end − 1 are a span of the type, no longer and no shorter.
+    def probabilities(self, found: Expectation, wanted: Sequence[Span]) -> NDArray[np.float64]:
+        """That the tokens of each are a span of its type, no longer and no shorter.
 
         Labellings are Markov chains under the model: what is summed are the probabilities of
         neighbouring pairs, given the label before.
         """
-        mine = self.of_type[type_]
-        if start == 0:
-            here = found.labels[0, mine].astype(float)
-        else:
-            before = found.pairs[start - 1][:, mine].astype(float) * self.boundary[:, mine]
-            here = before.sum(axis=0)
-        inner = ~self.boundary[np.ix_(mine, mine)]
-        for t in range(start, end - 1):
-            here = here @ (_given_first(found, t, mine)[:, mine] * inner)
-        if end < len(found.labels):
-            here = here @ (_given_first(found, end - 1, mine) * self.boundary[mine])
-        return float(min(max(here.sum(), 0.0), 1.0))
+        if not wanted:
+            return np.zeros(0)
+        types = np.array([self._number[span.type] for span in wanted])
+        starts = np.array([span.start for span in wanted])
+        ends = np.array([span.end for span in wanted])
+        mine, is_mine = self._mine[types], self._is_mine[types]
+        pairs = found.pairs.astype(float)
+        given = _given_first(pairs)
+        # [tokens, labels]: that a span may start with a label; that it ends with it.
+        first = found.labels[:1].astype(float)
+        entering = np.concatenate([first, (pairs * self.boundary).sum(axis=1)])
+        leaving = np.concatenate([(given * self.boundary).sum(axis=2), np.ones_like(first)])
+        here = entering[starts[:, None], mine] * is_mine
+        here = _walked(here, given * ~self.boundary, (mine, is_mine), starts, ends)
+        total = (here * leaving[ends[:, None] - 1, mine]).sum(axis=1)
+        return np.clip(total, 0.0, 1.0)
 
-    def outside_probability(self, found: Expectation, start: int, end: int) -> float:
+    def outside_probabilities(
+        self, found: Expectation, starts: NDArray[np.intp], ends: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
         """That none of the tokens start … end − 1 is in a span."""
-        here = found.labels[start, self.outside].astype(float)
-        for t in range(start, end - 1):
-            here = here @ _given_first(found, t, self.outside)[:, self.outside]
-        return float(min(max(here.sum(), 0.0), 1.0))
+        mine = np.tile(self.outside, (len(starts), 1))
+        here = found.labels[starts[:, None], mine].astype(float)
+        given = _given_first(found.pairs.astype(float))
+        here = _walked(here, given, (mine, np.ones_like(mine, dtype=np.bool_)), starts, ends)
+        return np.clip(here.sum(axis=1), 0.0, 1.0)
 
 
-def _given_first(found: Expectation, t: int, mine: NDArray[np.intp]) -> NDArray[np.float64]:
-    """p(label of t + 1 | label of t) for some labels of t: [mine, labels]."""
-    pairs = found.pairs[t][mine].astype(float)
-    totals = pairs.sum(axis=1, keepdims=True)
-    given: NDArray[np.float64] = pairs / np.where(totals > 0, totals, 1.0)
-    return given
+def _given_first(pairs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """p(label of t + 1 | label of t): [tokens − 1, labels, labels]."""
+    totals = pairs.sum(axis=2, keepdims=True)
+    return np.asarray(pairs / np.where(totals > 0, totals, 1.0))
+
+
+def _walked(
+    here: NDArray[np.float64],
+    steps: NDArray[np.float64],
+    labels: tuple[NDArray[np.intp], NDArray[np.bool_]],
+    starts: NDArray[np.intp],
+    ends: NDArray[np.intp],
+) -> NDArray[np.float64]:
+    """From the first token of each span to its last: [spans, labels of it].
+
+    ``steps`` are what a step from label to label takes, [tokens − 1, labels, labels]; ``labels``
+    are those of each span, and which of them are there only to fill.
+    """
+    mine, is_mine = labels
+    lengths = ends - starts
+    for step in range(1, int(lengths.max(initial=0))):
+        longer = np.flatnonzero(lengths > step)
+        at = (starts[longer] + step - 1)[:, None, None]
+        own = mine[longer]
+        taken = steps[at, own[:, :, None], own[:, None, :]]
+        here[longer] = np.einsum("sj,sjk->sk", here[longer], taken) * is_mine[longer]
+    return here
 
 
 def sentence_confidence(
@@ -140,9 +177,9 @@ def sentence_confidence(
         tokens = expected.labels[np.arange(len(inner[0])), best[0][1]].astype(float).tolist()
         entities = []
         if marked is not None:
-            entities = [
-                Entity(*span, marked.probability(expected, *span)) for span in spans(inner[0])
-            ]
+            best_spans = spans(inner[0])
+            sure = marked.probabilities(expected, best_spans).tolist()
+            entities = [Entity(*span, p) for span, p in zip(best_spans, sure, strict=True)]
         found.append(
             SentenceConfidence(outer[0], readings[0].probability, tokens, entities, readings)
         )

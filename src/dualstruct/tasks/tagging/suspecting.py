@@ -220,16 +220,18 @@ class ChainReading:
         )
         if case.span_slips is None:
             return Findings(label_slips(tokens, case.shares), at_random)
-        by_span = []
+        by_span = [np.zeros((0, 5))]
         for n, i in enumerate(self._examples.tolist()):
             here = doubtful[part.sentences[n] : part.sentences[n + 1]]
             doubted = [each for each in case.spans[i] if here[each.start : each.end].any()]
             if doubted:
                 expected = part.expectation(w, n, SHARPER * beta)
-                by_span += [(i, *case.span_slips.of_span(expected, span)) for span in doubted]
+                found = case.span_slips.of_spans(expected, doubted)
+                by_span.append(np.column_stack([np.full(len(found), float(i)), found]))
         count = sum(len(case.spans[i]) for i in self._examples.tolist())
         beside = case.span_slips.beside(truth, part.sentences)[doubtful]
-        return Findings(case.span_slips.evidence(by_span, count, tokens, beside), at_random)
+        table = np.concatenate(by_span)
+        return Findings(case.span_slips.evidence(table, count, tokens, beside), at_random)
 
     @cached_property
     def _predictor(self) -> _core.Weights:
@@ -298,40 +300,45 @@ class SpanSlips:
         beside[:-1] |= inside[1:] & neighbours
         return beside
 
-    def of_span(self, expected: Expectation, span: Span) -> tuple[float, float, float, float]:
-        """p(span), and what slips of the three kinds make of the rest.
+    def of_spans(self, expected: Expectation, given: Sequence[Span]) -> NDArray[np.float64]:
+        """p(span) of each, and what slips of the three kinds make of the rest: [spans, 4].
 
         A rival cannot be more probable than that each of its tokens has a label of its type: where
         even that is far below p(span), it is left out.
         """
-        type_, start, end = span
-        given = self._marked.probability(expected, type_, start, end)
-        if given > SURE_OF_SPAN:
-            return given, 0.0, 0.0, 0.0
-
-        def rival(other: str, a: int, b: int) -> float:
-            if not 0 <= a < b <= len(expected.labels):
-                return 0.0
-            most = expected.labels[a:b, self._marked.of_type[other]].sum(axis=1).min()
-            if most < NEGLIGIBLE * given:
-                return 0.0
-            return self._marked.probability(expected, other, a, b)
-
-        mine = self._type_share[type_]
-        retyped = sum(
-            rival(other, start, end) * mine / (1 - share)
-            for other, share in self._type_share.items()
-            if other != type_
-        )
-        ends = ((start - 1, end), (start + 1, end), (start, end - 1), (start, end + 1))
-        moved = sum(rival(type_, a, b) for a, b in ends) / len(ends)
-        outside = self._marked.outside_probability(expected, start, end)
-        invented = outside * mine * self._length_share[end - start]
-        return given, retyped, moved, invented
+        table = np.zeros((len(given), 4))
+        table[:, 0] = self._marked.probabilities(expected, given)
+        starts = np.array([span.start for span in given])
+        ends = np.array([span.end for span in given])
+        mine = np.array([self._type_share[span.type] for span in given])
+        lengths = np.array([self._length_share[span.end - span.start] for span in given])
+        table[:, 3] = self._marked.outside_probabilities(expected, starts, ends) * mine * lengths
+        types = list(self._marked.of_type)
+        # [tokens, types]: that the label of a token is of a type
+        typed = np.stack([expected.labels[:, m].sum(1) for m in self._marked.of_type.values()], 1)
+        rivals: list[Span] = []
+        places: list[tuple[int, int, float]] = []  # the row and column of each, and what it counts
+        for row, (type_, start, end) in enumerate(given):
+            least = NEGLIGIBLE * table[row, 0]
+            for k in np.flatnonzero(typed[start:end].min(axis=0) >= least).tolist():
+                if types[k] != type_:
+                    rivals.append(Span(types[k], start, end))
+                    places.append((row, 1, mine[row] / (1 - self._type_share[types[k]])))
+            here = typed[:, types.index(type_)]
+            for a, b in ((start - 1, end), (start + 1, end), (start, end - 1), (start, end + 1)):
+                if 0 <= a < b <= len(here) and here[a:b].min() >= least:
+                    rivals.append(Span(type_, a, b))
+                    places.append((row, 2, 0.25))
+        for (row, column, counts), p in zip(
+            places, self._marked.probabilities(expected, rivals).tolist(), strict=True
+        ):
+            table[row, column] += counts * p
+        table[table[:, 0] > SURE_OF_SPAN, 1:] = 0.0
+        return table
 
     def evidence(
         self,
-        found: list[tuple[int, float, float, float, float]],
+        table: NDArray[np.float64],
         count: int,
         tokens: Tokens,
         beside: NDArray[np.bool_],
@@ -340,8 +347,8 @@ class SpanSlips:
 
         Parameters
         ----------
-        found : list of tuples
-            Sentences, and what :meth:`of_span` says of their spans.
+        table : array [spans, 5]
+            Sentences, and what :meth:`of_spans` says of their spans.
         count : int
             How many spans are given, doubted or not.
         tokens : Tokens
@@ -349,7 +356,6 @@ class SpanSlips:
         beside : bool array [tokens]
             Whether a neighbour is in a given span.
         """
-        table = np.array(found, dtype=float).reshape(-1, 5)
         here = tokens.truth == self._outside
         outside = tokens.probabilities[here, self._outside]
         slips = np.zeros((len(table) + len(outside), 5))

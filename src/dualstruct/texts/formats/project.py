@@ -26,12 +26,12 @@ from dualstruct.texts.alignment import label_spans
 from dualstruct.texts.documents import Document
 from dualstruct.texts.formats.base import Format
 
-__all__ = ["APPLICATION", "PROJECT", "VALID", "VERSION", "in_project", "parsed"]
+__all__ = ["APPLICATION", "MAGIC", "PROJECT", "VALID", "VERSION", "in_project", "kind_of", "parsed"]
 
 #: What distinguishes such a file from other SQLite files, and which tables it has.
 APPLICATION = 0x64756C62
 VERSION = 2
-_MAGIC = b"SQLite format 3\0"
+MAGIC = b"SQLite format 3\0"
 #: Answers that were not withdrawn, and those among them that no later one replaced.
 VALID = (
     "SELECT * FROM answers WHERE labels IS NOT NULL AND id NOT IN "
@@ -87,6 +87,15 @@ def read(source: PathOrFile, label: str | None = None) -> Iterator[Document]:
             else:
                 made.labels = found
             yield made
+
+
+def kind_of(source: str | os.PathLike[str]) -> str | None:
+    """What the answers of a project are, if anything was said; None for other SQLite files."""
+    name = name_of(source)
+    with in_project(name), closing(_opened(source)) as base:
+        if base.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+            return None
+        return fit_type(str | None, project_facts(base, name).get("kind"), "kind")  # type: ignore[arg-type]
 
 
 def _opened(source: str | os.PathLike[str]) -> sqlite3.Connection:
@@ -176,6 +185,6 @@ PROJECT = Format(
     "a project of dualstruct label",
     (".db",),
     read,
-    lambda data: data.startswith(_MAGIC) and data[68:72] == APPLICATION.to_bytes(4, "big"),
+    lambda data: data.startswith(MAGIC) and data[68:72] == APPLICATION.to_bytes(4, "big"),
     is_text=False,
 )
