@@ -33,7 +33,7 @@ Cut& CutStore::add(std::int64_t i, const Difference& difference, double norm2) {
                    .cost = difference.cost,
                    .norm2 = static_cast<float>(norm2),
                    .count = static_cast<std::uint32_t>(difference.codes.size()),
-                   .unused = 0};
+                   .deferred = 0};
     return append(i, head, difference.codes);
 }
 
@@ -120,7 +120,10 @@ void CutStore::load(std::span<const Code> codes, std::span<const std::int64_t> c
             if (!alike(head.cost, made.cost) || !alike(head.norm2, norm2)) {
                 throw std::invalid_argument("the saved cuts claim other costs or features than their outputs have");
             }
-            loaded.add(i, made, norm2).alpha = head.alpha;
+            check(std::isfinite(head.deferred));
+            Cut& cut = loaded.add(i, made, norm2);
+            cut.alpha = head.alpha;
+            cut.deferred = head.deferred;
             offset += head.extent();
         }
     }
@@ -211,6 +214,7 @@ void CutStore::interpolate(std::span<const Code> codes, std::span<const std::int
         });
         for (SavedCut& dropped : before.left()) {
             dropped.head.alpha = std::max((1 - step) * dropped.head.alpha, 0.0);
+            dropped.head.deferred = 0;  // the average was told when it was dropped
             if (dropped.head.alpha > 0) append(i, dropped.head, dropped.codes);
         }
         if (zeros) remove_zeros(i);

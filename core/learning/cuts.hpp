@@ -23,7 +23,7 @@ struct Cut {
     float cost;           // Δ_i(y)
     float norm2;          // ‖δ_i(y)‖²
     std::uint32_t count;  // codes
-    std::uint32_t unused;  // pads the head to 8 bytes
+    float deferred;       // what the average of w has still to hear of, as a multiple of δ_i(y)
 
     std::span<const Code> codes() const { return {reinterpret_cast<const Code*>(this + 1), count}; }
     // What the head and its codes take, in units of a code: an even number.

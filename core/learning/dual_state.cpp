@@ -15,12 +15,52 @@ DualState::DualState(const Examples& examples, Weights& w, const Weights* center
     if (center) start(w, 1);
 }
 
+void DualState::average_into(Average* into) {
+    average = into;
+    for (std::int64_t i = 0; i < cuts.examples(); ++i) {
+        cuts.for_each(i, [](Cut& cut) { cut.deferred = 0; });
+    }
+}
+
+void DualState::write_average(Weights& out) const {
+    if (!average) throw std::logic_error("nothing is averaged");
+    average->write(structure, w, 1, out);
+    const double steps = average->weight();
+    for (std::int64_t i = 0; i < cuts.examples(); ++i) {
+        cuts.for_each(i, [&](const Cut& cut) {
+            if (cut.deferred == 0) return;
+            structure.axpy(out.data(), examples[i], cut.codes(), static_cast<float>(-cut.deferred / steps));
+        });
+    }
+    structure.derive(out.data());
+}
+
+void DualState::settle_average() {
+    if (!average) return;
+    for (std::int64_t i = 0; i < cuts.examples(); ++i) {
+        cuts.for_each(i, [&](Cut& cut) { settle(i, cut); });
+    }
+}
+
+void DualState::settle_zeros(std::int64_t i) {
+    cuts.for_each(i, [&](Cut& cut) {
+        if (cut.alpha == 0) settle(i, cut);
+    });
+}
+
+void DualState::settle(std::int64_t i, Cut& cut) {
+    if (cut.deferred == 0) return;
+    average->add_deferred(structure, examples[i], cut.codes(), cut.deferred);
+    cut.deferred = 0;
+}
+
 void DualState::rebuild(int threads) {
     write(w, threads);
     add_up();
 }
 
 std::vector<HeldOutput> DualState::take(std::span<const std::int64_t> some) {
+    settle_average();
     std::vector<HeldOutput> held;
     for (std::int64_t i : some) {
         cuts.for_each(i, [&](Cut& cut) {
@@ -59,12 +99,14 @@ void DualState::load(std::span<const Code> codes, std::span<const std::int64_t> 
 }
 
 void DualState::interpolate(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, double step) {
+    settle_average();
     cuts.interpolate(codes, codes_of_example, step, examples);
     add_up();
 }
 
 void DualState::rescale(double factor, std::span<const double> most) {
     if (most.size() != sum_alpha.size()) throw std::invalid_argument("there must be a bound for each example");
+    settle_average();
     for (std::size_t i = 0; i < most.size(); ++i) {
         const double sum = factor * sum_alpha[i];
         const double own = sum > most[i] ? factor * (most[i] / sum) : factor;

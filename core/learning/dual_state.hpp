@@ -37,8 +37,12 @@ class DualState {
 public:
     DualState(const Examples& examples, Weights& w, const Weights* center);
 
-    // Where w goes from now on is averaged there; null: nowhere.
+    // Where w goes from now on is averaged there; null: nowhere. A step along a cut is noted in the cut, which costs
+    // nothing, and told the average when the cut goes.
     Average* average = nullptr;
+    void average_into(Average* into);
+    void write_average(Weights& out) const;
+    void settle_zeros(std::int64_t i);  // only the cuts of an example that are about to be removed
 
     // Recomputes w and the sums from the duals: float32 drifts.
     void rebuild(int threads);
@@ -74,6 +78,8 @@ public:
     EveryNth share;                 // what passes go through
 
 private:
+    void settle_average();
+    void settle(std::int64_t i, Cut& cut);
     void add_up();
 
     void start(Weights& out, int threads) const;

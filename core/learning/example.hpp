@@ -65,7 +65,7 @@ public:
         const float step = static_cast<float>(alpha - cut.alpha);
         if (step == 0) return;
         state_.structure.axpy(state_.w.data(), i_, cut.codes(), step);
-        if (state_.average) state_.average->add(state_.structure, i_, cut.codes(), step);
+        if (state_.average) cut.deferred += static_cast<float>(state_.average->deferred_by(step));
         sum_alpha += alpha - cut.alpha;
         cut.alpha = alpha;
     }
@@ -98,7 +98,10 @@ public:
         return best;
     }
 
-    void remove_zero_cuts() { state_.cuts.remove_zeros(own_); }
+    void remove_zero_cuts() {
+        if (state_.average) state_.settle_zeros(own_);
+        state_.cuts.remove_zeros(own_);
+    }
 
 private:
     DualState& state_;

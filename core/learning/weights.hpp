@@ -51,9 +51,15 @@ class Average {
 public:
     explicit Average(const Structure& structure, bool linear = false) : deferred_(structure), linear_(linear) {}
 
+    // What a change of w by step·δ adds to the sum of S_r−1 d_r, as a multiple of δ; and that much added. Steps along
+    // the same δ may be gathered before they are added.
+    double deferred_by(double step) const { return scales_ * step; }
+    void add_deferred(const Structure& structure, std::int64_t i, std::span<const Code> codes, double multiple) {
+        structure.axpy(deferred_.data(), i, codes, static_cast<float>(multiple));
+    }
     // w changes by step·δ (v by step/scale·δ).
-    void add(const Structure& structure, std::int64_t i, std::span<const Code> codes, double step, double scale = 1) {
-        structure.axpy(deferred_.data(), i, codes, static_cast<float>(scales_ * step / scale));
+    void add(const Structure& structure, std::int64_t i, std::span<const Code> codes, double step, double scale) {
+        add_deferred(structure, i, codes, deferred_by(step) / scale);
     }
     // Ends a step with w = scale·v.
     void end_step(double scale = 1) {

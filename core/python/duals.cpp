@@ -92,9 +92,17 @@ void bind_duals(nb::module_& m) {
             "average_into",
             [](DualState& s, Average* average) {
                 if (average) checked(average->deferred(), s.structure);
-                s.average = average;
+                s.average_into(average);
             },
             "average"_a.none(), nb::keep_alive<1, 2>())
+        .def(
+            "write_average",
+            [](const DualState& s, Weights& out) {
+                checked(out, s.structure);
+                GilReleased no_gil;
+                s.write_average(out);
+            },
+            "out"_a)
         .def("rebuild", &DualState::rebuild, "threads"_a = 1, nb::call_guard<GilReleased>())
         .def(
             "write",

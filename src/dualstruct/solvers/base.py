@@ -75,8 +75,11 @@ class Iterate:
         """The weights to predict with: w, or its average."""
         if self.average is None or self._averaged is None:
             return self.w
-        self.average.write(self.problem.structure.core, self.w, 1.0, self._averaged)
+        self._write_average(self.average, self._averaged)
         return self._averaged
+
+    def _write_average(self, average: _core.Average, out: _core.Weights) -> None:
+        average.write(self.problem.structure.core, self.w, 1.0, out)
 
     def dual(self) -> float | None:
         """A lower bound of the optimum, if this solver has one."""
@@ -177,6 +180,9 @@ class DualIterate(Iterate):
     def start_averaging(self, linear: bool = False) -> None:
         super().start_averaging(linear)
         self.duals.average_into(self.average)
+
+    def _write_average(self, average: _core.Average, out: _core.Weights) -> None:
+        self.duals.write_average(out)
 
     def change_truth(self, examples: NDArray[np.int64], change: Callable[[], None]) -> None:
         held = self.duals.take(examples)
