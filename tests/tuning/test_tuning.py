@@ -303,9 +303,19 @@ def test_the_time_of_a_pass_is_known_after_the_first_if_that_is_long():
 
 def test_passes_for_which_there_is_no_time_are_not_tried():
     choices = Choices(SequenceTagger(), (), frozenset())
-    assert choices.passes == (5, 10, 20)
+    assert choices.passes == (5, 10)
+    assert choices.longer({"C": 1.0}) == [{"C": 1.0, "passes": 20}]
     choices.end_within(3)
     assert choices.passes == (10,)  # that is what was given
+    assert choices.longer({}) == []
+
+
+def test_more_passes_are_judged_at_their_end_in_both_ways():
+    choices = Choices(SequenceTagger(), (), frozenset())
+    assert choices.passes_of({"passes": 20}) == (20,)
+    assert choices.passes_of({"C": 1.0}) == (5, 10)
+    assert choices.longer({}) == [{"passes": 20}]
+    assert Choices(SequenceTagger(passes=3), (), frozenset()).longer({}) == []
 
 
 def test_without_time_to_judge_anything_what_was_given_is_trained(monkeypatch):

@@ -15,6 +15,8 @@ Settings = dict[str, Any]
 SCALES = (0.3, 3.0)
 #: And around the best.
 FINER = (0.3, 0.55, 1.8, 3.0)
+#: How many passes are tried besides with the best: so many that they cost as much as two runs.
+LONGER = 20
 #: Runs to convergence along a path of C, each from where the last one ended.
 PATH = (0.3, 1.0, 3.0)
 #: Where runs of a path end.
@@ -62,6 +64,7 @@ class Choices:
         self.passes: tuple[int, ...] = (
             PASSES if self._free_end and estimator.default_gap is None else ()
         )
+        self._longer = True
         #: How a run of the settings given ends.
         self.default_way = Way(
             estimator.default_passes if self.passes else None, estimator.averaged
@@ -71,6 +74,7 @@ class Choices:
         """Judge no run after more passes than these: there is no time to train for so long."""
         usual = self.default_way.passes
         self.passes = tuple(x for x in self.passes if x <= passes or x == usual)
+        self._longer = LONGER <= passes
 
     def see(self, offered: Mapping[str, tuple[Any, ...]], feature_mass: float) -> None:
         """What the data offer besides, and how dense their features are."""
@@ -97,6 +101,11 @@ class Choices:
         C = self._weight(best)
         return [{**best, "C": _rounded(scale * C)} for scale in FINER]
 
+    def longer(self, best: Settings) -> list[Settings]:
+        """The best of these with more passes."""
+        wanted = self._longer and self.passes and max(self.passes) < LONGER
+        return [{**best, "passes": LONGER}] if wanted else []
+
     def path(self, best: Settings) -> list[Settings]:
         """The best of these trained to convergence, C ascending."""
         loss = str(best.get("loss", self._given.loss))
@@ -119,7 +128,9 @@ class Choices:
 
     def passes_of(self, settings: Settings) -> tuple[int, ...]:
         """After which passes such a run is judged; none if it is judged at its end."""
-        return () if "gap" in settings else self.passes
+        if "gap" in settings:
+            return ()
+        return (settings["passes"],) if "passes" in settings else self.passes
 
     def _weight(self, settings: Settings) -> float:
         """The C of settings."""

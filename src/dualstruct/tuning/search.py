@@ -4,7 +4,7 @@
    of features left out, the order of a parser. All on one fold; the better ones on a second, the
    best on all. One that a paired comparison says is worse than the best is dropped before.
 2. The changes that helped, together, with the best losses.
-3. The winner with other C; and trained to convergence, along a path of C.
+3. The winner with other C, with more passes; and trained to convergence, along a path of C.
 4. While there is time: the best few and what was given on folds divided in another way, in another
    order of the examples.
 5. The best of those that were tried most, if a paired comparison says that it is better than the
@@ -48,8 +48,8 @@ LOSSES = 2
 BLOCKS = 40
 #: A run takes at most this share of what all cores can do.
 SHARE_OF_A_RUN = 1 / 50
-#: Averaging, and what is judged on the way, make a run longer by so much.
-JUDGING = 2.0
+#: What is judged on the way makes a run longer by so much.
+JUDGING = 1.3
 #: Passes that say how long others take, the first having no cuts to revisit; fewer where they take
 #: more than this share of the budget.
 PROBE, SHARE_OF_THE_PROBE = 3, 1 / 30
@@ -182,7 +182,8 @@ class _Search:
         try:
             best = self._race([given, *self._new(self._choices.starts())], stages, given)
             best = self._race([best, *self._new(self._together(given))], stages, given, best)
-            others = self._new(self._choices.scales(best.settings))
+            others = self._choices.scales(best.settings) + self._choices.longer(best.settings)
+            others = self._new(others)
             path = self._new(self._choices.path(best.settings))
             self._race([best, *others, *path], stages, given, best, path)
             self._repeat(stages, given)
@@ -253,10 +254,9 @@ class _Search:
         whole = self._features + wall * passes / self._folds.trained_on
         most = max(whole, SHARE_OF_THE_END * self._budget.seconds)
         self._choices.end_within(passes * most / whole)
-        longest = max(self._choices.passes, default=passes) / passes
-        self._budget.reserve = min(longest * whole, most)
+        self._budget.reserve = whole
         affordable = SHARE_OF_A_RUN * self._threads * max(self._budget.left, 0.0)
-        run = JUDGING * longest * passes * wall
+        run = JUDGING * passes * wall
         if run > affordable:
             self._folds.thin_out(max(affordable / run, LEAST_SHARE))
 

@@ -1,6 +1,6 @@
 """One trial: settings, trained on the examples of a fold, judged on those that it leaves out.
 
-A run shows several ways to end it: after 5, 10 or 20 passes, with the last weights or with their
+A run shows several ways to end it: after 5 or 10 passes, with the last weights or with their
 average. So these cost nothing to choose.
 """
 
@@ -27,7 +27,7 @@ from dualstruct.training.settings import Training, untrained
 #: What a score is made of, by block of examples.
 Counts = dict[int, NDArray[np.float64]]
 #: After how many passes weights are judged, where the number of passes is to be chosen.
-PASSES = (5, 10, 20)
+PASSES = (5, 10)
 #: Settings of a run that trials do without.
 OF_A_TRIAL = {
     "verbose": False,
