@@ -318,6 +318,14 @@ def test_more_passes_are_judged_at_their_end_in_both_ways():
     assert Choices(SequenceTagger(passes=3), (), frozenset()).longer({}) == []
 
 
+def test_the_same_settings_in_other_words_are_tried_once():
+    """The labels here are IOB2 already."""
+    tuned = tune(SequenceTagger("pos"), X, Y, budget=None, trials=40)
+    [same] = [each for each in tuned.candidates_ if each.settings == {"scheme": "iob2"}]
+    assert same.folds == 1
+    assert same.gain == 0
+
+
 def test_without_time_to_judge_anything_what_was_given_is_trained(monkeypatch):
     monkeypatch.setattr(Budget, "take", lambda _: False)
     tuned = tune(SequenceTagger("pos", passes=2), X[:30], Y[:30], budget=None, trials=5)

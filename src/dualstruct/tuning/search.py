@@ -24,6 +24,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator
 from dualstruct.metrics.comparing import compared
@@ -37,7 +39,7 @@ from dualstruct.tuning.trials import Folds, Trial, Way, refusal, run_trial, seco
 from dualstruct.tuning.verdict import Verdict
 
 #: How many continue from the first folds to the next, and from these to all.
-SURVIVORS = (5, 3)
+SURVIVORS = (5, 2)
 #: How many are tried on folds that are divided in another way, and in how many ways at most.
 FINALISTS, DIVISIONS = 3, 4
 #: How many standard errors worse than the best a candidate is dropped for.
@@ -313,9 +315,10 @@ class _Search:
             self._tell(ranked[0], stage.compared_on)
             self._set_aside(ranked[0], stage.compared_on, given)
             if n < len(stages) - 1:
+                others = [each for each in ranked if not self._same(each, given, stage)]
                 ranked = [
                     trial
-                    for trial in ranked[: SURVIVORS[n]]
+                    for trial in others[: SURVIVORS[n]]
                     if not self._hopeless(trial, ranked[0], stage.compared_on)
                 ]
             # What was given first: without it on the same folds nothing can be chosen.
@@ -349,6 +352,17 @@ class _Search:
                 self._tell(self._ranked(finalists, before + ended)[0], before + ended)
             if len(ended) < len(runs):
                 return
+
+    def _same(self, trial: Trial, given: Trial, stage: _Stage) -> bool:
+        """Whether it does in all ways what the settings given do: it may be the same in other words
+        (a label scheme that the labels have already)."""
+        if trial is given or trial.counts.keys() != given.counts.keys():
+            return False
+        pairs = ((each.on(way, stage.compared_on) for each in (trial, given)) for way in trial.counts)
+        return all(
+            one is not None and other is not None and np.array_equal(one, other)
+            for one, other in pairs
+        )
 
     def _hopeless(self, trial: Trial, best: Trial, folds: list[int]) -> bool:
         """Whether a paired comparison says that it is worse than the best."""
