@@ -358,7 +358,8 @@ class _Search:
         (a label scheme that the labels have already)."""
         if trial is given or trial.counts.keys() != given.counts.keys():
             return False
-        pairs = ((each.on(way, stage.compared_on) for each in (trial, given)) for way in trial.counts)
+        folds = stage.compared_on
+        pairs = [(trial.on(way, folds), given.on(way, folds)) for way in trial.counts]
         return all(
             one is not None and other is not None and np.array_equal(one, other)
             for one, other in pairs
