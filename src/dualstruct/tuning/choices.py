@@ -74,7 +74,7 @@ class Choices:
         """Judge no run after more passes than these: there is no time to train for so long."""
         usual = self.default_way.passes
         self.passes = tuple(x for x in self.passes if x <= passes or x == usual)
-        self._longer = LONGER <= passes
+        self._longer = passes >= LONGER
 
     def see(self, offered: Mapping[str, tuple[Any, ...]], feature_mass: float) -> None:
         """What the data offer besides, and how dense their features are."""
