@@ -24,8 +24,6 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator
 from dualstruct.metrics.comparing import compared
@@ -315,7 +313,11 @@ class _Search:
             self._tell(ranked[0], stage.compared_on)
             self._set_aside(ranked[0], stage.compared_on, given)
             if n < len(stages) - 1:
-                others = [each for each in ranked if not self._same(each, given, stage)]
+                others = [
+                    each
+                    for each in ranked
+                    if each is given or not each.does_as(given, stage.compared_on)
+                ]
                 ranked = [
                     trial
                     for trial in others[: SURVIVORS[n]]
@@ -352,18 +354,6 @@ class _Search:
                 self._tell(self._ranked(finalists, before + ended)[0], before + ended)
             if len(ended) < len(runs):
                 return
-
-    def _same(self, trial: Trial, given: Trial, stage: _Stage) -> bool:
-        """Whether it does in all ways what the settings given do: it may be the same in other words
-        (a label scheme that the labels have already)."""
-        if trial is given or trial.counts.keys() != given.counts.keys():
-            return False
-        folds = stage.compared_on
-        pairs = [(trial.on(way, folds), given.on(way, folds)) for way in trial.counts]
-        return all(
-            one is not None and other is not None and np.array_equal(one, other)
-            for one, other in pairs
-        )
 
     def _hopeless(self, trial: Trial, best: Trial, folds: list[int]) -> bool:
         """Whether a paired comparison says that it is worse than the best."""

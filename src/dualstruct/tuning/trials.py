@@ -124,6 +124,14 @@ class Trial:
         value, way = max(scored, key=lambda each: (each[0], -(each[1].passes or 0)))
         return way, value
 
+    def does_as(self, other: Trial, folds: list[int]) -> bool:
+        """Whether it did exactly as another in all ways: it may be the same in other words, such as
+        a label scheme that the labels have already."""
+        pairs = [(self.on(way, folds), other.on(way, folds)) for way in self.counts]
+        return all(
+            one is not None and two is not None and np.array_equal(one, two) for one, two in pairs
+        )
+
     def at_best(self, folds: list[int], score: Score) -> NDArray[np.float64]:
         """The counts of some folds in the way that did best on them."""
         best = self.best(folds, score)
