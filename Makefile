@@ -11,8 +11,8 @@ CORES := --numprocesses auto --dist loadfile --no-loadscope-reorder
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs gallery look terminal-picture sanitize tsan flips export-check wasm wheel-test clean \
-	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distributed bench-export bench-features \
-	bench-clusters bench-grobid bench-growth bench-label bench-parsing bench-phases bench-pipeline bench-sizes bench-solvers bench-suspects bench-text bench-tuning
+	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distilling bench-distributed bench-export bench-features \
+	bench-clusters bench-grobid bench-growth bench-label bench-large bench-papers bench-parsing bench-partial bench-phases bench-pipeline bench-sizes bench-solvers bench-suspects bench-text bench-tuning
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -225,6 +225,21 @@ bench-grobid: .venv/installed-bench
 # It can be interrupted and continued; TUNING=--held-out touches no test data.
 bench-tuning: .venv/installed-bench
 	$(BIN)/python benchmarks/tuning.py $(TUNING)
+
+# Another system's labels in a small tagger; most labels unknown: five minutes each.
+bench-distilling: .venv/installed-bench
+	$(BIN)/python benchmarks/distilling.py
+bench-partial: .venv/installed-bench
+	$(BIN)/python benchmarks/partial.py
+
+# Training on a file larger than memory.
+bench-large: .venv/installed-bench
+	$(BIN)/python benchmarks/large.py --tokens 10000000 --passes 2 --limit 1.5
+
+# Solvers beside themselves as published, and what sums over second-order trees cost.
+bench-papers: .venv/installed-bench
+	$(BIN)/python benchmarks/published.py --sentences 1000 --seconds 6
+	$(BIN)/python benchmarks/second_order.py
 
 bench-distributed: .venv/installed-bench
 	$(BIN)/python benchmarks/distributed.py

@@ -96,3 +96,15 @@ def test_what_reaches_into_others_is_found(code, said):
 )
 def test_what_is_ones_own_is_not_found(code):
     assert trespasses({"file.py": code}) == []
+
+
+def test_every_benchmark_is_a_target_of_make():
+    top = PAGE.parents[1]
+    programs = {
+        path.name
+        for path in (top / "benchmarks").glob("*.py")
+        if "__main__" in path.read_text(encoding="utf-8")
+    } - {"curves.py"}  # which draws what another has measured
+    assert len(programs) > 20
+    called = re.findall(r"benchmarks/(\w+\.py)", (top / "Makefile").read_text(encoding="utf-8"))
+    assert sorted(programs - set(called)) == []
