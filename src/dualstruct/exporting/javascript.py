@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import resources
@@ -22,18 +23,33 @@ from dualstruct.exporting.runtime import splitting
 __all__ = ["javascript_files", "joined_modules", "module_of"]
 
 
-def _has_regex(header: dict[str, Any]) -> bool:
+#: Weights of a dense table, at most.
+_MOST_WEIGHTS = 2**23
+
+
+def _streams(header: dict[str, Any]) -> list[list[Any]]:
     plans = [plan for plan in (header["templates"], header["pairs"]) if plan is not None]
-    functions = [f for plan in plans for *_, listed in plan["streams"] for f, _ in listed]
-    return not {"match", "test"}.isdisjoint(functions)
+    return [stream for plan in plans for stream in plan["streams"]]
+
+
+def _calls(header: dict[str, Any], *names: str) -> bool:
+    return any(name in names for *_, listed in _streams(header) for name, _ in listed)
+
+
+def _has_lists(header: dict[str, Any]) -> bool:
+    learns = any(place >= 0 or learned >= 0 for _, place, learned, _ in _streams(header))
+    return learns or _calls(header, "cluster")
 
 
 #: In the order in which they need each other, and for which models.
 MODULES: dict[str, Callable[[dict[str, Any]], bool]] = {
     "hashing": lambda header: True,
     "words": lambda header: True,
-    "regex": _has_regex,
+    "regex": lambda header: _calls(header, "match", "test"),
     "features": lambda header: True,
+    "lists": _has_lists,
+    "dense": lambda header: header["dense"],
+    "sparse": lambda header: not header["dense"] or header["pairs"] is not None,
     "attributes": lambda header: header["templates"] is None,
     "chain": lambda header: True,
     "beliefs": lambda header: True,
@@ -44,35 +60,42 @@ MODULES: dict[str, Callable[[dict[str, Any]], bool]] = {
     "interface": lambda header: True,
     "tagger": lambda header: True,
 }
-#: What users of the module see.
+#: What modules export.
 _PUBLIC = ("Tagger", "Parser", "load")
 _MARK = "// A tagger exported by dualstruct {version}; index.d.ts says what there is.\n"
 
-#: Names that become short ones: neither JavaScript's own, nor public, nor of the packed data.
-_LONG = """
-    begin chars place tokens found header weights places isUpper value before identity argument
-    inside inWord splitter first emissions hashText backward joined next prefixes absolute last
-    classes splitLabels oneOf multiply value_hi value_lo steps SHIFT_INTERVAL isDigit beliefs
-    forward after NEVER parts areSpanLabels functionOf column slot combine isLetter base sources
-    terms high begins Templates padded logSum findSpans closer step here isLower Numbers matched
-    Characters clusters isPhrase visit Attributes difference LETTER behindAddress low fromStart
-    smallWord escaped Weights firsts rows single byCodePoints maxima ranges endsSentence
-    behindPeriod behindSymbol opened belongs cased addEdges row best Splitter contraction
-    behindMarks top MOST_WORDS bits room made clustersOf SINGLE behindWord second starts isSpace
-    toLower isBlank times scratch convert DIGIT reads apart decoder ends todo functions columnsOf
-    findClass behindUrl behindTag isAcronym middle isWord items fits halves forget grown plan
-    others stated PREFIXES field MARK SYMBOL units wanted opener ending isFlag word_hi word_lo
-    encoder make counted applied Beliefs closing outside classOf openers negated nextEnd bytesOf
-    sum regex toEnd tried Chain total among inner outer A_HI A_LO B_HI B_LO isMark change wide
-    Source kept each masked cell unpack paired packed hash settings table scores shape other
-    sentence answer plain learned prefix lines digits token emission pair list marks
-    Labeller Engine engine unpacked features chain path joint entry isField fields
+#: Names that stay as they are: JavaScript's words, its own functions and fields, keys of the packed
+#: data and of the core, and what users see. So do names of one letter, and those in templates.
+_NAMES = """
+    async await break case catch class const continue do else export extends false for from
+    function get if import in instanceof is let meta new null of return set static super switch this
+    throw true try typeof undefined while
+
+    Array BigUint64Array Blob DataView DecompressionStream Error Float32Array Float64Array Infinity
+    Int32Array JSON Map Math Number Object Response RuntimeError Set String TextDecoder TextEncoder
+    URL Uint16Array Uint32Array Uint8Array WebAssembly
+    abs add arrayBuffer assign at buffer byteOffset call ceil codePointAt constructor decode
+    encodeInto endsWith entries every exp exports fetch fill filter find flatMap forEach
+    fromCodePoint fromEntries fround getUint32 has imul includes indexOf instance instantiate
+    isArray join keys length log log2 map max memory message min next ok parse pipeThrough pop
+    protocol push readFile reduce replace size slice some sort split status statusText stream subarray test
+    toLowerCase url value values with written
+
+    __stack_pointer _initialize fail js
+
+    abbreviations allowed arrays beta boundaries closers cluster_ends cluster_numbers cluster_paths
+    cluster_words columns contractions core dense digit fullStops hyphens labels
+    learned_identities letter lineEnds lists lower lower_from lower_to mark numbers pair_shift pairs
+    reach relations rules schemes sentences shift singles space starters stops streams templates
+    titles tokenizer transition unseen upper width words
+
+    bilou bioes grobid iob1 iob2
+
+    Parser Tagger columns end find head label labels load parse parseAll probabilities probability
+    relation relations spans split start tag tagAll text word
 """
+KEPT = frozenset(_NAMES.split())
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_SHORT = {
-    name: f"${_LETTERS[n % 52]}" + ("" if n < 52 else _LETTERS[n // 52 - 1])
-    for n, name in enumerate(_LONG.split())
-}
 
 #: A comment, a string, a regular expression or blanks.
 _PIECE = re.compile(
@@ -84,7 +107,8 @@ _PIECE = re.compile(
     | (?P<blank>\s+)""",
     re.VERBOSE,
 )
-_NAME = re.compile(r"[A-Za-z_$][\w$]*")
+_NAME = re.compile(r"(?<![\w$])[A-Za-z_$][\w$]*")
+_PART = re.compile(r"[\w$]+|.", re.DOTALL)
 _SIGNS = frozenset("{}()[];,:?=<>+-*/&|!^~%")
 
 
@@ -116,6 +140,8 @@ def _packed(tagger: SequenceTagger) -> Packed:
         "singles": splitting.SINGLES,
     }
     header = {**packed.header, "rules": rules if packed.header["tokenizer"] else None}
+    size = len(packed.arrays["emission_begins"]) * len(header["labels"])
+    header["dense"] = header["templates"] is not None and size <= _MOST_WEIGHTS
     return replace(packed, header=header, arrays={**packed.arrays, **character_arrays()})
 
 
@@ -135,31 +161,69 @@ def joined_modules(names: Sequence[str]) -> str:
 
 
 def shortened(source: str) -> str:
-    """A script without comments and needless blanks, and with short names.
+    """A script without comments and needless blanks, and with short names for those not kept.
 
-    >>> shortened('const a = 1; // one\\nfoo( "begin  c" );\\n')
-    'const a=1;foo("begin  c");'
+    Statements have to end with semicolons.
+
+    >>> shortened('const first = 1; // one\\nif (first) { foo( (x) => "first  c" ); }\\n')
+    'let a=1;if(a){b(x=>"first  c")}'
     """
     source = _PIECE.sub(lambda found: "" if found["comment"] else found[0], source)
-    pieces: list[str] = []
+    pieces: list[tuple[str, bool]] = []  # with whether it is code
     end = 0
     for found in [*_PIECE.finditer(source), None]:
         code = source[end : found.start()] if found else source[end:]
         if code:
-            pieces.append(_NAME.sub(lambda name: _SHORT.get(name[0], name[0]), code))
+            pieces.append((code, True))
         if found:
-            blank = "\n" if "\n" in found[0] else " "
-            pieces.append(blank if found["blank"] else found[0])
+            pieces.append((" " if found["blank"] else found[0], False))
             end = found.end()
+    short = _short_names(pieces)
+    out: list[str] = []  # names, signs and texts
+    for (piece, is_code), (following, _) in zip(pieces, [*pieces[1:], (";", True)], strict=True):
+        before = out[-1][-1] if out else ";"
+        if piece == " " and (before in _SIGNS or following[0] in _SIGNS):
+            continue
+        parts = _PART.findall(piece) if is_code else [piece]
+        out.extend(short.get(part, part) for part in parts)
+    joined = _declared_together(out).replace(";}", "}")
+    return re.sub(r"(?<![\w$])\(([\w$]+)\)=>", r"\1=>", joined)
+
+
+def _declared_together(parts: list[str]) -> str:
+    """A script with one ``let`` for declarations that follow each other."""
     out: list[str] = []
-    for piece, following in zip(pieces, [*pieces[1:], ";"], strict=True):
-        before, after = out[-1][-1] if out else ";", following[0]
-        if piece == " ":
-            needed = before not in _SIGNS and after not in _SIGNS
-        elif piece == "\n":  # an end of line may end a statement
-            needed = before not in _SIGNS - set("})]") and after not in _SIGNS - set("{([")
-        else:
-            needed = True
-        if needed:
-            out.append(piece)
+    depth, declaring = 0, set[int]()  # how many brackets are open; at which depths a declaration is
+    skip = 0
+    for n, part in enumerate(parts):
+        if skip:
+            skip -= 1
+            continue
+        if part == "let" and (not out or out[-1] in (";", "{", "}")):
+            declaring.add(depth)
+        elif part in ("(", "[", "{"):
+            depth += 1
+        elif part in (")", "]", "}"):
+            declaring.discard(depth)
+            depth -= 1
+        elif part == ";" and depth in declaring:
+            if parts[n + 1 : n + 2] == ["let"]:
+                skip = 1 + (parts[n + 2] == " ")
+                part = ","
+            else:
+                declaring.discard(depth)
+        out.append(part)
     return "".join(out)
+
+
+def _short_names(pieces: list[tuple[str, bool]]) -> dict[str, str]:
+    """What names become, the most frequent the shortest; constants become variables."""
+    counts = Counter(name for piece, is_code in pieces if is_code for name in _NAME.findall(piece))
+    within = (piece for piece, is_code in pieces if not is_code and "${" in piece)
+    stay = {name for piece in within for name in _NAME.findall(piece)}
+    stay |= {name for name in counts if len(name) == 1} | KEPT
+    free = (first + second for second in ["", *_LETTERS] for first in _LETTERS)
+    ranked = [name for name, _ in counts.most_common() if name not in stay]
+    return dict(zip(ranked, (name for name in free if name not in stay), strict=False)) | {
+        "const": "let"
+    }

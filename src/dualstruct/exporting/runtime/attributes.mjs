@@ -7,14 +7,17 @@ export class Attributes {
   constructor(weights) {
     this.weights = weights;
   }
-  visit(tokens, visit) {
+  add(tokens, numbers, width) {
+    const { ints, floats } = this.weights;
     tokens.forEach((token, t) => {
       if (typeof token === "string") throw new Error("a token is an object or an array of strings: the model knows attributes");
       stated(token, "", (name, value) => {
         if (value === 0) return;
         hashText(name);
         const row = this.weights.find(hash[0], hash[1]);
-        if (row >= 0) visit(t, row, Math.fround(value));
+        if (row < 0) return;
+        const by = Math.fround(value);
+        for (let i = row + 1; i < ints[row]; i += 2) numbers[t * width + ints[i]] += Math.fround(by * floats[i + 1]);
       });
     });
   }

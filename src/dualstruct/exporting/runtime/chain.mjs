@@ -12,36 +12,67 @@ export class Chain {
     this.rows = Float32Array.from({ length: K * K }, (_, n) => cell((n / K) | 0, n % K)); // [from, to]
     this.start = Float32Array.from({ length: K }, (_, k) => cell(K, k));
     this.end = Float32Array.from({ length: K }, (_, j) => cell(j, K));
+    this.rivals = new Array(K).fill(null);
+    this.emissions = this.maxima = new Float32Array(0);
   }
 
-  // The scores of labels, [tokens, labels], and of steps into tokens, [labels, labels] each.
-  scores(tokens, features, pairs) {
-    const { K } = this, n = tokens.length, emissions = new Float32Array(n * K);
-    const { table, labels, values } = features.weights;
-    features.visit(tokens, (t, row, value) => {
-      const base = t * K, end = table[row + 3];
-      for (let i = table[row + 2] - 1; i < end; i++) {
-        emissions[base + labels[i]] += value === 1 ? values[i] : Math.fround(value * values[i]);
+  // Beside a label that is the best of a token: what others can gain on it by a step that both may take; and the steps
+  // that only others may take, as from, to and place.
+  rivalsOf(best) {
+    const { K, rows } = this, gains = new Float64Array(K).fill(NEVER), only = [];
+    for (let j = 0; j < K; j++) {
+      for (let k = 0; k < K; k++) {
+        const own = rows[best * K + k], other = rows[j * K + k], more = other - own;
+        if (other === NEVER) continue;
+        if (own === NEVER) only.push(j, k, j * K + k);
+        else gains[j] = Math.max(gains[j], more + Math.abs(more) * 1e-15); // rounded up
       }
-    });
+    }
+    return (this.rivals[best] = { gains, only: Int32Array.from(only) });
+  }
+
+  // The scores of labels, [tokens, labels], and of steps into tokens, [labels, labels] each. They last until the next call.
+  scores(tokens, features, pairs) {
+    const { K } = this, n = tokens.length;
+    if (this.emissions.length < n * K + 3) this.emissions = new Float32Array(2 * n * K + 3);
+    const { emissions } = this;
+    emissions.fill(0, 0, n * K);
+    features.add(tokens, emissions, K);
     const steps = new Array(n).fill(this.rows);
     if (pairs) {
-      const { table, labels, values } = pairs.weights;
-      pairs.visit(tokens, (t, row) => {
-        if (steps[t] === this.rows) steps[t] = this.rows.slice();
-        for (let i = table[row + 2] - 1; i < table[row + 3]; i++) steps[t][labels[i]] += values[i];
-      });
+      const all = new Float32Array(n * K * K);
+      for (let t = 0; t < n; t++) (steps[t] = all.subarray(t * K * K, (t + 1) * K * K)).set(this.rows);
+      pairs.add(tokens, all, K * K);
     }
     return { emissions, steps, n };
   }
 
   // The best labels: the first of equally good ones, from the last token backwards.
   best({ emissions, steps, n }) {
-    const { K } = this, maxima = new Float32Array(n * K), best = new Float64Array(K);
+    const { K, rows, rivals } = this, best = new Float64Array(K);
+    if (this.maxima.length < n * K) this.maxima = new Float32Array(2 * n * K);
+    const { maxima } = this;
+    let last = 0, highest = 0; // the best label of the token before, and its score
     for (let t = 0; t < n; t++) {
       const base = t * K;
       if (t === 0) {
         best.set(this.start);
+      } else if (steps[t] === rows) {
+        // Most labels are too far behind the best one to come before any label that it may come before.
+        const before = base - K, { gains, only } = rivals[last] ?? this.rivalsOf(last);
+        for (let k = 0; k < K; k++) best[k] = highest + rows[last * K + k];
+        for (let j = 0; j < K; j++) {
+          const behind = maxima[before + j];
+          if (j === last || behind + gains[j] < highest) continue;
+          for (let k = 0; k < K; k++) {
+            const x = behind + rows[j * K + k];
+            if (x > best[k]) best[k] = x;
+          }
+        }
+        for (let i = 0; i < only.length; i += 3) {
+          const k = only[i + 1], x = maxima[before + only[i]] + rows[only[i + 2]];
+          if (x > best[k]) best[k] = x;
+        }
       } else {
         const step = steps[t];
         best.fill(NEVER);
@@ -56,26 +87,30 @@ export class Chain {
       let top = NEVER;
       for (let k = 0; k < K; k++) {
         const x = (maxima[base + k] = Math.fround(best[k]) + emissions[base + k]);
-        if (x > top) top = x;
+        if (x > top) {
+          top = x;
+          last = k;
+        }
       }
       if (t % SHIFT_INTERVAL === SHIFT_INTERVAL - 1 && top > NEVER) {
         top = Math.fround(top);
         for (let k = 0; k < K; k++) maxima[base + k] -= top;
       }
+      highest = maxima[base + last];
     }
     const path = new Array(n);
-    for (let t = n - 1; t >= 0; t--) {
+    for (let t = n - 1, next = 0; t >= 0; t--) {
+      const end = t === n - 1, step = end ? this.end : steps[t + 1];
       let top = NEVER, label = -1;
-      for (let j = 0; j < K; j++) {
-        const into = t === n - 1 ? this.end[j] : steps[t + 1][j * K + path[t + 1]];
-        const x = Math.fround(maxima[t * K + j] + into);
+      for (let j = 0, at = next; j < K; j++, at += end ? 1 : K) {
+        const x = Math.fround(maxima[t * K + j] + step[at]);
         if (x > top) {
           top = x;
           label = j;
         }
       }
       if (label < 0) throw new Error("no labelling of the sentence is allowed");
-      path[t] = label;
+      path[t] = next = label;
     }
     return path;
   }

@@ -1,14 +1,18 @@
 // From tokens to rows of weights (core/text/extraction.hpp).
 
 import { combine, hash, hashText } from "./hashing.mjs";
+import { clustersOf, phrasesOf, said } from "./lists.mjs";
 import { functionOf } from "./words.mjs";
 
-const MOST_WORDS = 100000;
+// What is kept of words, and of words that lie beside each other (a power of 2).
+const MOST_WORDS = 100000, MOST_JOINTS = 65536;
 
-// From hashes to places of a table, −1 for others. An entry lies in one cache line: the hash, and two numbers, the first
-// of which is not 0: by default the place of the key, counted from 1.
-class Numbers {
-  constructor(keys, begins) {
+const mix = (key) => Math.imul(key, 0x9e3779b1);
+
+// From hashes to numbers, by default the places of the keys; −1 for others. An entry lies in one cache line: the hash,
+// and the number + 1.
+export class Numbers {
+  constructor(keys, values) {
     // 64-bit keys are seen as pairs, low half first.
     const wide = keys instanceof BigUint64Array;
     const halves = wide ? new Uint32Array(keys.buffer, keys.byteOffset, 2 * keys.length) : keys;
@@ -16,77 +20,50 @@ class Numbers {
     while (2 ** bits < 2 * keys.length) bits++;
     this.shift = 32 - bits;
     this.mask = 2 ** bits - 1;
-    this.table = new Uint32Array(4 * 2 ** bits);
+    const table = (this.table = new Uint32Array(4 * 2 ** bits));
     for (let i = 0; i < keys.length; i++) {
-      const low = halves[wide ? 2 * i : i], high = wide ? halves[2 * i + 1] : 0;
-      let at = Math.imul(low, 0x9e3779b1) >>> this.shift;
-      while (this.table[4 * at + 2]) at = (at + 1) & this.mask;
-      this.table.set([high, low, begins ? begins[i] + 1 : i + 1, begins ? begins[i + 1] : 0], 4 * at);
+      const low = halves[wide ? 2 * i : i];
+      let at = mix(low) >>> this.shift;
+      while (table[4 * at + 2]) at = (at + 1) & this.mask;
+      table[4 * at] = wide ? halves[2 * i + 1] : 0;
+      table[4 * at + 1] = low;
+      table[4 * at + 2] = values ? values[i] + 1 : i + 1;
     }
   }
-  place(high, low) {
+  find(high, low) {
     const { table, mask } = this;
-    let at = Math.imul(low, 0x9e3779b1) >>> this.shift;
+    let at = mix(low) >>> this.shift;
     while (table[4 * at + 2] !== 0) {
-      if (table[4 * at + 1] === low && table[4 * at] === high) return 4 * at;
+      if (table[4 * at + 1] === low && table[4 * at] === high) return table[4 * at + 2] - 1;
       at = (at + 1) & mask;
     }
     return -1;
   }
-  find(high, low) {
-    const at = this.place(high, low);
-    return at < 0 ? at : this.table[at + 2] - 1;
-  }
 }
 
-// Weights by the hashes of features: those of the row r are from table[r + 2] − 1 to table[r + 3].
+// Weights by the hashes of features: keep(begins, labels, values, K) says by which number each row is known, and
+// add(rows, count, n, target, stride) adds `count` rows to `stride` numbers for each of n tokens.
 export class Weights {
-  constructor(arrays, name, shift) {
-    this.labels = arrays[`${name}_labels`];
-    this.values = arrays[`${name}_values`];
-    this.numbers = new Numbers(arrays[`${name}_keys`], arrays[`${name}_begins`]);
-    this.table = this.numbers.table;
-    this.shift = shift;
+  constructor(arrays, name, shift, K) {
+    const rows = this.keep(arrays[`${name}_begins`], arrays[`${name}_labels`], arrays[`${name}_values`], K);
+    Object.assign(this, { table: new Numbers(arrays[`${name}_keys`], rows), shift });
   }
   find(high, low) {
-    return this.shift ? this.numbers.place(0, high >>> (this.shift - 32)) : this.numbers.place(high, low);
+    return this.shift ? this.table.find(0, high >>> (this.shift - 32)) : this.table.find(high, low);
   }
 }
 
-// A list of phrases that is looked for in sentences: B on the first word of one, I on its others.
-function marks(prefixes, isPhrase, words) {
-  const found = new Array(words.length).fill("");
-  for (let token = 0; token < words.length; ) {
-    let h = [0, 0], matched = token;
-    for (let end = token; end < words.length; ) {
-      hashText(words[end]);
-      combine(h[0], h[1], hash[0], hash[1]);
-      h = [hash[0], hash[1]];
-      const id = prefixes.find(hash[0], hash[1]);
-      if (id < 0) break;
-      end++;
-      if (isPhrase[id]) matched = end;
-    }
-    if (matched === token) {
-      token++;
-      continue;
-    }
-    found.fill("I", token, matched);
-    found[token] = "B";
-    token = matched;
-  }
-  return found;
-}
+export const pair = (keys, n) => [Number(keys[n] >> 32n), Number(keys[n] & 0xffffffffn)];
 
 // What terms read: a column of the tokens, or the marks of a list. Each word has an entry: the halves of its values, and
 // the rows of templates of one term.
 class Source {
   constructor(column, list) {
-    Object.assign(this, { column, list, streams: [], firsts: [], singles: [] });
+    Object.assign(this, { column, list, streams: [], firsts: [], alone: [], padded: new Int32Array(64) });
   }
   start(weights) {
     this.weights = weights;
-    this.width = this.streams.length + this.firsts.length;
+    this.stride = this.streams.length + this.firsts.length;
     this.forget(1024);
   }
   forget(room) {
@@ -95,16 +72,16 @@ class Source {
     this.resize(room);
   }
   resize(room) {
-    const grown = (Kind, old, width) => {
-      const made = new Kind(room * width);
-      if (old) made.set(old.subarray(0, this.count * width));
+    const grown = (Kind, old, stride) => {
+      const made = new Kind(room * stride);
+      if (old) made.set(old.subarray(0, this.count * stride));
       return made;
     };
     const kept = this.count > 0;
     this.room = room;
-    this.hi = grown(Uint32Array, kept && this.hi, this.width);
-    this.lo = grown(Uint32Array, kept && this.lo, this.width);
-    this.rows = grown(Int32Array, kept && this.rows, this.singles.length);
+    this.hi = grown(Uint32Array, kept && this.hi, this.stride);
+    this.lo = grown(Uint32Array, kept && this.lo, this.stride);
+    this.table = grown(Int32Array, kept && this.table, this.alone.length);
   }
   entry(word) {
     const found = this.entries.get(word);
@@ -115,7 +92,7 @@ class Source {
     return made;
   }
   make(word, streams) {
-    const base = this.count * this.width, { hi: H, lo: L } = this;
+    const base = this.count * this.stride, { hi: H, lo: L } = this;
     streams.forEach((stream, slot) => {
       const some = stream(word);
       H[base + slot] = some ? hash[0] : 0;
@@ -131,25 +108,64 @@ class Source {
       H[at] = some ? hash[0] : 0;
       L[at] = some ? hash[1] : 0;
     });
-    this.singles.forEach((single, n) => {
-      this.rows[this.count * this.singles.length + n] = joined(single) ? this.weights.find(hash[0], hash[1]) : -1;
+    this.alone.forEach((single, n) => {
+      this.table[this.count * this.alone.length + n] = joined(single) ? this.weights.find(hash[0], hash[1]) : -1;
     });
     return this.count++;
   }
+  // Writes the rows of all words in turn, from a place of `padded` on.
+  fill(owner, first, last) {
+    const { padded, table } = this, count = this.alone.length;
+    for (let place = first; place < last; place++) owner.put(this, place, table, padded[place] * count);
+  }
 }
 
-const pair = (keys, n) => [Number(keys[n] >> 32n), Number(keys[n] & 0xffffffffn)];
+// The rows of templates of several terms whose words lie alike: the second's is `distances[1]` behind the first's. A place
+// of the table keeps what was found for the words that were there last: their entries, then the rows.
+class Joint {
+  constructor(sources, distances) {
+    Object.assign(this, { sources, distances, alone: [] });
+  }
+  start(size) {
+    this.made = 0;
+    this.size = size;
+    this.shift = 32 - Math.log2(size);
+    this.stride = this.sources.length + this.alone.length;
+    this.table = new Int32Array(size * this.stride).fill(-1);
+  }
+  fill(owner, first, last) {
+    if (this.made > this.size && this.size < MOST_JOINTS) this.start(2 * this.size);
+    const { sources, distances, shift, stride, table } = this, count = sources.length;
+    const one = sources[0].padded, two = sources[1].padded, step = distances[1];
+    for (let place = first; place < last; place++) {
+      const a = one[place], b = two[place + step];
+      let key = mix(a) ^ b;
+      for (let k = 2; k < count; k++) key = mix(key ^ (key >>> 15)) ^ sources[k].padded[place + distances[k]];
+      const begin = (mix(key ^ (key >>> 15)) >>> shift) * stride;
+      let same = table[begin] === a && table[begin + 1] === b;
+      for (let k = 2; k < count; k++) same &&= table[begin + k] === sources[k].padded[place + distances[k]];
+      if (!same) this.make(begin, place, owner);
+      owner.put(this, place, table, begin + count);
+    }
+  }
+  make(begin, place, owner) {
+    const { sources, distances, alone, table } = this, count = sources.length;
+    this.made++;
+    for (let k = 0; k < count; k++) table[begin + k] = sources[k].padded[place + distances[k]];
+    for (let n = 0; n < alone.length; n++) {
+      table[begin + count + n] = owner.row(alone[n].terms, place - owner.reach - alone[n].offset, 0);
+    }
+  }
+}
 
 // The features that templates make of a sentence.
 export class Templates {
   constructor(plan, arrays, weights, name, chars) {
-    Object.assign(this, { weights, reach: plan.reach, sources: [], chars });
-    this.lists = plan.lists.map((fold, n) => {
-      const prefixes = new Numbers(arrays[`list${n}_prefixes`]), isPhrase = arrays[`list${n}_phrases`];
-      const lower = functionOf("lower", 0, chars);
-      return (words) => marks(prefixes, isPhrase, fold ? words.map(lower) : words);
-    });
-    const clusters = clustersOf(arrays);
+    Object.assign(this, { weights, reach: plan.reach, sources: [], joints: [], others: [], chars });
+    this.count = plan.templates.length;
+    this.found = new Int32Array(0);
+    this.lists = plan.lists.map((fold, n) => phrasesOf(arrays, n, fold && functionOf("lower", 0, chars)));
+    const clusters = arrays.cluster_words && clustersOf(arrays);
     const places = plan.streams.map(([column, list, learned, functions]) => {
       let source = this.sources.find((s) => s.column === column && s.list === list);
       if (!source) this.sources.push((source = new Source(column, list)));
@@ -166,31 +182,43 @@ export class Templates {
       source.streams.push(list >= 0 ? mark : learned >= 0 ? said(arrays, learned, value) : value);
       return [source, source.streams.length - 1];
     });
-    this.steps = plan.templates.map((all, n) => {
-      const identity = pair(arrays[`${name}_identities`], n);
+    const joints = {};
+    plan.templates.forEach((all, number) => {
+      const identity = pair(arrays[`${name}_identities`], number);
       const terms = all.map(([stream, offset, absolute]) => {
         const [source, slot] = places[stream];
         return { source, slot, offset, absolute };
       });
-      // All steps have the same fields, so that they are read quickly.
-      const step = { source: null, slot: 0, offset: 0, terms, bias: -1 };
-      if (!terms.length) step.bias = weights.find(identity[0], identity[1]);
-      if (!terms.length) return step;
-      const { source, slot, offset, absolute } = terms[0];
-      if (terms.length === 1 && !absolute) {
-        source.singles.push({ identity, slot });
-        return Object.assign(step, { source, slot: source.singles.length - 1, offset, terms: null });
-      }
+      if (!terms.length) return this.others.push({ number, terms, bias: weights.find(identity[0], identity[1]) });
+      const { source, slot, offset } = terms[0], fixed = terms.some((term) => term.absolute);
+      if (terms.length === 1 && !fixed) return source.alone.push({ identity, slot, number, offset });
       source.firsts.push({ identity, slot });
       terms[0].slot = source.streams.length + source.firsts.length - 1;
-      return step;
+      if (fixed) return this.others.push({ number, terms, bias: -1 });
+      const distances = terms.map((term) => term.offset - offset), sources = terms.map((term) => term.source);
+      const key = sources.map((each, k) => [this.sources.indexOf(each), distances[k]]);
+      (joints[key] ??= new Joint(sources, distances)).alone.push({ terms, number, offset });
     });
+    this.joints = Object.values(joints);
     this.columns = 1 + Math.max(0, ...this.sources.map((s) => s.column));
     this.boundaries = plan.boundaries;
+    for (const source of this.sources) source.start(weights);
+    this.forget();
+    this.holders = [...this.sources, ...this.joints].filter((each) => each.alone.length);
+    for (const each of this.holders) {
+      each.slots = Int32Array.from(each.alone, (single) => single.number);
+      each.offsets = Int32Array.from(each.alone, (single) => single.offset);
+      each.first = Math.min(...each.offsets);
+      each.last = Math.max(...each.offsets);
+    }
+  }
+
+  forget() {
     for (const source of this.sources) {
-      source.start(weights);
+      source.forget(1024);
       this.addEdges(source);
     }
+    for (const joint of this.joints) joint.start(1024);
   }
 
   // Entries 0 … reach − 1 stand before a sentence, the next ones behind it, the nearest first.
@@ -205,44 +233,66 @@ export class Templates {
     }
   }
 
-  // Calls visit(token, row) for the rows of each token's features, in the order of the templates.
-  visit(tokens, visit) {
-    const n = tokens.length, reach = this.reach, columns = this.columnsOf(tokens);
+  // Adds the weights of each token's features, in the order of the templates, to its `stride` numbers.
+  add(tokens, target, stride) {
+    this.weights.add(this.rows(tokens), this.count, tokens.length, target, stride);
+  }
+
+  // The rows of all features, [tokens, templates], −1 where there is none.
+  rows(tokens) {
+    const n = tokens.length, { reach, count } = this;
+    this.enter(tokens);
+    if (this.found.length < n * count) this.found = new Int32Array(2 * n * count);
+    const { found } = this;
+    this.n = n;
+    for (const holder of this.holders) holder.fill(this, reach + holder.first, n + reach + holder.last);
+    for (const { number, terms, bias } of this.others) {
+      for (let t = 0; t < n; t++) found[t * count + number] = terms.length ? this.row(terms, t, n) : bias;
+    }
+    return found;
+  }
+
+  put({ slots, offsets }, place, table, begin) {
+    const { found, n, count } = this;
+    for (let j = 0; j < slots.length; j++) {
+      const t = place - this.reach - offsets[j];
+      if (t >= 0 && t < n) found[t * count + slots[j]] = table[begin + j];
+    }
+  }
+
+  // Finds the entries of all words.
+  enter(tokens) {
+    const n = tokens.length, { reach } = this;
+    let least = Infinity, plain = true;
+    for (let t = 0; t < n; t++) {
+      const one = typeof tokens[t] === "string", wide = one ? 1 : tokens[t].length;
+      if (!one) plain = false;
+      if (wide < least) least = wide;
+    }
+    if (least < this.columns) throw new Error(`a token has ${least} columns; the model wants ${this.columns}`);
+    if (this.sources.some((source) => source.count > MOST_WORDS)) this.forget();
     for (const source of this.sources) {
-      if (source.count > MOST_WORDS) {
-        source.forget(1024);
-        this.addEdges(source);
-      }
-      let words = columns[source.column];
-      if (source.list >= 0) words = this.lists[source.list](words);
-      const padded = (source.padded = new Int32Array(n + 2 * reach));
+      const { column } = source;
+      if (source.padded.length < n + 2 * reach) source.padded = new Int32Array(2 * (n + 2 * reach));
+      const { padded } = source;
       for (let k = 0; k < reach; k++) {
         padded[reach - 1 - k] = k;
         padded[reach + n + k] = reach + k;
       }
-      for (let t = 0; t < n; t++) padded[reach + t] = source.entry(words[t]);
-    }
-    const { steps } = this;
-    for (let t = 0; t < n; t++) {
-      for (let k = 0; k < steps.length; k++) {
-        const step = steps[k], source = step.source;
-        let row = step.bias;
-        if (source !== null) {
-          row = source.rows[source.padded[reach + t + step.offset] * source.singles.length + step.slot];
-        } else if (step.terms.length) {
-          row = this.joint(step.terms, t, n);
-        }
-        if (row >= 0) visit(t, row, 1);
-      }
+      let words = tokens;
+      const marked = source.list >= 0, bare = plain || marked;
+      if (marked) words = this.lists[source.list](plain ? tokens : tokens.map((token) => token[column]));
+      for (let t = 0; t < n; t++) padded[reach + t] = source.entry(bare ? words[t] : words[t][column]);
     }
   }
 
-  joint(terms, t, n) {
+  // The row of a template of several terms.
+  row(terms, t, n) {
     let high = 0, low = 0;
     for (let k = 0; k < terms.length; k++) {
       const term = terms[k], source = term.source, offset = term.offset;
       const place = term.absolute ? (offset < 0 ? n + offset : offset - 1) : t + offset;
-      const at = source.padded[this.reach + place] * source.width + term.slot;
+      const at = source.padded[this.reach + place] * source.stride + term.slot;
       const value_hi = source.hi[at], value_lo = source.lo[at];
       if (value_hi === 0 && value_lo === 0) return -1;
       if (k === 0) {
@@ -256,40 +306,4 @@ export class Templates {
     }
     return this.weights.find(high, low);
   }
-
-  columnsOf(tokens) {
-    const plain = tokens.every((token) => typeof token === "string");
-    const width = plain ? 1 : Math.min(...tokens.map((token) => token.length));
-    if (width < this.columns) throw new Error(`a token has ${width} columns; the model wants ${this.columns}`);
-    return plain ? [tokens] : Array.from({ length: width }, (_, c) => tokens.map((token) => token[c]));
-  }
-}
-
-// What training says of a word: from the hash of its value to that of what is said.
-function said(arrays, n, value) {
-  const identity = pair(arrays.learned_identities, n);
-  const keys = new Numbers(arrays[`learned${n}_keys`]), values = arrays[`learned${n}_values`];
-  const all = new Uint32Array(values.buffer, values.byteOffset, 2 * values.length);
-  return (word) => {
-    let at = values.length - 1;
-    if (value(word)) {
-      combine(identity[0], identity[1], hash[0], hash[1]);
-      const found = keys.find(hash[0], hash[1]);
-      if (found >= 0) at = found;
-    }
-    hash[0] = all[2 * at + 1];
-    hash[1] = all[2 * at];
-    return true;
-  };
-}
-
-function clustersOf(arrays) {
-  if (!arrays.cluster_words) return () => null;
-  const words = new Numbers(arrays.cluster_words), text = new TextDecoder().decode(arrays.cluster_paths);
-  const { cluster_ends: ends, cluster_numbers: numbers } = arrays;
-  return (word) => {
-    hashText(word);
-    const found = words.find(hash[0], hash[1]);
-    return found < 0 ? null : text.slice(numbers[found] ? ends[numbers[found] - 1] : 0, ends[numbers[found]]) || null;
-  };
 }

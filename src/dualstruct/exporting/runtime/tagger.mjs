@@ -2,10 +2,12 @@
 
 import { Attributes } from "./attributes.mjs";
 import { Chain } from "./chain.mjs";
-import { Templates, Weights } from "./features.mjs";
+import { Dense } from "./dense.mjs";
+import { Templates } from "./features.mjs";
 import { Labeller } from "./interface.mjs";
 import { unpacked } from "./loading.mjs";
 import { unpack } from "./packed.mjs";
+import { Sparse } from "./sparse.mjs";
 import { Splitter } from "./splitting.mjs";
 import { Characters } from "./words.mjs";
 
@@ -13,13 +15,13 @@ class Engine {
   constructor(header, arrays) {
     const chars = new Characters(arrays);
     this.chain = new Chain(header.labels.length, arrays.transition, arrays.allowed);
-    const weights = new Weights(arrays, "emission", header.shift);
+    const weights = new (header.dense ? Dense : Sparse)(arrays, "emission", header.shift, this.chain.K);
     this.features = header.templates
       ? new Templates(header.templates, arrays, weights, "emission", chars)
       : new Attributes(weights);
     this.pairs = null;
     if (header.pairs) {
-      const paired = new Weights(arrays, "pair", header.pair_shift);
+      const paired = new Sparse(arrays, "pair", header.pair_shift);
       this.pairs = new Templates(header.pairs, arrays, paired, "pair", chars);
     }
     if (header.tokenizer) this.splitter = new Splitter(header.tokenizer, header.rules, chars);
