@@ -78,8 +78,8 @@ _NAMES = """
     encodeInto endsWith entries every exp exports fetch fill filter find flatMap forEach
     fromCodePoint fromEntries fround getUint32 has imul includes indexOf instance instantiate
     isArray join keys length log log2 map max memory message min next ok parse pipeThrough pop
-    protocol push readFile reduce replace size slice some sort split status statusText stream subarray test
-    toLowerCase url value values with written
+    protocol push readFile reduce replace size slice some sort split status statusText stream
+    subarray test toLowerCase url value values with written
 
     __stack_pointer _initialize fail js
 
