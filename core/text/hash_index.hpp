@@ -13,6 +13,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/prefetch.hpp"
+
 namespace dualstruct {
 
 class HashIndex {
@@ -38,7 +40,7 @@ public:
         }
     }
 
-    void prefetch(std::uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
+    void prefetch(std::uint64_t hash) const { dualstruct::prefetch(&slots_[hash & mask_]); }
 
     std::size_t size() const { return hashes_.size(); }
     const std::vector<std::uint64_t>& hashes() const { return hashes_; }  // [id]

@@ -42,7 +42,7 @@ function(add_wasm name optimization)
 endfunction()
 
 add_wasm(exports -Os wasm/exports wasm/tagger wasm/parser wasm/characters wasm/runtime)
-add_wasm(templates -O2 wasm/features text/templates text/attributes)
+add_wasm(templates -O3 wasm/features text/templates text/attributes)
 add_wasm(text -Os text/token_table text/characters text/clusters text/gazetteer text/marks text/regex text/sentence_ends text/tokenizer
          text/unicode)
 # The files of a folder but for those named.
@@ -56,7 +56,7 @@ function(add_wasm_folder name optimization folder)
   set(WASM_OBJECTS ${WASM_OBJECTS} PARENT_SCOPE)
 endfunction()
 
-add_wasm(kernels -O2 structures/chain/chain_kernels)
+add_wasm(kernels -O3 structures/chain/chain_kernels)
 add_wasm(arc_kernels -O3 structures/tree/arc_kernels)
 add_wasm(tree_kernels -O3 inference/trees/tree_kernels)
 add_wasm(tree -O2 structures/tree/arc_features structures/tree/tree)
@@ -69,7 +69,7 @@ add_wasm_folder(graphs -Os inference/graphs)
 add_custom_command(
   OUTPUT wasm/core.wasm
   COMMAND ${DUALSTRUCT_WASM_COMPILER} ${WASM_SETTINGS} -mexec-model=reactor -Wl,--gc-sections -Wl,--strip-all
-          -Wl,--export=__stack_pointer -Wl,-z,stack-size=1048576 -Wl,--max-memory=4294967296 ${WASM_OBJECTS}
+          -Wl,-z,stack-size=1048576 -Wl,--max-memory=4294967296 ${WASM_OBJECTS}
           -o wasm/core.wasm
   DEPENDS ${WASM_OBJECTS} WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} VERBATIM)
 add_custom_target(wasm ALL DEPENDS wasm/core.wasm)

@@ -29,7 +29,17 @@ public:
     }
     int bits() const { return bits_; }
     const std::vector<std::uint64_t>& hashes() const { return hashes_; }
-    std::int32_t row(std::int32_t feature) const { return bits_ == 0 ? feature : row_of_[at(feature)]; }
+    std::int32_t row(std::int32_t feature) const { return row_of_[at(feature)]; }
+    void renumber(Rows& rows) const {
+        std::int64_t kept = 0, f = 0;
+        for (std::size_t t = 1; t < rows.offsets.size(); ++t) {
+            for (const std::int64_t end = rows.offsets[t]; f < end; ++f) {
+                const std::int32_t found = row(rows.ids[at(f)]);
+                if (found >= 0) rows.ids[at(kept++)] = found;
+            }
+            rows.offsets[t] = kept;
+        }
+    }
 
 private:
     int bits_;
@@ -91,17 +101,8 @@ public:
     }
 
     SparseRows of(const TokenTable& table) const {
-        const Rows rows = features_.transform(table);
-        SparseRows found;
-        found.ids.reserve(at(rows.offsets.back()));
-        found.offsets.reserve(rows.offsets.size());
-        for (std::size_t t = 0; t + 1 < rows.offsets.size(); ++t) {
-            for (auto f = at(rows.offsets[t]); f < at(rows.offsets[t + 1]); ++f) {
-                const std::int32_t row = kept_.row(rows.ids[f]);
-                if (row >= 0) found.ids.push_back(row);
-            }
-            found.offsets.push_back(static_cast<std::int64_t>(found.ids.size()));
-        }
+        SparseRows found{features_.transform(table), {}};
+        if (kept_.bits() > 0) kept_.renumber(found.rows);
         return found;
     }
 
@@ -197,6 +198,8 @@ public:
         std::size_t total = 0;
         for (const std::uint32_t n : counts) total += n;
         const float* value = in.array<float>(total).data();
+        found.rows.rows.ids.reset(new std::int32_t[total]);
+        std::int64_t kept = 0;
         for (const std::uint32_t n : counts) {
             for (std::uint32_t i = 0; i < n; ++i, ++value) {
                 const std::uint64_t hash = hash_bytes(in.cell());
@@ -204,10 +207,10 @@ public:
                                              ? names_.find(hash)
                                              : kept_.row(static_cast<std::int32_t>(hash >> (64 - kept_.bits())));
                 if (row < 0) continue;
-                found.rows.ids.push_back(row);
+                found.rows.rows.ids[at(kept++)] = row;
                 found.rows.values.push_back(*value);
             }
-            found.rows.offsets.push_back(static_cast<std::int64_t>(found.rows.ids.size()));
+            found.rows.rows.offsets.push_back(kept);
         }
         in.finish();
         return found;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,10 @@ namespace dualstruct {
 
 // Features of all tokens by rows of the weights; rows whose weights are all 0 are left out.
 struct SparseRows {
-    std::vector<std::int64_t> offsets{0};  // [tokens + 1]
-    std::vector<std::int32_t> ids;
+    Rows rows{{0}, nullptr};
     std::vector<float> values;  // empty: all 1
+
+    std::span<const std::int32_t> ids() const { return {rows.ids.get(), at(rows.offsets.back())}; }
 };
 
 struct Sentences {

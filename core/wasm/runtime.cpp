@@ -1,5 +1,6 @@
 // What a system gives the core elsewhere: threads, of which there are none here, and exceptions, which JavaScript
-// throws: it gives up the call and puts the stack back (runtime/wasm_core.mjs), so a call that failed frees nothing.
+// throws: a call that failed frees nothing, so it gives up this memory and opens the model again
+// (runtime/wasm_core.mjs).
 
 #include <cstddef>
 #include <cstdlib>

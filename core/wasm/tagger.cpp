@@ -89,16 +89,16 @@ void WasmTagger::read_weights(Reader& in) {
 ChainData WasmTagger::data(const Sentences& sentences) const {
     ChainData found;
     found.sentences = sentences.bounds;
-    found.offsets = sentences.rows.offsets;
-    found.features = sentences.rows.ids;
+    found.offsets = sentences.rows.rows.offsets;
+    found.features = sentences.rows.ids();
     found.values = sentences.rows.values;
     found.dimension = rows_;
     found.labels = labels_;
     found.cost = no_cost_;
     found.transitions = allowed_;
     if (has_pairs_) {
-        found.pair_offsets = sentences.pairs.offsets;
-        found.pair_features = sentences.pairs.ids;
+        found.pair_offsets = sentences.pairs.rows.offsets;
+        found.pair_features = sentences.pairs.ids();
         found.pair_dimension = pair_rows_;
     }
     return found;

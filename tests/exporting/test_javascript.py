@@ -6,17 +6,23 @@ import json
 import random
 import shutil
 import subprocess
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import export_cases as cases
 from commands import run
+from dualstruct.crfsuite.conversion import crfsuite_from_tagger
+from dualstruct.crfsuite.files import write_crfsuite
 from dualstruct.estimators.texts import label_documents
 from dualstruct.exporting import export_model
+from dualstruct.exporting.opening import open_exportable
 from dualstruct.labels.schemes import are_span_labels, spans
 from dualstruct.texts.documents import Document
+from dualstruct.wapiti import wapiti_from_tagger, write_wapiti
 
 needs_node = pytest.mark.skipif(
     shutil.which("node") is None,
@@ -51,6 +57,31 @@ def test_labels_are_those_of_the_core(name, taggers, ask):
     wanted = tagger.predict(sentences)
     assert ask(name, [["tag", s] for s in sentences]) == wanted
     assert ask(name, [["tagAll", [*sentences, []]]]) == [[*wanted, []]]
+
+
+@needs_node
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_random_models_of_crfsuite_and_wapiti(seed, target, taggers, tmp_path):
+    chance = np.random.default_rng(seed)
+    tagger, items = taggers["lists"]
+    theirs = crfsuite_from_tagger(tagger)
+    theirs = replace(
+        theirs,
+        state_weights=chance.normal(size=len(theirs.state_weights)),
+        transition_weights=chance.normal(size=len(theirs.transition_weights)),
+    )
+    write_crfsuite(tmp_path / "a.crfsuite", theirs)
+    tagger, columns = taggers["wapiti"]
+    other = wapiti_from_tagger(tagger)
+    write_wapiti(
+        tmp_path / "b.wapiti", replace(other, weights=chance.normal(size=len(other.weights)))
+    )
+    for name, take in (("a.crfsuite", items), ("b.wapiti", columns)):
+        sentences = [take(s) for s in [*cases.COLUMNS[:30], *cases.sentences(seed, 100)]]
+        run("export", tmp_path / name, tmp_path / "out", "--target", target)
+        wanted = open_exportable(tmp_path / name).predict(sentences)
+        assert cases.ask_node(tmp_path / "out", [["tagAll", sentences]]) == [wanted]
 
 
 @needs_node

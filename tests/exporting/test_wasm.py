@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
+import subprocess
 import zlib
 
 import pytest
@@ -13,7 +15,6 @@ from commands import run
 from dualstruct import DependencyParser, SequenceTagger
 from dualstruct.errors import InputError
 from dualstruct.exporting import export_model, wasm
-from dualstruct.wapiti import wapiti_from_tagger, write_wapiti
 
 pytestmark = [
     cases.needs_wasm,
@@ -52,6 +53,44 @@ def test_a_word_must_have_what_the_parser_looks_at(parsers, tmp_path):
     assert after == [{"head": 0, "relation": "root"}]  # an error leaves the core in order
 
 
+#: How much memory the core has after calls that fail, and what it says then.
+FAILING = """
+const memories = [], Instance = WebAssembly.Instance;
+WebAssembly.Instance = class extends Instance {
+  constructor(...given) {
+    super(...given);
+    memories.push(this.exports.memory);
+  }
+};
+const { load } = await import(process.argv[2]);
+const tagger = await load();
+const words = Array.from({ length: 15000 }, (_, n) => "word" + n), said = new Set();
+const first = tagger.tag(words), before = memories.at(-1).buffer.byteLength;
+for (let i = 0; i < 30; i++) {
+  try {
+    tagger.tag([...words, "a\\0b"]);
+  } catch (error) {
+    said.add(error.message);
+  }
+}
+const same = JSON.stringify(tagger.tag(words)) === JSON.stringify(first);
+const after = memories.at(-1).buffer.byteLength;
+process.stdout.write(JSON.stringify({ said: [...said], same, before, after }));
+"""
+
+
+def test_a_call_that_fails_keeps_no_memory(tmp_path):
+    tagger = SequenceTagger(features="pos", passes=1).fit(cases.WORDS[:9], cases.TREES.upos[:9])
+    export_model(tagger, tmp_path / "tags", "wasm")
+    (tmp_path / "failing.mjs").write_text(FAILING)
+    module = (tmp_path / "tags" / "index.mjs").as_uri()
+    command = ["node", str(tmp_path / "failing.mjs"), module]
+    found = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert found["said"] == ["a token has the character NUL, which no text has"]
+    assert found["same"]
+    assert found["after"] <= found["before"]
+
+
 def test_the_files_and_their_types(tmp_path):
     tagger = SequenceTagger(features="pos", passes=1).fit(cases.WORDS[:9], cases.TREES.upos[:9])
     tagger.save(tmp_path / "tags.dstruct")
@@ -60,16 +99,6 @@ def test_the_files_and_their_types(tmp_path):
     assert set(sizes) == {"index.mjs", "index.d.ts", "core.wasm", "model.bin"}
     assert sizes["index.mjs"] < 25_000
     run("export", tmp_path / "tags.dstruct", tmp_path / "tags", "--target", "wasm")  # once more
-
-
-def test_models_of_other_programs(tmp_path):
-    X = cases.COLUMNS[:40]
-    tagger = SequenceTagger(features=cases.WAPITI, dialect="wapiti", passes=2)
-    tagger.fit(X, cases.TREES.upos[:40])
-    write_wapiti(tmp_path / "b.wapiti", wapiti_from_tagger(tagger))
-    run("export", tmp_path / "b.wapiti", tmp_path / "b", "--target", "wasm")
-    [found] = cases.ask_node(tmp_path / "b", [["tagAll", X[:9]]])
-    assert found == tagger.predict(X[:9])
 
 
 def test_every_character_is_what_it_is_in_the_core(tmp_path):

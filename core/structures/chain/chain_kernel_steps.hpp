@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/prefetch.hpp"
 #include "simd/simd.hpp"
 #include "structures/chain/chain_kernels.hpp"
 
@@ -24,7 +25,7 @@ inline void add_emissions(const ChainInput& in, std::int64_t t, int first, Float
     for (std::int64_t f = in.offsets[t], end = in.offsets[t + 1]; f < end; ++f) {
         const std::int64_t ahead = f + prefetch_distance;
         const float* next = column + in.features[ahead < last ? ahead : last] * stride;
-        for (int v = 0; v < NV * N; v += 16) __builtin_prefetch(next + v);
+        for (int v = 0; v < NV * N; v += 16) prefetch(next + v);
         const float* row = column + in.features[f] * stride;
         if (in.values) {
             for (int v = 0; v < NV; ++v) sum[v] += in.values[f] * load<N>(row + v * N);

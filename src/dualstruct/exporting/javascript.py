@@ -72,16 +72,16 @@ _NAMES = """
     throw true try typeof undefined while
 
     Array BigUint64Array Blob DataView DecompressionStream Error Float32Array Float64Array Infinity
-    Int32Array JSON Map Math Number Object Response RuntimeError Set String TextDecoder TextEncoder
-    URL Uint16Array Uint32Array Uint8Array WebAssembly
-    abs add arrayBuffer assign at buffer byteOffset call ceil codePointAt constructor decode
+    Instance Int32Array JSON Map Math Number Object Response RuntimeError Set String TextDecoder
+    TextEncoder URL Uint16Array Uint32Array Uint8Array WebAssembly
+    abs add arrayBuffer assign at buffer byteOffset call ceil codePointAt compile constructor decode
     encodeInto endsWith entries every exp exports fetch fill filter find flatMap forEach
-    fromCodePoint fromEntries fround getUint32 has imul includes indexOf instance instantiate
-    isArray join keys length log log2 map max memory message min next ok parse pipeThrough pop
+    fromCodePoint fromEntries fround getUint32 has imul includes indexOf isArray
+    join keys length log log2 map max memory message min next ok parse pipeThrough pop
     protocol push readFile reduce replace size slice some sort split status statusText stream
     subarray test toLowerCase url value values with written
 
-    __stack_pointer _initialize fail js
+    _initialize fail js open room
 
     abbreviations allowed arrays beta boundaries closers cluster_ends cluster_numbers cluster_paths
     cluster_words columns contractions core dense digit fullStops hyphens labels

@@ -1,5 +1,5 @@
-// The core in WebAssembly: what it is handed and what it answers. It throws by way of `fail`, which leaves its stack as
-// it was in the middle of the call.
+// The core in WebAssembly: what it is handed and what it answers. It throws by way of `fail`, in the middle of a call, which
+// frees nothing then: after a call that failed, the model is opened again in a memory of its own.
 
 const encoder = new TextEncoder(), decoder = new TextDecoder();
 
@@ -7,16 +7,28 @@ export class Core {
   // From the bytes of core.wasm and of a model.
   static async start(program, data) {
     const core = new Core();
+    core.program = await WebAssembly.compile(program);
+    core.data = data;
+    core.open();
+    return core;
+  }
+
+  open() {
     const js = {
       fail: (place, size) => {
-        throw new Error(decoder.decode(core.view(Uint8Array, place, size)));
+        throw new Error(decoder.decode(this.view(Uint8Array, place, size)));
       },
     };
-    core.exports = (await WebAssembly.instantiate(program, { js })).instance.exports;
-    core.exports._initialize();
-    core.view(Uint8Array, core.call("room", data.length), data.length).set(data);
-    core.call("open", data.length);
-    return core;
+    const { program, data } = this;
+    this.exports = new WebAssembly.Instance(program, { js }).exports;
+    try {
+      this.exports._initialize();
+      this.view(Uint8Array, this.exports.room(data.length), data.length).set(data);
+      this.exports.open(data.length);
+    } catch (error) {
+      this.exports = null;
+      throw said(error);
+    }
   }
 
   view(Kind, place, length) {
@@ -24,13 +36,12 @@ export class Core {
   }
 
   call(name, ...numbers) {
-    const stack = this.exports.__stack_pointer.value;
+    if (!this.exports) this.open();
     try {
       return this.exports[name](...numbers) >>> 0;
     } catch (error) {
-      this.exports.__stack_pointer.value = stack;
-      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
-      throw new Error(`the core gave up, perhaps for want of memory (${error.message})`);
+      this.exports = null;
+      throw said(error);
     }
   }
 
@@ -44,4 +55,9 @@ export class Core {
     }
     return before + encoder.encodeInto(text, this.view(Uint8Array, place, 3 * text.length)).written;
   }
+}
+
+function said(error) {
+  if (!(error instanceof WebAssembly.RuntimeError)) return error;
+  return new Error(`the core gave up, perhaps for want of memory (${error.message})`);
 }

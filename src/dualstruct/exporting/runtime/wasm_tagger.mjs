@@ -44,18 +44,17 @@ class Engine {
     const { width } = this.header;
     let text = "";
     for (const tokens of sentences) {
-      if (!tokens.length) continue;
-      let plain = true, least = Infinity;
+      let least = tokens.length ? Infinity : width;
       for (const token of tokens) {
-        if (typeof token === "string") continue;
-        plain = false;
-        least = Math.min(least, token.length);
+        if (typeof token === "string") {
+          least = 1;
+          text += token + "\0";
+          continue;
+        }
+        if (token.length < least) least = token.length;
+        for (let c = 0; c < width; c++) text += token[c] + "\0";
       }
-      if (!plain && tokens.some((token) => typeof token === "string")) least = 1;
-      if (plain) least = 1;
       if (least < width) throw new Error(`a token has ${least} columns; the model wants ${width}`);
-      if (plain) text += tokens.join("\0") + "\0";
-      else for (const token of tokens) text += (token.length === width ? token : token.slice(0, width)).join("\0") + "\0";
     }
     return text;
   }
@@ -71,7 +70,12 @@ class Engine {
       const place = this.core.call("label", some.length, this.header.width ?? 0, this.hand(some));
       const labels = this.core.view(Int32Array, place, tokens);
       let first = 0;
-      for (const { length } of some) found.push(Array.from(labels.subarray(first, (first += length))));
+      for (const { length } of some) {
+        const path = new Array(length);
+        for (let t = 0; t < length; t++) path[t] = labels[first + t];
+        first += length;
+        found.push(path);
+      }
       begin = end;
     }
     return found;

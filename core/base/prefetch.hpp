@@ -1,0 +1,15 @@
+// Asks for a cache line before it is needed. WebAssembly has no such instruction, so there a byte is read: reads that
+// nothing waits for overlap.
+#pragma once
+
+namespace dualstruct {
+
+inline void prefetch(const void* place) {
+#ifdef __wasm__
+    static_cast<void>(*static_cast<const volatile char*>(place));
+#else
+    __builtin_prefetch(place);
+#endif
+}
+
+}  // namespace dualstruct
