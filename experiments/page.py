@@ -57,7 +57,8 @@ def write_section(record: dict[str, Any], folder: Path) -> str:
     spent = duration(record["cpu_seconds"])
     return "\n".join(
         [
-            f"    {command_of(record)}",
+            "<!-- not run: needs the corpora -->",
+            f"```sh\n{command_of(record)}\n```",
             "",
             f"{report.verdict()} {spent} of CPU time on {machine['cores']} cores "
             f"({machine['processor'] or machine['system']}), dualstruct "

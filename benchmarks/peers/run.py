@@ -137,7 +137,7 @@ def verdict(table: pd.DataFrame) -> list[str]:
         lines.append(
             f"the best peer's score ({best.tool}, {best.score:.2f}, {best.total:.2f} s): "
             f"{mine.tool} has {mine.score:.2f} in {mine.total:.2f} s, "
-            f"{ratio(mine.total, best.total)} of the time"
+            f"{ratio(mine.total, best.total)}"
         )
     quickest = ours.loc[ours.total.idxmin()]
     level = others[others.score >= quickest.score]
@@ -149,14 +149,15 @@ def verdict(table: pd.DataFrame) -> list[str]:
         peer = level.loc[level.total.idxmin()]
         lines.append(
             f"the quickest peer at the score of {quickest.tool} ({quickest.score:.2f}, "
-            f"{quickest.total:.2f} s): {peer.tool}, {peer.score:.2f}, {peer.total:.2f} s: "
-            f"{ratio(quickest.total, peer.total)}"
+            f"{quickest.total:.2f} s): {peer.tool}, {peer.score:.2f}, {peer.total:.2f} s; "
+            f"dualstruct is {ratio(quickest.total, peer.total)}"
         )
     return lines
 
 
 def ratio(ours: float, theirs: float) -> str:
-    return f"1/{theirs / ours:.1f}" if theirs >= ours else f"{ours / theirs:.1f} times"
+    times, word = (theirs / ours, "faster") if theirs >= ours else (ours / theirs, "slower")
+    return f"about {times:.0f} times {word}" if times >= 10 else f"{times:.1f} times {word}"
 
 
 def markdown(table: pd.DataFrame, score: str) -> str:

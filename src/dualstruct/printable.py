@@ -57,10 +57,13 @@ def json_text(value: Any, encoding: str = "utf-8", **options: Any) -> str:
 def plural(count: int, what: str) -> str:
     """A number of things.
 
-    >>> plural(1, "mistake"), plural(2, "mistake")
-    ('1 mistake', '2 mistakes')
+    >>> plural(1, "mistake"), plural(2, "mistake"), plural(2, "entry"), plural(2, "pass")
+    ('1 mistake', '2 mistakes', '2 entries', '2 passes')
     """
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    if count == 1:
+        return f"1 {what}"
+    many = f"{what[:-1]}ie" if what.endswith("y") else f"{what}e" if what.endswith("s") else what
+    return f"{count:,} {many}s"
 
 
 def _is_harmless(character: str) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
+import dualstruct
 from dualstruct.cli.app import app
 from dualstruct.distributed.strategies import STRATEGIES
 from dualstruct.solvers import SOLVERS
@@ -75,3 +76,15 @@ def test_the_documentation_of_a_solver_names_its_formula(solver):
 def test_every_work_that_the_mathematics_cites_is_in_its_bibliography():
     cited = set(re.findall(r"\]\(#([\w-]+-\d{4})\)", MATHEMATICS))
     assert cited == set(re.findall(r'<a id="([\w-]+-\d{4})">', MATHEMATICS))
+
+
+def test_the_citation_has_the_version_of_the_package_and_the_date_of_its_release():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    fields = dict(re.findall(r"^([\w-]+): *(.+)$", citation, flags=re.MULTILINE))
+    assert fields["version"].strip('"') == dualstruct.__version__
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    released = re.search(
+        rf"^## \[{re.escape(dualstruct.__version__)}\] - ([\d-]+)$", changes, flags=re.MULTILINE
+    )
+    date = fields.get("date-released")
+    assert date == (released and released[1]), "the date is that of the section in CHANGELOG.md"

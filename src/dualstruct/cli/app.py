@@ -30,7 +30,7 @@ from dualstruct.cli.options import (
     Wanted,
     splitting,
 )
-from dualstruct.cli.output import console, print_json
+from dualstruct.cli.output import console, print_json, say
 
 
 def predict(
@@ -153,10 +153,26 @@ def inspect(
     open_model(model).inspect(label, top, as_json)
 
 
-def demo(as_json: Json = False) -> None:
+def demo(
+    files: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the corpus into this folder instead, as files to practise on: train, dev "
+            "and test as columns (.txt), texts with spans (.jsonl) and trees (.conllu)."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Train on the corpus that comes with dualstruct, and tag and parse new sentences."""
-    from dualstruct.demo import run_demo
+    from dualstruct.demo import run_demo, write_files
 
+    if files is not None:
+        written = [str(path) for path in write_files(files)]
+        if as_json:
+            print_json({"files": written})
+        else:
+            say(f"written: {', '.join(written)}")
+        return
     found = run_demo(console(quiet=as_json))
     if as_json:
         print_json(found)

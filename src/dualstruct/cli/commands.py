@@ -42,7 +42,7 @@ GROUPS: dict[str, dict[str, Known]] = {
         "tune": Known(
             "tune:tune",
             "Choose loss, C, passes and the like on the training data, and train with them.",
-            ("tune train.txt --features ner --seconds 60 --model ner.dstruct",),
+            ("tune train.txt --features ner --budget 60 --model ner.dstruct",),
         ),
         "calibrate": Known(
             "confidence:calibrate",
@@ -65,7 +65,7 @@ GROUPS: dict[str, dict[str, Known]] = {
                 "predict ner.dstruct new.txt",
                 "predict ner.dstruct --text < letter.txt",
                 "predict en.dstruct new.conllu --json",
-                "predict ner.dstruct 'texts/*.jsonl' --out labelled --engine ray --workers 8",
+                "predict ner.dstruct 'texts/*.jsonl' --out labelled --engine local --workers 4",
             ),
         ),
         "serve": Known(
@@ -146,7 +146,7 @@ GROUPS: dict[str, dict[str, Known]] = {
         "demo": Known(
             "app:demo",
             "Train on the corpus that comes with dualstruct, and tag and parse new sentences.",
-            ("demo",),
+            ("demo", "demo --files practice"),
         ),
         "experiment": Known(
             "experiments:experiment",

@@ -159,7 +159,7 @@ def _convert_model(
         print_json({"target": str(target), "format": written, **sizes})
     else:
         say(
-            f"{len(found.labels):,} labels, {len(features):,} {called}; "
+            f"{plural(len(found.labels), 'label')}, {len(features):,} {called}; "
             f"{written} model written to {target}"
         )
     if written == "CRFsuite" and {START, END} & set(features):

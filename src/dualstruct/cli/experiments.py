@@ -12,6 +12,7 @@ import typer
 from dualstruct.cli.options import Json
 from dualstruct.cli.output import console, print_json, say, tell
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 
 #: Tables are as wide as that, whatever the terminal.
 WIDTH = 130
@@ -170,7 +171,7 @@ def _describe(name: str, data: Path | None) -> None:
         if corpus.downloadable:
             say(f"  or: dualstruct datasets {name} --download --data FOLDER")
     for part, wanted in corpus.parts.items():
-        size = f"{wanted.sentences:,} sentences, {wanted.tokens:,} tokens"
+        size = f"{plural(wanted.sentences, 'sentence')}, {plural(wanted.tokens, 'token')}"
         if found is None:
             say(f"  {name}/{part}{corpus.ending}: {size}")
             continue
@@ -183,6 +184,7 @@ def _describe(name: str, data: Path | None) -> None:
             say(f"  {part}: {size}, but other words or labels: another release?")
         else:
             say(
-                f"  {part}: {there.sentences:,} sentences, {there.tokens:,} tokens, where {size} "
+                f"  {part}: {plural(there.sentences, 'sentence')}, "
+                f"{plural(there.tokens, 'token')}, where {size} "
                 "are expected"
             )

@@ -14,6 +14,7 @@ from dualstruct.cli.listening import Browser, Host, Listening, Port, is_loopback
 from dualstruct.cli.options import FileFormat, Json, TokenizerOption, asked_tokenizer
 from dualstruct.cli.output import print_json, say, tell
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 
 if TYPE_CHECKING:
     from dualstruct.labelling.store import Project
@@ -87,7 +88,7 @@ def label(
     _check(project, given, kind, export)
     if export is not None and not (given or labels or kind):
         counts = _export(project, export)
-        _report(counts, f"{counts['sentences']:,} sentences written to {export}", as_json)
+        _report(counts, f"{plural(counts['sentences'], 'sentence')} written to {export}", as_json)
         return
     split_as = None if tokenizer is None else asked_tokenizer(tokenizer)
     with Project(project, kind, split_as) as opened:  # type: ignore[arg-type]
@@ -102,7 +103,7 @@ def label(
         _export(project, export)
     _report(
         counts,
-        f"{project}: {counts['sentences']:,} sentences, {counts['labelled']:,} labelled, "
+        f"{project}: {plural(counts['sentences'], 'sentence')}, {counts['labelled']:,} labelled, "
         f"{counts['conflicts']:,} in conflict",
         as_json,
     )
@@ -182,11 +183,11 @@ def _add(
         project.add_types(name.strip() for name in labels.split(","))
     for path in texts:
         labelled, total = project.add(documents_in(path, format, project.kind.column))
-        tell(f"{path}: {total:,} sentences added, {labelled:,} with labels")
+        tell(f"{path}: {plural(total, 'sentence')} added, {labelled:,} with labels")
     if seed_labels is not None:
         documents = documents_in(seed_labels, format, project.kind.column)
         labelled, _ = project.add(documents, drafts=True)
-        tell(f"{seed_labels}: {labelled:,} sentences with suggestions")
+        tell(f"{seed_labels}: {plural(labelled, 'sentence')} with suggestions")
 
 
 def _counts(project: Project) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from dualstruct.cli.output import print_json, say
 from dualstruct.data.shards import Shard, deal, find_shards
 from dualstruct.data.writing import replace_file, replacing
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.workers.communicator import Communicator
 from dualstruct.workers.engines import check_engine, run_on
 
@@ -116,7 +117,7 @@ def label_many(
     if options["json"]:
         print_json(report)
     else:
-        say(f"{len(shards)} files labelled in {folder}, {before} of them before")
+        say(f"{plural(len(shards), 'file')} labelled in {folder}, {before} of them before")
 
 
 def _arguments(options: dict[str, Any]) -> tuple[str, ...]:
@@ -178,7 +179,9 @@ def _shown(targets: Sequence[Path]) -> Iterator[None]:
     def look() -> None:
         while not ended.wait(_LOOK):
             done = sum(target.exists() for target in targets)
-            print(f"\r{done} of {len(targets)} files", end="", file=sys.stderr, flush=True)
+            print(
+                f"\r{done} of {plural(len(targets), 'file')}", end="", file=sys.stderr, flush=True
+            )
 
     looking = threading.Thread(target=look, daemon=True)
     if sys.stderr.isatty():

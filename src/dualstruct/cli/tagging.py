@@ -37,7 +37,7 @@ from dualstruct.cli.output import console, print_json, write
 from dualstruct.cli.texts import Output, document_sentences, predict_texts
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
-from dualstruct.printable import printable
+from dualstruct.printable import plural, printable
 from dualstruct.training.results import FitResult
 
 if TYPE_CHECKING:
@@ -339,7 +339,8 @@ class TaggerCommands:
 
         screen = console()
         screen.print(
-            f"{len(table.labels)} labels, {tagger.n_features_:,} features, {len(table):,} weights",
+            f"{plural(len(table.labels), 'label')}, {plural(tagger.n_features_, 'feature')}, "
+            f"{plural(len(table), 'weight')}",
             markup=False,
         )
         features = Table("weight", "label", "feature", box=None, title_justify="left")

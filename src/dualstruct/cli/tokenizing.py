@@ -18,6 +18,7 @@ from dualstruct.data.opening import name_of
 from dualstruct.data.surface import running_texts
 from dualstruct.errors import InputError
 from dualstruct.estimators import LearnedTokenizer, SequenceTagger
+from dualstruct.printable import plural
 from dualstruct.texts import iter_documents
 from dualstruct.training.results import FitResult
 
@@ -135,7 +136,7 @@ class TokenizerCommands:
             print_json(summary)
         else:
             say(
-                f"tokenizer: {tagger.n_features_:,} features of characters, {len(known):,} "
+                f"tokenizer: {plural(tagger.n_features_, 'feature')} of characters, {len(known):,} "
                 f"multiword tokens; {tagger.result_}"
             )
 

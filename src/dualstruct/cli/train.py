@@ -25,6 +25,7 @@ from dualstruct.cli.options import (
 )
 from dualstruct.cli.output import print_json, say, tell
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.tasks.parsing.settings import PARSERS, ParserSettings
 from dualstruct.tasks.tagging.settings import TAGGERS, TaggerSettings
 from dualstruct.training.settings import Option, options_of
@@ -343,14 +344,17 @@ def _peak_memory_mb() -> float | None:
 def _print_training(report: dict[str, Any], result: FitResult) -> None:
     split = report["seconds_split"]
     say(
-        f"{report['sentences']:,} sentences, {report['tokens']:,} tokens, "
-        f"{report['labels']:,} labels, "
-        + (report.get("trees") or f"{report['features']:,} features ({report['templates']})")
+        f"{plural(report['sentences'], 'sentence')}, {plural(report['tokens'], 'token')}, "
+        f"{plural(report['labels'], 'label')}, "
+        + (
+            report.get("trees")
+            or f"{plural(report['features'], 'feature')} ({report['templates']})"
+        )
     )
     for name, share in report.get("coverage", {}).items():
         say(f"{name}: {100 * share:.1f} % of the tokens")
     if "workers" in report:
-        say(f"{report['workers']} workers ({report['engine']}), {report['solver']}")
+        say(f"{plural(report['workers'], 'worker')} ({report['engine']}), {report['solver']}")
     say(result)
     say(
         "wall time: "

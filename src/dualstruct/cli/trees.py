@@ -37,6 +37,7 @@ from dualstruct.metrics import evaluate_raw_text, evaluate_trees
 from dualstruct.metrics.raw_text import same_text
 from dualstruct.metrics.words import same_words
 from dualstruct.mistakes import tree_mistakes
+from dualstruct.printable import plural
 from dualstruct.suspecting import Suspect
 from dualstruct.texts.treebanks import holds_trees, read_trees
 from dualstruct.training.results import FitResult
@@ -297,12 +298,14 @@ class TreeCommands:
             print_json(summary)
             return
         lines = [
-            f"{name.upper()} tagger: {len(tagger.classes_):,} labels, {tagger.n_features_:,} "
+            f"{name.upper()} tagger: {plural(len(tagger.classes_), 'label')}, "
+            f"{tagger.n_features_:,} "
             f"features; {tagger.result_}"
             for name, tagger in taggers.items()
         ]
         lines += [
-            f"parser: {len(parser.classes_):,} relations, {_describe(parser)}; {parser.result_}",
+            f"parser: {plural(len(parser.classes_), 'relation')}, {_describe(parser)}; "
+            f"{parser.result_}",
             f"it looks at {', '.join(parser.sources_)}",
             f"relations: {', '.join(parser.classes_)}",
         ]

@@ -28,6 +28,7 @@ from dualstruct.data.opening import (
 )
 from dualstruct.data.writing import replace_file
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 
 __all__ = ["ColumnFile", "ColumnSentences", "read_columns", "write_columns"]
 
@@ -150,7 +151,7 @@ class ColumnSentences(Sequence[Any]):
         return _from_lists, (list(self), self.n_columns, self.layout, self.documents)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} sentences, {int(self.lengths.sum())} tokens>"
+        return f"<{plural(len(self), 'sentence')}, {plural(int(self.lengths.sum()), 'token')}>"
 
 
 def _from_lists(
@@ -464,12 +465,14 @@ def _format_columns(
     label_rows = None if labels is None else [list(row) for row in labels]
     sentences = [list(sentence) for sentence in tokens]
     if label_rows is not None and len(label_rows) != len(sentences):
-        raise InputError(f"{len(sentences)} sentences, but {len(label_rows)} rows of labels")
+        raise InputError(
+            f"{plural(len(sentences), 'sentence')}, but {plural(len(label_rows), 'row')} of labels"
+        )
     for number, sentence in enumerate(sentences, 1):
         if label_rows is not None and len(label_rows[number - 1]) != len(sentence):
             raise InputError(
-                f"sentence {number}: {len(sentence)} tokens,"
-                f" but {len(label_rows[number - 1])} labels"
+                f"sentence {number}: {plural(len(sentence), 'token')},"
+                f" but {plural(len(label_rows[number - 1]), 'label')}"
             )
         for at, token in enumerate(sentence):
             cells = [token] if isinstance(token, str) else list(token)

@@ -13,6 +13,7 @@ from dualstruct.data.beside import Beside
 from dualstruct.data.columns import ColumnSentences
 from dualstruct.data.documents import numbered
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 
 __all__ = ["InDocuments", "documents_of", "in_blocks", "in_documents", "seen", "words_of"]
 
@@ -43,7 +44,9 @@ class InDocuments(Beside):
         super().__init__(tokens)
         names = np.asarray(documents).tolist() if hasattr(documents, "tolist") else list(documents)
         if len(names) != len(self.tokens):
-            raise InputError(f"{len(self.tokens)} sentences, but documents for {len(names)}")
+            raise InputError(
+                f"{plural(len(self.tokens), 'sentence')}, but documents for {len(names)}"
+            )
         try:
             self.documents = numbered(names)
         except TypeError:

@@ -22,6 +22,7 @@ from dualstruct.data.documents import document_names
 from dualstruct.data.opening import in_file
 from dualstruct.errors import InputError
 from dualstruct.outputs import Outputs
+from dualstruct.printable import plural
 
 #: The columns of a file that hold strings, with their place among its ten.
 FILE_COLUMN = {
@@ -255,7 +256,7 @@ class Treebank(Sequence[ConlluSentence]):
     def _flat(self, heads: Any, name: str) -> NDArray[np.int32]:
         if isinstance(heads, np.ndarray) and heads.ndim == 1 and heads.dtype != object:
             if len(heads) != len(self.heads):
-                raise InputError(f"{len(self.heads)} words, but {len(heads)} {name}")
+                raise InputError(f"{plural(len(self.heads), 'word')}, but {len(heads)} {name}")
             return np.ascontiguousarray(heads, dtype=np.int32)
         self._check_lengths(heads, name)
         return np.fromiter(chain.from_iterable(heads), np.int32, len(self.heads))
@@ -264,7 +265,9 @@ class Treebank(Sequence[ConlluSentence]):
         if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], np.ndarray):
             numbers_of_words, strings = given
             if len(numbers_of_words) != len(self.heads):
-                raise InputError(f"{len(self.heads)} words, but {len(numbers_of_words)} {name}")
+                raise InputError(
+                    f"{plural(len(self.heads), 'word')}, but {len(numbers_of_words)} {name}"
+                )
             return np.ascontiguousarray(numbers_of_words, dtype=np.int32), list(strings)
         self._check_lengths(given, name)
         if isinstance(given, ColumnSentences):
@@ -276,14 +279,15 @@ class Treebank(Sequence[ConlluSentence]):
 
     def _check_lengths(self, given: Any, name: str) -> None:
         if len(given) != len(self):
-            raise InputError(f"{len(self)} sentences, but {name} for {len(given)}")
+            raise InputError(f"{plural(len(self), 'sentence')}, but {name} for {len(given)}")
         lengths = self.lengths
         theirs = given.lengths if isinstance(given, ColumnSentences) else [len(x) for x in given]
         wrong = np.flatnonzero(lengths != theirs)
         if len(wrong):
             i = int(wrong[0])
             raise InputError(
-                f"sentence {i + 1}: {lengths[i]} words, but {theirs[i]} entries in {name}"
+                f"sentence {i + 1}: {plural(lengths[i], 'word')}, but "
+                f"{plural(theirs[i], 'entry')} in {name}"
             )
 
     @property
@@ -362,7 +366,8 @@ class Treebank(Sequence[ConlluSentence]):
         if sentence.isdecimal() and len(sentence) < 20 and 1 <= int(sentence) <= len(self):
             return int(sentence) - 1
         raise InputError(
-            f"{self.name}: there is no sentence {sentence!r}; it has {len(self)} sentences, "
+            f"{self.name}: there is no sentence {sentence!r}; it has "
+            f"{plural(len(self), 'sentence')}, "
             "counted from 1, and no such sent_id"
         )
 
@@ -433,7 +438,7 @@ class Treebank(Sequence[ConlluSentence]):
         return _restored, (self._data, self.name, np.array(self.lines))
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {len(self):,} sentences, {len(self.heads):,} words>"
+        return f"<{self.name}: {plural(len(self), 'sentence')}, {plural(len(self.heads), 'word')}>"
 
 
 def _restored(data: bytes, name: str, lines: NDArray[np.int64]) -> Treebank:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from dualstruct.data.conllu import Treebank, read_conllu
+from dualstruct.errors import InputError
 
 #: One sentence in this many of each kind is held out.
 HELD_OUT_EVERY = 6
@@ -26,6 +27,8 @@ def load_english(part: Literal["train", "test", "all"] = "all") -> Treebank:
     >>> sentence.forms[-1], sentence.upos[-1]
     ('.', 'PUNCT')
     """
+    if part not in ("train", "test", "all"):
+        raise InputError(f"part={part!r} is not one of train, test, all")
     treebank = read_conllu(english_path())
     if part == "all":
         return treebank

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 
 #: What stands for characters that would disturb a terminal or are not allowed in XML.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -75,10 +76,15 @@ def check_tree(
     n = len(words)
     labels = [""] * n if relations is None else [printable(name) for name in relations]
     if len(heads) != n or len(labels) != n:
-        raise InputError(f"{n} words, but {len(heads)} heads and {len(labels)} relations")
+        raise InputError(
+            f"{plural(n, 'word')}, but {plural(len(heads), 'head')} and "
+            f"{plural(len(labels), 'relation')}"
+        )
     for word, head in enumerate(heads, 1):
         if not -1 <= head <= n or head == word:
-            raise InputError(f"word {word}: its head is {head}, in a sentence of {n} words")
+            raise InputError(
+                f"word {word}: its head is {head}, in a sentence of {plural(n, 'word')}"
+            )
     return [printable(word) for word in words], [int(head) for head in heads], labels
 
 

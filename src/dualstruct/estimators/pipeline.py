@@ -23,6 +23,7 @@ from dualstruct.estimators.tokenizer import LearnedTokenizer
 from dualstruct.explaining import Explanation
 from dualstruct.metrics import RawTextScores, TreeScores, evaluate_raw_text, evaluate_trees
 from dualstruct.mistakes import Mistakes, tree_mistakes
+from dualstruct.printable import plural
 from dualstruct.suspecting import FOLDS, Suspect
 from dualstruct.tasks.base import State
 from dualstruct.tasks.parsing.model import filled_cells, is_filled
@@ -153,7 +154,10 @@ class ParsingPipeline(KeepsTokenizer, Stored):
         held_out = None if dev is None else as_treebank(dev)
         columns = self._columns(treebank)
         if len(treebank) < self.folds:
-            raise InputError(f"{len(treebank)} sentences cannot be divided into {self.folds} folds")
+            raise InputError(
+                f"{plural(len(treebank), 'sentence')} cannot be divided into "
+                f"{plural(self.folds, 'fold')}"
+            )
         parser = DependencyParser(**self._component("parser").get_params())
         seen = [name for name in columns if self.tags != "all" or name in _USUAL]
         parser.set_params(lemma=False, morphology="feats" in seen)

@@ -46,7 +46,10 @@ def _read(path: str, format: str | None, column: str | None) -> Iterator[Documen
 
 
 def _format_of(path: str) -> str:
-    """As found, but columns are as many on each line, with tabs or a label at the end."""
+    """As found, but columns are as many on each line, with tabs or a label at the end.
+
+    One line alone, or lines that end as sentences do, are text.
+    """
     found = find_format(path)
     if found is not FORMATS["conll"]:
         return found.name
@@ -55,7 +58,11 @@ def _format_of(path: str) -> str:
     rows = [line.split() for line in lines if line and not line.startswith("-DOCSTART-")]
     if len({len(row) for row in rows}) != 1 or len(rows[0]) == 1:
         return "text"
-    labelled = all("\t" in line for line in lines if line) or all(
-        row[-1][0].isupper() or not any(c.isalpha() for c in row[-1]) for row in rows
-    )
+    tabs = all("\t" in line for line in lines if line)
+    labelled = tabs or (len(rows) > 1 and all(_is_like_a_label(row[-1]) for row in rows))
     return "conll" if labelled else "text"
+
+
+def _is_like_a_label(word: str) -> bool:
+    ends = len(word) > 1 and word[-1] in ".!?"
+    return not ends and (word[0].isupper() or not any(c.isalpha() for c in word))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dualstruct.data.columns import ColumnSentences
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.structures.chain import AllowedLabels
 
 #: How many labels a message names.
@@ -67,7 +68,7 @@ class Labels:
 
     def _check_lengths(self, y: Sequence[Sequence[str]], sentences: NDArray[np.int64]) -> None:
         if len(y) != len(sentences) - 1:
-            raise InputError(f"{len(sentences) - 1} sentences, but labels for {len(y)}")
+            raise InputError(f"{plural(len(sentences) - 1, 'sentence')}, but labels for {len(y)}")
         lengths = (
             y.lengths if isinstance(y, ColumnSentences) else np.fromiter(map(len, y), np.int64)
         )
@@ -75,7 +76,9 @@ class Labels:
         if len(wrong):
             i = int(wrong[0])
             tokens = int(sentences[i + 1] - sentences[i])
-            raise InputError(f"sentence {i + 1}: {tokens} tokens, but {lengths[i]} labels")
+            raise InputError(
+                f"sentence {i + 1}: {plural(tokens, 'token')}, but {plural(lengths[i], 'label')}"
+            )
 
     def decode(self, flat: NDArray[np.int32], sentences: NDArray[np.int64]) -> list[list[str]]:
         """Lists of label names, one per sentence."""

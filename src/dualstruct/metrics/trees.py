@@ -29,6 +29,7 @@ from dualstruct.metrics.counts import TypeScores, share
 from dualstruct.metrics.universal import Universal, content_scores
 from dualstruct.metrics.universal import universal as universal_relation
 from dualstruct.metrics.words import check_same_words
+from dualstruct.printable import plural
 
 __all__ = ["Attachment", "TreeScores", "attachment", "evaluate_trees"]
 
@@ -107,12 +108,12 @@ class TreeScores:
         """The scores as text, in per cent."""
         bare = self.without_punctuation
         lines = [
-            f"{self.words:,} words, {self.sentences:,} sentences",
+            f"{plural(self.words, 'word')}, {plural(self.sentences, 'sentence')}",
             "",
             f"{'':24}{'UAS':>8}{'LAS':>8}",
             f"{'all words':24}{_percent(self.uas)}{_percent(self.las)}",
             f"{'without punctuation':24}{_percent(bare.uas)}{_percent(bare.las)}"
-            f"   ({bare.words:,} words, CoNLL-X)",
+            f"   ({plural(bare.words, 'word')}, CoNLL-X)",
             f"{'universal relations':24}{_percent(self.uas)}{_percent(self.conll18_las)}"
             f"   (CoNLL-2018; CLAS {100 * self.clas:.2f}, MLAS {100 * self.mlas:.2f}, "
             f"BLEX {100 * self.blex:.2f})",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dualstruct.data.columns import ColumnSentences
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 
 __all__ = ["check_same_words", "same_words"]
 
@@ -30,14 +31,14 @@ def check_same_words(truth: Worded, predicted: Worded) -> None:
     """Refuse two files of other sentences, or of other words, with the place of the first."""
     if len(truth) != len(predicted):
         raise InputError(
-            f"{truth.name} has {len(truth):,} sentences, but {predicted.name} has "
+            f"{truth.name} has {plural(len(truth), 'sentence')}, but {predicted.name} has "
             f"{len(predicted):,}; scores need the same sentences in both"
         )
     different = np.flatnonzero(truth.lengths != predicted.lengths)
     if len(different):
         i = int(different[0])
         raise InputError(
-            f"{truth.where(i, 0)}: the sentence has {truth.lengths[i]} words, but "
+            f"{truth.where(i, 0)}: the sentence has {plural(truth.lengths[i], 'word')}, but "
             f"{predicted.lengths[i]} in {predicted.where(i, 0)}"
         )
     ours, names = truth.forms.encoded()

@@ -23,6 +23,7 @@ from dualstruct.metrics.labels import check_same_lengths
 from dualstruct.metrics.words import check_same_words
 from dualstruct.mistakes.kinds import arc_kind, arc_text, overlap, span_kind
 from dualstruct.mistakes.results import Difference, Mistake
+from dualstruct.printable import plural
 
 #: Which spans (first token, one behind the last) are to be counted.
 Chosen = Callable[[int, int], bool]
@@ -104,7 +105,7 @@ class LabelPairs:
     ) -> None:
         check_same_lengths(gold, predicted)
         if len(tokens) != len(gold):
-            raise InputError(f"{len(tokens)} sentences, but labels for {len(gold)}")
+            raise InputError(f"{plural(len(tokens), 'sentence')}, but labels for {len(gold)}")
         self._tokens, self._gold, self._predicted = tokens, gold, predicted
         self._unknown = unknown
         known = (label_names(gold) | label_names(predicted)).union(labels) - {unknown}

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.confidence.temperature import Search, fit_temperature
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.problem import Problem
 from dualstruct.solvers import Solver
 from dualstruct.structures import Structure, Subset
@@ -177,7 +178,9 @@ def held_out_models(
     if folds < 2:
         raise InputError(f"folds is {folds}; at least 2 are needed, or 0 for the model itself")
     if count < folds:
-        raise InputError(f"{count} sentences cannot be divided into {folds} folds")
+        raise InputError(
+            f"{plural(count, 'sentence')} cannot be divided into {plural(folds, 'fold')}"
+        )
     fold_of = np.random.default_rng(seed).permutation(count) % folds
     quick = case.quick
     models = []

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dualstruct.features import FeatureExtractor
 from dualstruct.labels.names import Labels
+from dualstruct.printable import plural
 
 
 class Weight(NamedTuple):
@@ -116,7 +117,11 @@ class WeightTable:
         width = max((len(row.feature) for row in rows), default=0)
         lines = [f"{row.weight:+8.3f}  {row.feature:<{width}}  {row.label}" for row in rows]
         return "\n".join(
-            [f"{len(self)} weights, {len(self.labels)} labels; the strongest:", *lines]
+            [
+                f"{plural(len(self), 'weight')}, {plural(len(self.labels), 'label')}; the "
+                "strongest:",
+                *lines,
+            ]
         )
 
 
