@@ -153,8 +153,8 @@ wheel-test: .venv/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-deps $(BUILD) -w build/wheels .
 	$(PYTHON) -m venv build/wheel-test
 	build/wheel-test/bin/python $(PIP) --only-binary :all: "$$(ls build/wheels/*.whl)[test]"
-	ln -s "$$(command -v bash)" "$$(command -v head)" build/wheel-test/bin/
-	mkdir build/wheel-test/run && cp -r pyproject.toml tests docs build/wheel-test/run
+	for tool in bash cat cp curl head; do ln -s "$$(command -v $$tool)" build/wheel-test/bin/; done
+	mkdir build/wheel-test/run && cp -r *.md CITATION.cff Makefile pyproject.toml tests docs build/wheel-test/run
 	cd build/wheel-test/run && env -u CC -u CXX PATH="$(CURDIR)/build/wheel-test/bin" \
 		../bin/python -m pytest -p no:cacheprovider $(WHEEL_TESTS)
 

@@ -30,6 +30,8 @@ PHRASES = {
     r"\bblazing(?:ly)?\b|\bseamless(?:ly)?\b|\bcutting-edge\b|\bstate-of-the-art\b": "a number",
     r"\b(?:simply|obviously|of course)\b": "nothing",
     r"\bfound out\b": "recognised",
+    r"\b1/\d[\d.]* of (?:the|\w+'s) time\b|: 1/\d[\d.]*$": "n times faster",
+    r"\bare no probabilities\b": "not probabilities",
     r"(?<!− )(?<!- )\b1 (?:sentences|tokens|texts|labels|passes|workers|examples)\b": "one",
     r"\bgoes? on from\b|\bgo on with training\b": "resume",
     r"\bbe it\b": "whether",

@@ -70,7 +70,7 @@ def _texts(trees: Treebank) -> str:
     write_conllu(written, trees)
     lines = []
     for document in iter_documents(io.StringIO(written.getvalue()), "conllu"):
-        marked = [{"start": s.start, "end": s.end, "label": s.label} for s in document.spans]
+        marked = [{"start": s.start, "end": s.end, "label": s.label} for s in document.spans or ()]
         lines.append(json.dumps({"text": document.text, "spans": marked}, ensure_ascii=False))
     return "\n".join(lines) + "\n"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from commands import dualstruct, refusal, run
-from dualstruct import SequenceTagger, write_columns
+from dualstruct import SequenceTagger, read_columns, read_conllu, read_texts, write_columns
 from dualstruct.datasets import load_english
 from dualstruct.losses import LOSSES
 from patience import HANGS
@@ -203,6 +203,14 @@ def test_demo_learns_scores_and_tags():
     assert "Learning curve" in out
     assert "FB1" in out
     assert "Lisbon" in out
+
+
+def test_demo_writes_files_to_practise_on_and_overwrites_none(tmp_path):
+    run("demo", "--files", tmp_path)
+    texts = read_texts(tmp_path / "test.jsonl")
+    columns = read_columns(tmp_path / "test.txt")
+    assert len(texts.tokens) == len(columns.tokens) == len(read_conllu(tmp_path / "test.conllu"))
+    assert "already exists" in refusal("demo", "--files", tmp_path)
 
 
 def test_help_is_there_for_every_command():

@@ -326,3 +326,12 @@ def test_mistakes_are_sentences(tmp_path, arguments, message):
     code, _, messages = run("label", *(each.replace("{}", str(tmp_path)) for each in arguments))
     assert code != 0
     assert message in messages
+
+
+def test_a_line_of_text_is_no_columns(tmp_path):
+    path = tmp_path / "letter.txt"
+    path.write_text("Please send 20 kilograms to Harbour Foods by Friday.\n", encoding="utf-8")
+    [document] = documents_in(path)
+    assert document.text.startswith("Please send")
+    path.write_text("Ada B-PER\nsings O\n", encoding="utf-8")
+    assert next(documents_in(path)).tokens

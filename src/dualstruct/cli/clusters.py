@@ -14,7 +14,6 @@ import typer
 from dualstruct.cli.options import Json
 from dualstruct.cli.output import print_json, say, tell
 from dualstruct.errors import InputError
-from dualstruct.printable import plural
 
 if TYPE_CHECKING:
     from dualstruct.clustering import WordClusters
@@ -100,7 +99,7 @@ def clusters(
         print_json(report)
         return
     seen = f", seen {report['occurrences']:,} times," if vectors is None else ""
-    say(f"{plural(report['words'], 'word')}{seen} in {report['clusters']:,} clusters")
+    say(f"{report['words']:,} words{seen} in {report['clusters']:,} clusters")
     if found.mutual_information is not None:
         say(f"mutual information of neighbouring clusters: {found.mutual_information:.4f} bits")
     say(f"wall time: {report['wall_seconds']:.1f} s, CPU {report['cpu_seconds']:.1f} s")

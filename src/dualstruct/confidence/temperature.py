@@ -46,11 +46,11 @@ def summed(number: float, workers: Communicator | None) -> float:
 
 
 class UncalibratedWarning(UserWarning):
-    """Marginals of a margin loss without a temperature: they rank, but are no probabilities."""
+    """Marginals of a margin loss without a temperature: they rank, but are not probabilities."""
 
 
 def uncalibrated(loss: str) -> str:
-    """What to say of a model whose scores are no probabilities."""
+    """What to say of a model whose scores are not probabilities."""
     return (
         f"the loss {loss} does not make scores probabilities, and this model was never calibrated: "
         f"{CURE}"

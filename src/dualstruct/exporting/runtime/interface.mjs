@@ -18,7 +18,7 @@ export class Labeller {
 
   #beliefs(scores) {
     const { beta } = this.#header;
-    if (beta === null) throw new Error("this model's scores are no probabilities: calibrate it and export it again");
+    if (beta === null) throw new Error("this model's scores are not probabilities: calibrate it and export it again");
     return new Beliefs(this.#engine.chain, scores, beta);
   }
 

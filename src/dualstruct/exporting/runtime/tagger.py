@@ -117,7 +117,7 @@ class Tagger:
     def _beliefs(self, emissions: list[array[float]], steps: list[Matrix]) -> Beliefs:
         if self._beta is None:
             raise ValueError(
-                "this model's scores are no probabilities: calibrate it (dualstruct calibrate) and "
+                "this model's scores are not probabilities: calibrate it (dualstruct calibrate) and "
                 "export it again"
             )
         return self._chain.beliefs(emissions, steps, self._beta)
