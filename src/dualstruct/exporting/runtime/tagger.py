@@ -117,8 +117,8 @@ class Tagger:
     def _beliefs(self, emissions: list[array[float]], steps: list[Matrix]) -> Beliefs:
         if self._beta is None:
             raise ValueError(
-                "this model's scores are not probabilities: calibrate it (dualstruct calibrate) and "
-                "export it again"
+                "this model's scores are not probabilities: calibrate it (dualstruct calibrate) "
+                "and export it again"
             )
         return self._chain.beliefs(emissions, steps, self._beta)
 
