@@ -70,8 +70,8 @@ def forget() -> None:
     pipeline.cache_clear()
 
 
-def served(model: Any) -> Served:
-    return serve_model(model, "model.dstruct")
+def served(model: Any, name: str = "model.dstruct") -> Served:
+    return serve_model(model, name)
 
 
 def app(shown: Served, *arguments: Any, **options: Any) -> Any:

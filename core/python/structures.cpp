@@ -72,6 +72,7 @@ void assign(Weights& w, const Structure& structure, Input<float> values) {
     if (static_cast<std::int64_t>(values.size()) != w.dimension()) {
         throw std::invalid_argument("the weights have another shape than the structure");
     }
+    const GilReleased unlocked;
     std::copy_n(values.data(), values.size(), w.data());
     structure.derive(w.data());
 }
@@ -304,7 +305,7 @@ void bind_structures(nb::module_& m) {
             "w"_a, "cost_weight"_a = 0.0f, "threads"_a = 1);
 
     auto weights = nb::class_<Weights>(m, "Weights", nb::is_weak_referenceable());
-    weights.def(nb::init<const Structure&>(), "structure"_a)
+    weights.def(nb::init<const Structure&>(), "structure"_a, nb::call_guard<GilReleased>())
         .def_prop_ro(
             "array",
             [](Weights& w) {

@@ -11,6 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 import serving_cases as cases
+from dualstruct import InputError, SequenceTagger
+from dualstruct.datasets import load_english
 from dualstruct.serving.suspicion import Suspicion
 from patience import HANGS
 
@@ -350,3 +352,40 @@ def test_everything_that_can_be_used_has_a_name(page, addresses):
                 " || (e.labels && e.labels[0] && e.labels[0].textContent)"
             )
             assert name, (role, each)
+
+
+def test_two_models_are_shown_side_by_side_with_what_differs_marked(page: Page):
+    train = load_english("train")[:4]
+    few = SequenceTagger(features="ner", passes=1).fit(
+        [s.forms for s in train], [s.entities for s in train]
+    )
+    served, other = cases.served(cases.tagger()), cases.served(few, "few.dstruct")
+    one, two = cases.tagger().predict([WORDS])[0], few.predict([WORDS])[0]
+    differ = [t for t in range(len(WORDS)) if one[t] != two[t]]
+    assert differ
+    with cases.running(cases.app(served, beside=other)) as address:
+        page.goto(address)
+        expect(page.locator("#model")).to_contain_text("beside few.dstruct")
+        page.locator("#sentence").fill(f"{cases.SENTENCE}\nOslo")
+        page.keyboard.press("Enter")
+        expect(page.locator("#beside .label")).to_have_text(two)
+        expect(page.locator("#output .label")).to_have_text(one)
+        for place in ("#output", "#beside"):
+            marked = page.locator(f"{place} .other")
+            assert [int(each.get_attribute("data-token")) - 1 for each in marked.all()] == differ
+        said = f"They differ in {len(differ)} of {len(WORDS)} words"
+        expect(page.locator("#difference")).to_contain_text(said)
+        expect(page.locator("#lines .differ").first).to_contain_text(str(len(differ)))
+        page.locator(f"#beside [data-token='{differ[0] + 1}']").click()
+        expect(page.locator("#explanation-title")).to_contain_text("by few.dstruct")
+        page.keyboard.press("Escape")
+        expect(page.locator(f"#beside [data-token='{differ[0] + 1}']")).to_be_focused()
+
+
+def test_models_that_cannot_be_compared_are_refused():
+    tagger, tree = cases.served(cases.tagger()), cases.served(cases.pipeline())
+    with pytest.raises(InputError, match="side by side are models of one kind"):
+        cases.app(tagger, beside=tree)
+    columns = cases.served(cases.tagger_of_two_columns())
+    with pytest.raises(InputError, match="look at the same columns"):
+        cases.app(tagger, beside=columns)

@@ -71,7 +71,7 @@ GROUPS: dict[str, dict[str, Known]] = {
         "serve": Known(
             "serve:serve",
             "Open a page for a model: type a sentence, see its labels or tree, and why.",
-            ("serve ner.dstruct",),
+            ("serve ner.dstruct", "serve new.dstruct old.dstruct"),
         ),
         "convert": Known(
             "convert:convert",

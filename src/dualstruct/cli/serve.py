@@ -15,7 +15,13 @@ from dualstruct.errors import InputError
 
 
 def serve(
-    model: Annotated[Path, typer.Argument(help="A model file that train wrote.")],
+    models: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="MODEL [OTHER]",
+            help="A model file that train wrote; of two, the page shows where they differ.",
+        ),
+    ],
     train: Annotated[
         Path | None,
         typer.Option(help="The training file: the page shows which of its sentences are suspect."),
@@ -26,6 +32,8 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Open a page for a model: type a sentence, see its labels or tree, and why.
+
+    Two models are shown side by side, with what they differ in marked.
 
     A JSON interface is beside it (/api, described by /openapi.json). It listens on this machine
     only by default, and needs no network. Ctrl-C ends it.
@@ -38,11 +46,15 @@ def serve(
 
     if train is not None and not train.is_file():
         raise InputError(f"{train} does not exist")
-    served = serve_model(load_model(model), model.name)
+    if len(models) > 2:
+        raise InputError(f"there are {len(models)} models; the page shows one, or two side by side")
+    served, *others = [serve_model(load_model(path), path.name) for path in models]
     suspicion = Suspicion(None if train is None else partial(served.suspects, train))
     listening = Listening(host, port)
-    app = create_app(served, suspicion, hosts=listening.hosts)
+    beside = others[0] if others else None
+    app = create_app(served, suspicion, beside=beside, hosts=listening.hosts)
     if not listening.near:
         tell(f"whoever reaches {host} can use the model")
-    listening.announce(str(model), {"model": str(model)}, as_json)
+    facts = {"model": str(models[0]), **({"beside": str(models[1])} if others else {})}
+    listening.announce(" beside ".join(map(str, models)), facts, as_json)
     listening.run(app, browser, suspicion.start)

@@ -94,7 +94,7 @@ class Served(ABC):
             LocatedSuspect(**vars(each), where=data.where(each.sentence - 1, 0)) for each in found
         ]
 
-    def about(self) -> About:
+    def about(self, beside: Served | None = None) -> About:
         """What somebody who writes a sentence has to know."""
         return {
             "name": self.name,
@@ -104,11 +104,28 @@ class Served(ABC):
             "explains": list(self.explains),
             "calibrated": self.calibrated,
             "most_tokens": self.most_tokens,
+            "beside": None if beside is None else beside.name,
         }
 
     def training(self) -> TrainingAnswer:
         """How training went, pass by pass."""
         return {"parts": [_training(name, result) for name, result in self.results().items()]}
+
+
+def check_comparable(one: Served, other: Served) -> None:
+    """Refuse two models that cannot be asked the same, or do not answer in the same way."""
+    if one.kind != other.kind:
+        answers = {"labels": "labels words", "tree": "gives trees"}
+        raise InputError(
+            f"{one.name} {answers[one.kind]} and {other.name} {answers[other.kind]}: side by side "
+            "are models of one kind"
+        )
+    if list(one.columns.names) != list(other.columns.names):
+        wanted = [", ".join(each.columns.names) or "attributes" for each in (one, other)]
+        raise InputError(
+            f"{one.name} looks at {wanted[0]} and {other.name} at {wanted[1]}: side by side are "
+            "models that look at the same columns"
+        )
 
 
 def serve_model(model: AnyModel, name: str) -> Served:

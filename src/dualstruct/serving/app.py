@@ -16,11 +16,11 @@ import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from dualstruct.explaining.results import Explanation
-from dualstruct.serving.answers import Prediction, Served
+from dualstruct.serving.answers import Prediction, Served, check_comparable
 from dualstruct.serving.connections import Limits
 from dualstruct.serving.guarding import HANDLERS, JSONResponse, guards, read_body
 from dualstruct.serving.openapi import Operation, describe, operations
@@ -34,6 +34,7 @@ def create_app(
     served: Served,
     suspicion: Suspicion | None = None,
     *,
+    beside: Served | None = None,
     hosts: Iterable[str] | None = None,
     limits: Limits | None = None,
 ) -> Starlette:
@@ -45,29 +46,42 @@ def create_app(
         The model.
     suspicion : Suspicion, optional
         What is found suspect in the training file, if there is one.
+    beside : Served, optional
+        Another model of the same kind, whose answers the page shows beside; its interface is under
+        ``/beside``.
     hosts : iterable of str, optional
         The names under which the server answers. Other names in a request mean that some other
         site has its name point here, to read what is none of its business.
     limits : Limits, optional
     """
-    api = Api(served, suspicion or Suspicion(None), limits or Limits())
+    limits = limits or Limits()
+    routes: list[BaseRoute] = [
+        Route("/", page),
+        *interface(Api(served, suspicion or Suspicion(None), limits, beside)),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    if beside is not None:
+        check_comparable(served, beside)
+        routes.append(Mount("/beside", routes=interface(Api(beside, Suspicion(None), limits))))
+    return Starlette(routes=routes, middleware=guards(hosts), exception_handlers=HANDLERS)
+
+
+def interface(api: Api) -> list[BaseRoute]:
+    """The JSON interface for a model, and its description."""
     asked = [
         Route(each.path, getattr(api, each.name), methods=[each.method]) for each in api.operations
     ]
-    routes = [
-        Route("/", page),
-        Route("/openapi.json", api.openapi),
-        *asked,
-        Mount("/static", StaticFiles(directory=STATIC)),
-    ]
-    return Starlette(routes=routes, middleware=guards(hosts), exception_handlers=HANDLERS)
+    return [Route("/openapi.json", api.openapi), *asked]
 
 
 class Api:
     """The answers of the JSON interface."""
 
-    def __init__(self, served: Served, suspicion: Suspicion, limits: Limits) -> None:
+    def __init__(
+        self, served: Served, suspicion: Suspicion, limits: Limits, beside: Served | None = None
+    ) -> None:
         self.served = served
+        self.beside = beside
         self.suspicion = suspicion
         self.limits = limits
         self.description = describe(served)
@@ -78,7 +92,7 @@ class Api:
         return JSONResponse(self.description)
 
     async def model(self, request: Request) -> Response:
-        return JSONResponse(self.served.about())
+        return JSONResponse(self.served.about(self.beside))
 
     async def training(self, request: Request) -> Response:
         return JSONResponse(self.served.training())

@@ -38,6 +38,7 @@ class About(TypedDict):
     explains: list[str]
     calibrated: bool
     most_tokens: int
+    beside: str | None  #: the name of another model, of the same kind, under /beside
 
 
 class Labelling(TypedDict):

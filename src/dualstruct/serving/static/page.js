@@ -3,15 +3,18 @@
 import { get, post } from "./api.js";
 import { byId, make, roving, sentence } from "./elements.js";
 import { reasons } from "./explanation.js";
-import { described, focusToken, mark, setLabels, show } from "./results.js";
+import { described, differences, focusToken, mark, setLabels, show } from "./results.js";
 import { MOST_LINES, asFile, download, overview } from "./several.js";
 import { curves } from "./training.js";
 import { suspects } from "./suspects.js";
 
 let model = null;
+let modelBeside = null; // the other one, where there is one
 let asked = null; // the sentence as it was sent
 let answer = null;
 let answers = []; // of all sentences
+let others = []; // those of the model beside, where there is one
+let explaining = null; // where the token stands that is explained
 let explainedToken = null;
 let turn = 0; // answers to older questions are dropped
 
@@ -21,6 +24,7 @@ const ASPECTS = { tree: "head and relation", labels: "label" };
 async function start() {
   try {
     model = await get("api/model");
+    if (model.beside !== null) modelBeside = await get("beside/api/model");
   } catch (error) {
     complain(error);
     return;
@@ -28,9 +32,15 @@ async function start() {
   document.title = `${model.name} – dualstruct`;
   const what = model.kind === "tree" ? "relations" : "labels";
   byId("model").textContent = `${model.name}, ${model.labels.length} ${what}`;
+  if (model.beside !== null) {
+    byId("model").textContent += `, beside ${model.beside}`;
+    byId("own-name").textContent = model.name;
+    byId("beside-name").textContent = model.beside;
+    for (const id of ["own-name", "beside-name", "beside", "difference"]) byId(id).hidden = false;
+  }
   const field = byId("sentence");
   const words = model.columns.length === 1;
-  if (model.kind === "labels") setLabels(model.labels);
+  if (model.kind === "labels") setLabels([...model.labels, ...(modelBeside?.labels ?? [])]); // a colour means the same for both
   byId("example").hidden = !words;
   byId("trust").hidden = model.calibrated;
   byId("go").textContent = model.kind === "tree" ? "Parse" : "Label";
@@ -75,11 +85,16 @@ async function ask(event) {
   clear();
   say("Working …");
   const found = [];
+  const foundBeside = [];
   let wanted;
   try {
     wanted = question();
     for (const each of wanted) {
-      found.push(await post("api/predict", { ...each, k: 5 }));
+      const both = [post("api/predict", { ...each, k: 5 })];
+      if (model.beside !== null) both.push(post("beside/api/predict", { ...each, k: 1 }));
+      const [own, other] = await Promise.all(both);
+      found.push(own);
+      if (other) foundBeside.push(other);
       if (mine !== turn) return;
     }
   } catch (error) {
@@ -89,10 +104,11 @@ async function ask(event) {
     return;
   }
   answers = found;
+  others = foundBeside;
   byId("list").hidden = false;
   byId("list-title").textContent = answers.length > 1 ? `${answers.length} sentences` : "As text";
-  byId("lines").replaceChildren(overview(answers, (k) => open(wanted[k], answers[k])));
-  open(wanted[0], answers[0]);
+  byId("lines").replaceChildren(overview(answers, others, (k) => open(wanted[k], answers[k], others[k])));
+  open(wanted[0], answers[0], others[0]);
 }
 
 function clear() {
@@ -101,24 +117,33 @@ function clear() {
   for (const id of ["list", "result", "others"]) byId(id).hidden = true;
 }
 
-function open(sentenceAsked, found) {
+function open(sentenceAsked, found, foundBeside) {
   asked = sentenceAsked;
   answer = found;
   close();
   byId("result").hidden = false;
-  present(answer);
-  listAlternatives();
+  present(answer, 0, foundBeside);
+  if (foundBeside) compare(foundBeside);
+  listAlternatives(foundBeside);
   say(answer.tokens.map((word, t) => `${word}: ${described(answer, answer, t)}`).join(", "));
 }
 
-function present(output, rank = 0) {
+// What the other model says, and in how much it differs.
+function compare(other) {
+  const differ = differences(answer, other);
+  const names = differ.map((t) => `${answer.tokens[t]} (${described(answer, answer, t)}, ${described(other, other, t)})`);
+  byId("difference").textContent = differ.length ? `They differ in ${differ.length} of ${answer.tokens.length} words: ${names.join(", ")}.` : "Both say the same.";
+  show(byId("beside"), other, other, (token) => explain(token, modelBeside.explains[0], "beside"), answer);
+}
+
+function present(output, rank = 0, than = answer) {
   const best = rank === 0;
   byId("result-title").textContent = (model.kind === "tree" ? "Tree" : "Labels") + (best ? "" : `, number ${rank + 1}`);
   byId("legend").hidden = !best;
-  show(byId("output"), answer, output, explain);
+  show(byId("output"), answer, output, (token) => explain(token), than);
 }
 
-function listAlternatives() {
+function listAlternatives(foundBeside) {
   const list = byId("alternatives");
   const best = answer.alternatives[0];
   byId("others").hidden = false;
@@ -139,7 +164,7 @@ function listAlternatives() {
     button.addEventListener("click", () => {
       for (const each of list.querySelectorAll("button")) each.setAttribute("aria-pressed", String(each === button));
       close();
-      present(output, rank);
+      present(output, rank, rank ? answer : foundBeside);
       say(rank ? `Number ${rank + 1} of the best is shown` : "The best is shown");
     });
     return make("li", {}, button);
@@ -153,13 +178,14 @@ function standing(best, other) {
   return other === best ? `score ${best.score.toFixed(3)}` : `${(best.score - other.score).toFixed(3)} below`;
 }
 
-async function explain(token, of = model.explains[0]) {
+// `where` is the place of the output: "output", or "beside" for the other model.
+async function explain(token, of = model.explains[0], where = "output") {
   const mine = ++turn;
   complain(null);
-  mark(byId("output"), token);
+  for (const each of ["output", "beside"]) mark(byId(each), each === where ? token : null);
   let found;
   try {
-    found = await post("api/explain", { ...asked, token, of });
+    found = await post(where === "beside" ? "beside/api/explain" : "api/explain", { ...asked, token, of });
   } catch (error) {
     if (mine === turn) complain(error);
     return;
@@ -167,29 +193,32 @@ async function explain(token, of = model.explains[0]) {
   if (mine !== turn) return;
   const explained = found.tokens[0];
   const title = byId("explanation-title");
-  title.textContent = `Why ${answer.tokens[token - 1]} is ${explained.text}`;
+  const who = model.beside === null ? "" : `, by ${where === "beside" ? model.beside : model.name}`;
+  title.textContent = `Why ${answer.tokens[token - 1]} is ${explained.text}${who}`;
   explainedToken = token;
-  byId("aspects").replaceChildren(...(model.explains.length > 1 ? model.explains.map((name) => aspect(name, of, token)) : []));
+  explaining = where;
+  const { explains } = where === "beside" ? modelBeside : model;
+  byId("aspects").replaceChildren(...(explains.length > 1 ? explains.map((name) => aspect(name, of, token, where)) : []));
   byId("reasons").replaceChildren(...reasons(explained));
   byId("explanation").hidden = false;
   title.focus();
   byId("explanation").scrollIntoView({ block: "nearest" });
 }
 
-function aspect(name, chosen, token) {
+function aspect(name, chosen, token, where) {
   const button = make("button", { type: "button", "aria-pressed": String(name === chosen) }, ASPECTS[name] ?? `${name.toUpperCase()} tag`);
-  button.addEventListener("click", () => explain(token, name));
+  button.addEventListener("click", () => explain(token, name, where));
   return button;
 }
 
 function close() {
   byId("explanation").hidden = true;
-  mark(byId("output"), null);
+  for (const each of ["output", "beside"]) mark(byId(each), null);
 }
 
 function closeAndReturn() {
   close();
-  focusToken(byId("output"), explainedToken);
+  focusToken(byId(explaining), explainedToken);
 }
 
 let shownTraining = false;

@@ -43,9 +43,16 @@ export function described(answer, output, t) {
   return `${output.relations[t]} of ${head === 0 ? ROOT : answer.tokens[head - 1]}`;
 }
 
-// `output` is the best one or an alternative; `choose` is called with the number of a token, from 1.
-export function show(place, answer, output, choose) {
-  const shown = answer.picture ? tree(answer, output, choose) : labels(answer, output, choose);
+// The tokens, from 0, of which two outputs for the same words say different things.
+export function differences(one, other) {
+  return one.tokens.map((_, t) => t).filter((t) => described(one, one, t) !== described(other, other, t));
+}
+
+// `output` is the best one or an alternative; `choose` is called with the number of a token, from 1. What differs from
+// `than`, or from the best one, is marked.
+export function show(place, answer, output, choose, than = answer) {
+  const changed = (t) => output !== than && described(answer, output, t) !== described(than, than, t);
+  const shown = answer.picture ? tree(answer, output, choose, changed) : labels(answer, output, choose, changed);
   place.replaceChildren(shown);
 }
 
@@ -59,14 +66,14 @@ export function focusToken(place, token) {
   place.querySelector(`[data-token="${token}"]`)?.focus();
 }
 
-function labels(answer, output, choose) {
+function labels(answer, output, choose, changed) {
   const best = output === answer;
   const items = answer.tokens.map((word, t) => {
     const label = tinted(make("span", { class: "label" }, output.labels[t]), output.labels[t]);
     label.style.setProperty("--sure", best ? answer.confidence[t] : 0);
     const button = make(
       "button",
-      { type: "button", "data-token": t + 1, "aria-pressed": "false", class: changed(answer, output, t) ? "other" : null },
+      { type: "button", "data-token": t + 1, "aria-pressed": "false", class: changed(t) ? "other" : null },
       make("span", { class: "word" }, word),
       label,
       best ? make("span", { class: "sure" }, percent(answer.confidence[t])) : null,
@@ -79,11 +86,7 @@ function labels(answer, output, choose) {
   return list;
 }
 
-function changed(answer, output, t) {
-  return output !== answer && described(answer, output, t) !== described(answer, answer, t);
-}
-
-function tree(answer, output, choose) {
+function tree(answer, output, choose, changed) {
   const { width, height, base, words, arcs } = output.picture;
   const best = output === answer;
   const tokens = arcs.map((arc) => {
@@ -92,7 +95,7 @@ function tree(answer, output, choose) {
     const name = `${answer.tokens[t]}: ${described(answer, output, t)}${best ? `, ${percent(sure)} sure` : ""}`;
     const token = draw(
       "g",
-      { role: "button", tabindex: "-1", "data-token": arc.token, "aria-pressed": "false", "aria-label": name, class: changed(answer, output, t) ? "other" : null },
+      { role: "button", tabindex: "-1", "data-token": arc.token, "aria-pressed": "false", "aria-label": name, class: changed(t) ? "other" : null },
       draw("title", {}, name),
       ...arcShapes(arc, base),
       ...wordShapes(words[t], base, height),

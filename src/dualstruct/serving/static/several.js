@@ -1,17 +1,20 @@
 // Several sentences at once, a line each: what the model says of them, and files of it.
 
 import { make } from "./elements.js";
-import { coloured } from "./results.js";
+import { coloured, differences } from "./results.js";
 
 export const MOST_LINES = 500;
 
-// A list of sentences with their labels in colours; `open` is called with the number of one of them.
-export function overview(answers, open) {
+// A list of sentences with their labels in colours; `open` is called with the number of one of them. Beside those of
+// which another model says something else (`others` are its answers) is how many tokens differ.
+export function overview(answers, others, open) {
   return make(
     "ol",
     { class: "several" },
     answers.map((answer, k) => {
-      const button = make("button", { type: "button", dir: "auto" }, coloured(answer));
+      const differ = others[k] ? differences(answer, others[k]).length : 0;
+      const note = differ ? make("span", { class: "differ" }, differ === 1 ? "1 word differs" : `${differ} words differ`) : null;
+      const button = make("button", { type: "button", dir: "auto" }, coloured(answer), note);
       button.addEventListener("click", () => open(k));
       return make("li", {}, button);
     }),

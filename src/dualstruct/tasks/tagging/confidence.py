@@ -115,7 +115,7 @@ class Spans:
         here = entering[starts[:, None], mine] * is_mine
         here = _walked(here, given * ~self.boundary, (mine, is_mine), starts, ends)
         total = (here * leaving[ends[:, None] - 1, mine]).sum(axis=1)
-        return np.clip(total, 0.0, 1.0)
+        return np.asarray(np.clip(total, 0.0, 1.0))
 
     def outside_probabilities(
         self, found: Expectation, starts: NDArray[np.intp], ends: NDArray[np.intp]
@@ -125,7 +125,7 @@ class Spans:
         here = found.labels[starts[:, None], mine].astype(float)
         given = _given_first(found.pairs.astype(float))
         here = _walked(here, given, (mine, np.ones_like(mine, dtype=np.bool_)), starts, ends)
-        return np.clip(here.sum(axis=1), 0.0, 1.0)
+        return np.asarray(np.clip(here.sum(axis=1), 0.0, 1.0))
 
 
 def _given_first(pairs: NDArray[np.float64]) -> NDArray[np.float64]:
