@@ -21,6 +21,7 @@ from dualstruct import InputError, SequenceTagger, read_columns
 from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.labelling import Project, schema
 from dualstruct.labelling.importing import documents_in
+from dualstruct.labelling.rules import Rules
 from dualstruct.texts import Document, TextSpan, iter_documents, read_texts
 from label_kills import killed_once, make, missing
 from patience import HANGS
@@ -335,3 +336,40 @@ def test_a_line_of_text_is_no_columns(tmp_path):
     assert document.text.startswith("Please send")
     path.write_text("Ada B-PER\nsings O\n", encoding="utf-8")
     assert next(documents_in(path)).tokens
+
+
+def test_lists_and_patterns_are_first_suggestions(tmp_path):
+    (tmp_path / "cities.txt").write_text("New York\nyork\n")
+    texts = ["she left new york in 1815", "nothing here", "York 1815"]
+    with Project(tmp_path / "p.db", "spans", Tokenizer("blanks", "lines")) as project:
+        project.add(Document(text) for text in texts)
+        project.add_types(["LOC", "DATE"])
+        project.answer(3, ["O", "O"], annotator="a", seen=0)
+        rules = Rules.parse([f"LOC={tmp_path / 'cities.txt'}"], [r"DATE=\d{4}"], project.types)
+        assert project.draft(rules) == 1
+        assert project.draft(rules) == 0  # it has one
+    with Project(tmp_path / "p.db") as project:
+        draft = project.sentences[1].draft
+        assert draft.labels == ("O", "O", "B-LOC", "I-LOC", "O", "B-DATE")
+        assert draft.weights == (0.5, 0.5, 1.0, 1.0, 0.5, 1.0)
+        assert project.sentences[2].draft is None
+        assert project.sentences[3].draft is None
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "message"),
+    [
+        ("--pattern", "LOC=[", "--pattern LOC=[: no regular expression"),
+        ("--pattern", "LOK=a", "--pattern LOK=a: the project has no label LOK (LOC)"),
+        ("--gazetteer", "LOC=no.txt", "no.txt does not exist"),
+        ("--gazetteer", "LOC", "LABEL=FILE is wanted"),
+    ],
+)
+def test_lists_and_patterns_that_cannot_be_are_refused_in_a_sentence(
+    tmp_path, option, given, message
+):
+    command = ["label", str(tmp_path / "p.db"), "--labels", "LOC", "--no-serve", option, given]
+    code, _, said = run_command(command)
+    assert code == 1
+    assert message in said
+    assert said.count("\n") == 1

@@ -50,6 +50,19 @@ def label(
             "have a probability.",
         ),
     ] = None,
+    gazetteer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL=FILE",
+            help="A list of phrases, one per line, as first suggestions.",
+        ),
+    ] = None,
+    pattern: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL=REGEX", help="A regular expression whose matches are first suggestions."
+        ),
+    ] = None,
     export: Annotated[
         Path | None,
         typer.Option(
@@ -86,7 +99,7 @@ def label(
 
     given = [*(text or ()), *([] if seed_labels is None else [seed_labels])]
     _check(project, given, kind, export)
-    if export is not None and not (given or labels or kind):
+    if export is not None and not (given or labels or kind or gazetteer or pattern):
         counts = _export(project, export)
         _report(counts, f"{plural(counts['sentences'], 'sentence')} written to {export}", as_json)
         return
@@ -95,6 +108,7 @@ def label(
         if model is not None:
             _take_kind(opened, model)
         _add(opened, text or [], seed_labels, labels, format)
+        _draft(opened, gazetteer or [], pattern or [])
         counts = _counts(opened)
         if serve and export is None:
             _serve(opened, model, Address(host, port, token, browser), as_json)
@@ -188,6 +202,14 @@ def _add(
         documents = documents_in(seed_labels, format, project.kind.column)
         labelled, _ = project.add(documents, drafts=True)
         tell(f"{seed_labels}: {plural(labelled, 'sentence')} with suggestions")
+
+
+def _draft(project: Project, gazetteers: list[str], patterns: list[str]) -> None:
+    from dualstruct.labelling.rules import Rules
+
+    if gazetteers or patterns:
+        count = project.draft(Rules.parse(gazetteers, patterns, project.types))
+        tell(f"lists and patterns: {count:,} sentences with suggestions")
 
 
 def _counts(project: Project) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dualstruct.data.schema import fit_type
 from dualstruct.data.tokenizing import Tokenizer
@@ -28,6 +28,9 @@ from dualstruct.texts.alignment import Alignment
 from dualstruct.texts.corpora import document_blocks
 from dualstruct.texts.documents import Document
 from dualstruct.texts.formats.project import VALID, in_project, parsed
+
+if TYPE_CHECKING:
+    from dualstruct.labelling.rules import Rules
 
 __all__ = ["Project"]
 
@@ -333,6 +336,26 @@ class Project:
         self.changes += 1
         for number, draft in drafted:
             self.sentences[number].draft = draft
+
+    def draft(self, rules: Rules) -> int:
+        """First suggestions for sentences without an answer or draft: how many get one."""
+        if self.kind.name != "spans":
+            raise InputError(
+                f"lists and patterns mark spans; this is a project of {self.kind.name}"
+            )
+        open_ones = [s for s in self.sentences.values() if not s.answers and s.draft is None]
+        found = {s.id: draft for s in open_ones if (draft := rules.draft(s)) is not None}
+        with self._writing() as base:
+            base.executemany(
+                "INSERT INTO drafts VALUES (?, ?, ?)",
+                (
+                    (number, json.dumps(each.labels), json.dumps(each.weights))
+                    for number, each in found.items()
+                ),
+            )
+        for number, draft in found.items():
+            self.sentences[number].draft = draft
+        return len(found)
 
     @staticmethod
     def _add_answer(
