@@ -13,6 +13,8 @@ LATE = 0.05
 #: Runs that are under way when the search is over end a little later, and two at a time are slower
 #: than one: what is better is not given up for so little. Training ends in time in any case.
 ROOM = 0.2
+#: Training at the end may take so many times what the runs predict: passes get longer.
+LONGER_THAN_THOUGHT = 1.25
 
 
 def check_seconds(seconds: float, name: str) -> None:
@@ -50,6 +52,10 @@ class Budget:
     def left(self) -> float:
         """Seconds for more runs."""
         return self.until_end - self.reserve
+
+    def set_aside(self, seconds: float) -> None:
+        """Leave time for a training at the end of about so many seconds."""
+        self.reserve = LONGER_THAN_THOUGHT * seconds
 
     @property
     def over(self) -> bool:

@@ -254,7 +254,7 @@ class _Search:
         whole = self._features + wall * passes / self._folds.trained_on
         most = max(whole, SHARE_OF_THE_END * self._budget.seconds)
         self._choices.end_within(passes * most / whole)
-        self._budget.reserve = whole
+        self._budget.set_aside(whole)
         affordable = SHARE_OF_A_RUN * self._threads * max(self._budget.left, 0.0)
         run = JUDGING * passes * wall
         if run > affordable:
@@ -272,7 +272,7 @@ class _Search:
             return
         usual = self._seconds_to_train(given, self._choices.default_way)
         most = max(usual, SHARE_OF_THE_END * self._budget.seconds)
-        self._budget.reserve = max(usual, min(self._seconds_to_train(best, found[0]), most))
+        self._budget.set_aside(max(usual, min(self._seconds_to_train(best, found[0]), most)))
 
     def _bind(self, trials: list[Trial], folds: Iterable[int]) -> None:
         """Make features, and find out which settings cannot be tried."""
