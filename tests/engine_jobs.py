@@ -22,6 +22,7 @@ from dualstruct.datasets import make_chains
 from dualstruct.distributed import (
     ADMM,
     BQO,
+    DistributedLBFGS,
     IterativeMixing,
     SimpleAverage,
     partition,
@@ -36,6 +37,7 @@ STRATEGIES = {
     "admm": (ADMM(), "hinge"),
     "iterative mixing": (IterativeMixing(MIRA(k=2), weighted=True), "hinge"),
     "simple average": (SimpleAverage(DCD()), "squared_hinge"),
+    "l-bfgs": (DistributedLBFGS(), "crf"),
 }
 PASSES = 8
 #: Seconds after which a worker that hangs is noticed; no other may be that late.

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from dualstruct import (
     CPD,
     DCD,
+    LBFGS,
     MIRA,
     SDM,
     FrankWolfe,
@@ -29,6 +30,7 @@ from dualstruct.distributed import (
     ADMM,
     BQO,
     CommunicationError,
+    DistributedLBFGS,
     IterativeMixing,
     SimpleAverage,
     fit_local,
@@ -51,6 +53,8 @@ STRATEGIES = {
     "weighted mira": (IterativeMixing(MIRA(k=2), weighted=True), "hinge"),
     "simple average": (SimpleAverage(DCD()), "squared_hinge"),
     "simple average of averages": (SimpleAverage(Perceptron()), "perceptron"),
+    "l-bfgs": (DistributedLBFGS(), "crf"),
+    "sparse l-bfgs": (DistributedLBFGS(LBFGS(states="observed", l1=0.1)), "softmax_margin"),
 }
 
 
@@ -458,6 +462,41 @@ def test_a_simple_average_is_the_mean_of_models_trained_apart():
     )
     np.testing.assert_allclose(result.w.array, np.mean(models, axis=0), atol=1e-5)
     assert result.dual is None
+
+
+@pytest.mark.parametrize("loss", ["crf", "softmax_margin"])
+@pytest.mark.parametrize("workers", [1, 2, 3, 8])
+def test_lbfgs_reaches_the_optimum_of_one_machine(workers, loss):
+    problem, ends = Problem(CHAINS, loss, 0.7), Stopping(gap=1e-7, passes=300)
+    one = fit(problem, LBFGS(), ends)
+    many = fit_local(problem, DistributedLBFGS(), ends, workers=workers)
+    assert many.certified
+    assert many.primal == pytest.approx(one.primal, rel=1e-6)
+    assert many.dual == pytest.approx(one.dual, rel=1e-6)
+    np.testing.assert_allclose(many.w.array, one.w.array, atol=2e-3 * np.abs(one.w.array).max())
+
+
+@pytest.mark.parametrize("solver", [LBFGS(), LBFGS("observed"), LBFGS(l1=0.05)], ids=str)
+@pytest.mark.parametrize("kind", ["chain", "projective tree", "tree"])
+@settings(max_examples=5)
+@given(seed=st.integers(0, 2**31), weighted=st.booleans())
+def test_lbfgs_takes_the_steps_of_one_machine(kind, solver, seed, weighted):
+    """Up to rounding, with weights of examples and a center, too."""
+    rng = np.random.default_rng(seed)
+    structure = CASES[kind](rng).structure
+    if weighted:
+        structure.set_example_weights(rng.uniform(0.2, 2, size=len(structure)))
+    center = None
+    if not solver.l1:
+        center = structure.new_weights(rng.normal(size=structure.core.dimension).astype(np.float32))
+    problem = Problem(structure, "crf", 0.5, center=center)
+    one = fit(problem, solver, Stopping(passes=4))
+    many = fit_local(problem, DistributedLBFGS(solver), Stopping(passes=4), workers=2)
+    assert many.inference_calls == one.inference_calls
+    assert many.primal == pytest.approx(one.primal, rel=1e-5, abs=1e-6)
+    assert (many.dual is None) == (one.dual is None)
+    if one.dual is not None:
+        assert many.dual == pytest.approx(one.dual, rel=1e-4, abs=1e-5)
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

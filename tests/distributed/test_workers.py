@@ -349,8 +349,8 @@ def fit_tagger(**options):
         (lambda: fit_tagger(engine="local", workers=0), "whole number of at least 1"),
         (lambda: fit_tagger(engine="local", workers=2, address="auto"), "only the engine ray"),
         (lambda: fit_tagger(engine="local", workers=7), "6 examples for 7 workers"),
-        (lambda: fit_tagger(engine="local", workers=2, loss="crf"), "is not solved on several"),
-        (lambda: fit_tagger(engine="local", workers=2, solver="lbfgs", loss="crf"), "one machine"),
+        (lambda: fit_tagger(engine="local", workers=2, loss="ramp"), "is not solved on several"),
+        (lambda: fit_tagger(engine="local", workers=2, solver="sgd", loss="crf"), "one machine"),
         (lambda: fit_tagger(solver="bqo"), "solver bqo is for several workers"),
         (lambda: fit_tagger(solver=BQO()), "solver bqo is for several workers"),
         (

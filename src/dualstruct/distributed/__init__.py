@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dualstruct.data.sources import TreeFiles as TreeFiles
     from dualstruct.distributed.admm import ADMM as ADMM
     from dualstruct.distributed.bqo import BQO as BQO
+    from dualstruct.distributed.lbfgs import DistributedLBFGS as DistributedLBFGS
     from dualstruct.distributed.local import fit_local as fit_local
     from dualstruct.distributed.mixing import IterativeMixing as IterativeMixing
     from dualstruct.distributed.mixing import SimpleAverage as SimpleAverage
@@ -29,6 +30,7 @@ _HOMES = {
     "data.sources": "ColumnFiles TreeFiles",
     "distributed.admm": "ADMM",
     "distributed.bqo": "BQO",
+    "distributed.lbfgs": "DistributedLBFGS",
     "distributed.local": "fit_local",
     "distributed.mixing": "IterativeMixing SimpleAverage",
     "workers.communicator": (

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dualstruct.distributed.admm import ADMM
 from dualstruct.distributed.base import Strategy
 from dualstruct.distributed.bqo import BQO
+from dualstruct.distributed.lbfgs import DistributedLBFGS
 from dualstruct.distributed.mixing import IterativeMixing, SimpleAverage
 from dualstruct.errors import InputError
 from dualstruct.solvers import (
+    LBFGS,
     MIRA,
     Averaged,
     DualSolver,
@@ -20,12 +22,19 @@ from dualstruct.solvers import (
 
 #: Every strategy by its name.
 STRATEGIES: dict[str, type[Strategy]] = {
-    strategy.name: strategy for strategy in (BQO, ADMM, IterativeMixing, SimpleAverage)
+    strategy.name: strategy
+    for strategy in (BQO, ADMM, IterativeMixing, SimpleAverage, DistributedLBFGS)
 }
 #: What people call them.
 SHORT_NAMES = {"mixing": "iterative-mixing", "average": "simple-average"}
 #: What "auto" takes.
-AUTO = {"squared_hinge": "bqo", "hinge": "bqo", "perceptron": "iterative-mixing"}
+AUTO = {
+    "squared_hinge": "bqo",
+    "hinge": "bqo",
+    "perceptron": "iterative-mixing",
+    "crf": "distributed-lbfgs",
+    "softmax_margin": "distributed-lbfgs",
+}
 
 
 def find_strategy(
@@ -76,8 +85,8 @@ def _named(name: str, loss: str, slow_revisits: bool, averaged: bool) -> Strateg
     if name == "auto":
         if loss not in AUTO:
             raise InputError(
-                f"the loss {loss} is not solved on several workers; squared_hinge, hinge and "
-                "perceptron are, and solver='average' takes the mean of models trained apart"
+                f"the loss {loss} is not solved on several workers; {', '.join(AUTO)} are, and "
+                "solver='average' takes the mean of models trained apart"
             )
         name = AUTO[loss]
     name = SHORT_NAMES.get(name, name)
@@ -88,6 +97,8 @@ def _named(name: str, loss: str, slow_revisits: bool, averaged: bool) -> Strateg
     if name == SimpleAverage.name:
         alone = auto_solver(loss, slow_revisits=slow_revisits)
         return SimpleAverage(Averaged(alone) if averaged else alone)
+    if name == DistributedLBFGS.name:
+        return DistributedLBFGS()
     inner = auto_solver(loss, slow_revisits=slow_revisits, inside_strategy=True)
     default = auto_solver(loss, inside_strategy=True)
     # What a strategy takes by itself is not named in reports and checkpoints.
@@ -99,6 +110,8 @@ def _named(name: str, loss: str, slow_revisits: bool, averaged: bool) -> Strateg
 def _around(solver: Solver) -> Strategy:
     if isinstance(solver, Perceptron | MIRA):
         return IterativeMixing(solver)
+    if isinstance(solver, LBFGS):
+        return DistributedLBFGS(solver)
     if isinstance(solver, DualSolver) and not isinstance(solver, RampSDM):
         return BQO(solver)
     raise InputError(

@@ -223,7 +223,8 @@ class Estimator(Training, Stored, Generic[ModelT]):
     def _stopping(self, judged: bool) -> Stopping:
         stopping = Stopping(self.gap, self.passes, self.seconds, self.patience)
         if not judged and stopping.gap is stopping.passes is stopping.seconds is None:
-            return Stopping(self.default_gap, self.default_passes, patience=self.patience)
+            gap, passes = self._find_solver().usual_end or (self.default_gap, self.default_passes)
+            return Stopping(gap, passes, patience=self.patience)
         return stopping
 
     def _optimise(

@@ -324,6 +324,9 @@ class Solver(ABC):
     averaged: bool = False
     linear_average: bool = False  #: later steps count more, step t as much as t
     passes_per_round: int = 2  #: between two guesses at labels that are unknown
+    #: Gap and passes to end at where nobody says, instead of the estimator's: if a pass is
+    #: something else than it is for most solvers.
+    usual_end: ClassVar[tuple[float | None, int] | None] = None
     convex: bool = True  #: whether the iterate's dual bounds the problem's optimum
     distributed: bool = False  #: whether it sees more examples than those of this worker
     #: By source: the settings with which it is that paper's algorithm. None needed: ``{}``.

@@ -74,14 +74,17 @@ class LBFGSIterate(Iterate):
         super().__init__(problem, seed)
         core, examples = problem.structure.core, problem.structure.core_examples
         self._threads = problem.threads
-        variances = _core.weight_variances(examples)
-        learned = (variances > 0) & solver.learned(problem)
+        variances = self.of_all_examples(_core.weight_variances(examples))
+        learned = variances > 0
+        if solver.states == "observed":
+            learned &= self.of_all_examples(_core.observed_weights(examples)) > 0
         index = np.flatnonzero(learned)
         loss = problem.loss
         assert isinstance(loss, SoftmaxMargin)
         self._temperature = loss.beta, loss.gamma
-        C = float(problem.weights_of_losses().mean())
-        curvature = 1 + C * loss.beta * variances[index]
+        weights = problem.weights_of_losses()
+        total, count = self.of_all_examples(np.array([weights.sum(), len(weights)])).tolist()
+        curvature = 1 + total / count * loss.beta * variances[index]
         self.scale: Vector = (1 / np.sqrt(curvature)).astype(np.float32)
         self.l1 = solver.l1 * self.scale if solver.l1 else None  # of |x|, not of |w|
         self.packing = _core.Packing(core, index, self.scale, problem.center, self._threads)
@@ -103,6 +106,14 @@ class LBFGSIterate(Iterate):
     def converged(self) -> bool:  # type: ignore[override]
         return bool(self.memory["converged"])
 
+    def of_all_examples(self, own: NDArray[Any]) -> NDArray[Any]:
+        """A sum over these examples, over those of all workers."""
+        return own
+
+    def agreed(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What all workers find, up to rounding, to the last bit: they must decide alike."""
+        return found
+
     def new_vector(self) -> Vector:
         return self._spare.pop() if self._spare else np.empty(len(self.scale), np.float32)
 
@@ -113,17 +124,23 @@ class LBFGSIterate(Iterate):
         """P and ∇P at x, by a full inference pass; w follows x."""
         self.trial = None
         self.packing.unpack(x, self.w)
-        loss = self.passer.run(self.w, self.descent, *self._temperature)
-        self.inference_calls += len(self.problem.structure)
+        loss, calls = self._descend()
+        self.inference_calls += calls
         gradient = self.new_vector()
         C = self.problem.C
-        regulariser, norm2, descent_norm2 = self.packing.pack(x, self.descent, C, gradient)
+        norms = self.packing.pack(x, self.descent, C, gradient)
+        regulariser, norm2, descent_norm2 = self.agreed(np.array(norms)).tolist()
         value = regulariser + C * loss
         bound = lower_bound(value, norm2, descent_norm2)
         if self.l1 is not None:
             value += float(np.dot(self.l1, np.abs(x, dtype=np.float64)))
         self.trial = Point(x, value, loss, regulariser, gradient, norm2, bound)
         return self.trial
+
+    def _descend(self) -> tuple[float, int]:
+        """The losses at w, with the direction in which they fall; and how many outputs it took."""
+        loss = self.passer.run(self.w, self.descent, *self._temperature)
+        return loss, len(self.problem.structure)
 
     def go_to(self, point: Point) -> None:
         """Let w follow the point again after a search or an interrupt."""
@@ -132,7 +149,7 @@ class LBFGSIterate(Iterate):
             self.trial = point
 
     def dots(self, rows: list[Vector], vectors: list[Vector]) -> NDArray[np.float64]:
-        return _core.dots(rows, vectors, self._threads)
+        return self.agreed(_core.dots(rows, vectors, self._threads))
 
     def remember(self, before: Point, after: Point) -> None:
         """Put the newest pair of changes in the place of the oldest."""
@@ -249,6 +266,7 @@ class LBFGS(Solver):
     """
 
     name: ClassVar[str] = "lbfgs"
+    usual_end: ClassVar[tuple[float | None, int] | None] = (0.01, 100)
     passes_per_round = 25  # another truth makes the history useless
     losses: ClassVar[tuple[str, ...]] = ("crf", "softmax_margin")
     published: ClassVar[dict[str, dict[str, Any]]] = {"Nocedal 1980, two-loop recursion": {}}
@@ -274,16 +292,14 @@ class LBFGS(Solver):
         self.tolerance = tolerance
 
     def start(self, problem: Problem, seed: int) -> LBFGSIterate:
+        self.check(problem)
+        return LBFGSIterate(problem, seed, self)
+
+    def check(self, problem: Problem) -> None:
+        """Refuse a problem that is not its own."""
         if self.l1 and problem.center is not None:
             raise InputError("l1 draws towards 0; training that continues from a model does not")
         refuse_lacking(problem, self.name)
-        return LBFGSIterate(problem, seed, self)
-
-    def learned(self, problem: Problem) -> NDArray[np.bool_] | np.bool_:
-        """Which weights are learned; the others stay as they are."""
-        if self.states == "observed":
-            return _core.observed_weights(problem.structure.core_examples) > 0
-        return np.True_
 
     def run_pass(self, iterate: LBFGSIterate) -> Point:
         try:

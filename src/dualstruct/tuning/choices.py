@@ -61,9 +61,8 @@ class Choices:
         ends = ("gap", "passes", "seconds")
         self._free_end = all(getattr(estimator, x) is None and x not in fixed for x in ends)
         #: After which passes runs are judged; none if the settings say when training ends.
-        self.passes: tuple[int, ...] = (
-            PASSES if self._free_end and estimator.default_gap is None else ()
-        )
+        counted = estimator.default_gap is None and estimator.solver == "auto"
+        self.passes: tuple[int, ...] = PASSES if self._free_end and counted else ()
         self._longer = True
         #: How a run of the settings given ends.
         self.default_way = Way(

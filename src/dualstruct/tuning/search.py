@@ -182,8 +182,8 @@ class _Search:
         try:
             best = self._race([given, *self._new(self._choices.starts())], stages, given)
             best = self._race([best, *self._new(self._together(given))], stages, given, best)
-            others = self._choices.scales(best.settings) + self._choices.longer(best.settings)
-            others = self._new(others)
+            further = self._choices.scales(best.settings) + self._choices.longer(best.settings)
+            others = self._new(further)
             path = self._new(self._choices.path(best.settings))
             self._race([best, *others, *path], stages, given, best, path)
             self._repeat(stages, given)
