@@ -53,6 +53,10 @@ class Budget:
         """Seconds for more runs."""
         return self.until_end - self.reserve
 
+    def too_short_for(self, seconds: float) -> bool:
+        """Whether a training of about so many seconds may take it all."""
+        return self._seconds is not None and LONGER_THAN_THOUGHT * seconds > self._seconds
+
     def set_aside(self, seconds: float) -> None:
         """Leave time for a training at the end of about so many seconds."""
         self.reserve = LONGER_THAN_THOUGHT * seconds

@@ -246,7 +246,7 @@ class _Search:
         cpu, wall = seconds_of_a_pass(probe, known, SHARE_OF_THE_PROBE * self._budget.seconds)
         # Of a machine that is busy at the moment only the CPU time says something.
         whole = cpu * passes / self._folds.trained_on
-        if whole > self._budget.seconds:
+        if self._budget.too_short_for(whole):
             raise InputError(
                 f"budget is {self._budget.seconds:g} s, but to train once takes about "
                 f"{max(whole, 0.01):.2g} s"
