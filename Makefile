@@ -196,7 +196,7 @@ bench-clusters: .venv/installed-bench
 	$(BIN)/python benchmarks/documents.py $(TEST)
 
 bench-label: .venv/installed-bench
-	$(BIN)/python benchmarks/labelling.py
+	$(BIN)/python benchmarks/labelling.py --keep build/label.json --draw build/label.svg
 	$(BIN)/python benchmarks/label_latency.py
 	$(BIN)/python tests/annotators.py --annotators 20 --seconds 60
 

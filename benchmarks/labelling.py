@@ -6,18 +6,23 @@
 A fifth of the training data (at most as many sentences as are labelled) judges; test data are not
 looked at. The annotator answers what is asked, with the labels of the corpus, until a tagger
 trained on all answers comes within half a point of one trained on everything. Given is the share
-of the tokens that were labelled by then, and CPU seconds; --draw writes the curves as SVG.
+of the tokens that were labelled by then (between two trainings, along a straight line), and CPU
+seconds; --draw writes the curves as SVG, the mean of the seeds with a band from the lowest to the
+highest. --keep is a file of finished runs: the same command resumes.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import tempfile
 import time
 from pathlib import Path
 from statistics import mean
 from typing import Any
+
+import numpy as np
 
 from dualstruct import SequenceTagger, read_columns
 from dualstruct.labelling import Project
@@ -28,7 +33,7 @@ from measuring import DATA
 CORPORA = ("conll2000", "wnut17", "usaddress")
 WITHIN = 0.005
 #: After so many answers the order is made anew, and after as much more the model.
-REFRESHED, FIRST, GROWTH = 20, 40, 1.15
+REFRESHED, FIRST, GROWTH = 20, 40, 1.3
 
 Rows = list[list[str]]
 #: The share of the tokens that is labelled, and the score then.
@@ -100,6 +105,10 @@ def simulate(
             tagger.fit([each.words for each in every], [list(each.labels or ()) for each in every])
             curve.append((labelled / tokens, tagger.score(judged, truth)))
             if curve[-1][1] >= whole - WITHIN:
+                if len(curve) > 1:
+                    (a, low), (b, high) = curve[-2:]
+                    share = a + (b - a) * (whole - WITHIN - low) / (high - low)
+                    curve[-1] = (share, whole - WITHIN)
                 return curve, answered
     return [*curve, (1.0, whole)], answered
 
@@ -137,12 +146,18 @@ def drawn(curves: dict[str, dict[str, tuple[float, list[Curve]]]]) -> str:
                 f'<text x="{x}" y="{float(y) + 15}" text-anchor="middle">{share:.0%}</text>'
             )
         for order, (_, several) in orders.items():
-            for curve in several:
-                line = " ".join(place(x, y) for x, y in curve)
-                parts.append(
-                    f'<polyline points="{line}" fill="none" stroke="{colours[order]}" '
-                    'stroke-width="1.5"/>'
-                )
+            end = min(curve[-1][0] for curve in several)
+            at = np.linspace(max(curve[0][0] for curve in several), end, 60)
+            rows = np.array([np.interp(at, *zip(*curve, strict=True)) for curve in several])
+            low, high = rows.min(axis=0), rows.max(axis=0)
+            band = [*zip(at, high, strict=True), *reversed(list(zip(at, low, strict=True)))]
+            around = " ".join(place(x, y) for x, y in band)
+            line = " ".join(place(x, y) for x, y in zip(at, rows.mean(axis=0), strict=True))
+            parts.append(
+                f'<polygon points="{around}" fill="{colours[order]}" fill-opacity="0.2"/>'
+                f'<polyline points="{line}" fill="none" stroke="{colours[order]}" '
+                'stroke-width="1.5"/>'
+            )
     for k, (order, said) in enumerate({"page": "order of the page", "random": "at random"}.items()):
         across, down = left + 150 * k, top + height + 36
         parts.append(f'<text x="{across}" y="{down}" fill="{colours[order]}">{said}</text>')
@@ -173,7 +188,11 @@ def main() -> None:
     parser.add_argument("--draw", type=Path, metavar="FILE", help="the curves as SVG")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="finished runs, to resume")
     asked = parser.parse_args()
+    kept: dict[str, Any] = {}
+    if asked.keep is not None and asked.keep.exists():
+        kept = json.loads(asked.keep.read_text())
     print(f"{'corpus':12}{'order':10}{'whole':>8}{'tokens':>9}{'sentences':>11}{'CPU s':>8}")
     curves: dict[str, dict[str, tuple[float, list[Curve]]]] = {}
     for name in asked.corpora or CORPORA:
@@ -184,9 +203,15 @@ def main() -> None:
             data = X, y, judged, truth
             whole = whole_score(data)
             for order, rows in found.items():
-                began = time.process_time()
-                curve, answered = simulate(data, order == "page", seed, whole)
-                rows.append((whole, curve, answered, time.process_time() - began))
+                key = f"{name} {order} {seed} {len(X)} {GROWTH}"
+                if key not in kept:
+                    began = time.process_time()
+                    curve, answered = simulate(data, order == "page", seed, whole)
+                    kept[key] = whole, curve, answered, time.process_time() - began
+                    if asked.keep is not None:
+                        asked.keep.parent.mkdir(parents=True, exist_ok=True)
+                        asked.keep.write_text(json.dumps(kept))
+                rows.append(kept[key])
         for order, rows in found.items():
             shares = [row[1][-1][0] for row in rows]
             whole, answered, cpu = (mean(row[k] for row in rows) for k in (0, 2, 3))
