@@ -46,7 +46,7 @@ class SharedLBFGSIterate(LBFGSIterate):
 class DistributedLBFGS(Strategy):
     """L-BFGS whose gradient is summed over all workers: the optimum of one machine.
 
-    Its formulas are (15, 23) of docs/mathematics.md.
+    Its formulas are (15, 23) of docs/mathematics.md. The recursion is as published.
 
     Parameters
     ----------
@@ -61,6 +61,7 @@ class DistributedLBFGS(Strategy):
 
     name: ClassVar[str] = "distributed-lbfgs"
     losses: ClassVar[tuple[str, ...]] = LBFGS.losses
+    published: ClassVar[dict[str, dict[str, Any]]] = LBFGS.published
     usual_end: ClassVar[tuple[float | None, int] | None] = LBFGS.usual_end
     passes_per_round = LBFGS.passes_per_round
 
