@@ -22,7 +22,6 @@ from dualstruct.datasets import make_chains
 from dualstruct.distributed import (
     ADMM,
     BQO,
-    DistributedLBFGS,
     IterativeMixing,
     SimpleAverage,
     partition,
@@ -37,7 +36,6 @@ STRATEGIES = {
     "admm": (ADMM(), "hinge"),
     "iterative mixing": (IterativeMixing(MIRA(k=2), weighted=True), "hinge"),
     "simple average": (SimpleAverage(DCD()), "squared_hinge"),
-    "l-bfgs": (DistributedLBFGS(), "crf"),
 }
 PASSES = 8
 #: Seconds after which a worker that hangs is noticed; no other may be that late.

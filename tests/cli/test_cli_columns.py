@@ -250,7 +250,7 @@ def test_labels_of_two_files_are_compared(tmp_path, trained):
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ("Ada B\n\nBo B\n", "gold.txt has 1 sentences, but pred.txt has 2; scores need the same"),
+        ("Ada B\n\nBo B\n", "gold.txt has 1 sentence, but pred.txt has 2; scores need the same"),
         ("Ada B\n", "gold.txt, line 1: the sentence has 2 words, but 1 in pred.txt, line 1"),
         (
             "Ada B\nhums O\n",

@@ -27,7 +27,7 @@ from dualstruct.features.base import decode_names, encode_names
 from dualstruct.structures import Multiclass
 
 TREES = load_english("train").select(range(80))
-DEV = load_english("dev").select(range(40))
+DEV = load_english("test").select(range(40))
 QUICK = {"hash_bits": 14, "passes": 2}
 PATTERNS = "U:%x[0,0]\nU:%x[-1,0]/%x[0,0]\nB:%x[0,0]\n"
 

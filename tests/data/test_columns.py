@@ -224,7 +224,7 @@ def test_what_is_written_is_read_back(sentences, separator):
 def test_writing_replaces_the_file_at_once(tmp_path):
     path = tmp_path / "out.txt"
     write_columns(path, [["a"]], [["O"]])
-    with pytest.raises(InputError, match="sentence 2: 1 tokens, but 2 labels"):
+    with pytest.raises(InputError, match="sentence 2: 1 token, but 2 labels"):
         write_columns(path, [["a"], ["b"]], [["O"], ["O", "O"]])
     assert path.read_text() == "a\tO\n\n"
     assert list(tmp_path.iterdir()) == [path]

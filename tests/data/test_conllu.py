@@ -261,7 +261,7 @@ def test_parts_keep_the_lines_of_the_whole_file():
     ("columns", "message"),
     [
         ({"upos": [["X"]]}, "2 sentences, but upos for 1"),
-        ({"upos": [["X"], ["Y"]]}, "sentence 2: 2 words, but 1 entries in upos"),
+        ({"upos": [["X"], ["Y"]]}, "sentence 2: 2 words, but 1 entry in upos"),
         ({"upos": [["X"], ["Y", ""]]}, "sentence 2, word 2: '' cannot be written"),
         ({"upos": [["X"], ["Y", "a\tb"]]}, r"sentence 2, word 2: 'a\\tb' cannot be written"),
         ({"upos": [["X"], ["Y", 3]]}, "sentence 2, word 2: a str is wanted in upos, not a int"),

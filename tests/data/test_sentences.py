@@ -162,7 +162,7 @@ def test_one_array_of_sentences_of_the_same_length_is_taken():
         ([*ARRAYS[:-1], WORDS[-1]], "sentence 9: a matrix of numbers .* not a list"),
         ([*ARRAYS[:-1], np.ones((1, 3))], "sentence 9: 3 columns, but sentence 1 has 4"),
         ([*ARRAYS[:-1], np.full((1, 4), np.nan)], "sentence 9, token 1: the value in column 0 is"),
-        ([*ARRAYS[:-1], np.ones((2, 4))], "sentence 9: 2 tokens, but 1 labels"),
+        ([*ARRAYS[:-1], np.ones((2, 4))], "sentence 9: 2 tokens, but 1 label"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(X, message):

@@ -98,7 +98,7 @@ def test_a_folder_is_checked_part_by_part(known, tmp_path):
     assert "train: 2 sentences, 5 tokens, as it should be" in said
     assert "dev: missing (toy/dev.txt" in said
     assert "get it from: ask us" in said
-    assert "test: 1 sentences, 2 tokens, but other words or labels" in said
+    assert "test: 1 sentence, 2 tokens, but other words or labels" in said
 
 
 def test_a_part_that_is_cut_short_is_noticed(known, tmp_path):
@@ -106,7 +106,7 @@ def test_a_part_that_is_cut_short_is_noticed(known, tmp_path):
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy/train.txt").write_bytes(TRAIN[:20])
     said = command("datasets", "--data", tmp_path).stdout
-    assert "1 sentences, 2 tokens, where 2 sentences, 5 tokens are expected" in said
+    assert "1 sentence, 2 tokens, where 2 sentences, 5 tokens are expected" in said
 
 
 def test_files_and_members_of_archives_are_downloaded(known, tmp_path):

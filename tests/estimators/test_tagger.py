@@ -279,7 +279,7 @@ def test_partial_fit_learns_new_labels_and_keeps_the_old(tagger, tmp_path):
 
 def test_a_failing_partial_fit_leaves_the_model_as_it_was(tagger):
     before, features = tagger.predict(X_TEST), tagger.n_features_
-    with pytest.raises(InputError, match="sentence 1: 1 tokens, but 2 labels"):
+    with pytest.raises(InputError, match="sentence 1: 1 token, but 2 labels"):
         tagger.partial_fit([["new-word"]], [["O", "O"]])
     assert tagger.predict(X_TEST) == before
     assert tagger.n_features_ == features
@@ -337,8 +337,8 @@ def test_an_untrained_tagger_says_so():
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        ([["a", "b"]], [["O"]], "sentence 1: 2 tokens, but 1 labels"),
-        ([["a"]], [["O"], ["O"]], "1 sentences, but labels for 2"),
+        ([["a", "b"]], [["O"]], "sentence 1: 2 tokens, but 1 label"),
+        ([["a"]], [["O"], ["O"]], "1 sentence, but labels for 2"),
         ([["a"]], [[1]], "labels are strings, but 1 is a int"),
         ([], [], "there are no labels"),
         ([[{"x": float("nan")}]], [["O"]], "sentence 1, token 1"),
@@ -399,7 +399,7 @@ def test_a_trained_tagger_can_be_pickled_and_copied(tagger):
 def test_a_failed_fit_leaves_the_model_as_it_was():
     tagger = SequenceTagger(scheme="bilou", passes=2).fit(X, Y)
     before = tagger.predict(X_TEST)
-    with pytest.raises(InputError, match="1 sentences, but labels for 2"):
+    with pytest.raises(InputError, match="1 sentence, but labels for 2"):
         tagger.fit([["a"]], [["B-PER"], ["O"]])
     assert tagger.predict(X_TEST) == before
 

@@ -147,7 +147,7 @@ def test_what_is_asked_wrongly_is_said(ask):
         "Error: this model does not label plain words, and so no texts",
     ]
     [said, no_spans] = ask("tags", [["probabilities", ["a"]], ["spans", ["a"]]])
-    assert "no probabilities" in said
+    assert "not probabilities" in said
     assert "mark no spans" in no_spans
     [said] = ask("lists", [["tag", ["a"]]])
     assert "attributes" in said

@@ -87,7 +87,7 @@ def test_spans_of_any_labels_are_those_of_the_core(labels):
 
 
 def test_a_model_without_probabilities_says_so(exported):
-    with pytest.raises(ValueError, match="no probabilities"):
+    with pytest.raises(ValueError, match="not probabilities"):
         exported("tags")["probabilities"](["a"])
     with pytest.raises(ValueError, match="mark no spans"):
         exported("tags")["spans"](["a"])

@@ -96,7 +96,7 @@ def test_the_truth_scores_one_against_itself():
     ("predicted", "message"),
     [
         ([["a", "b"]], "truth has 2 sentences, but guess has 1"),
-        ([["a", "b"], ["c", "d"]], "truth, line 4: the sentence has 1 words, but 2 in guess, line"),
+        ([["a", "b"], ["c", "d"]], "truth, line 4: the sentence has 1 word, but 2 in guess, line"),
         ([["a", "x"], ["c"]], "truth, line 2: the word is 'b', but 'x' in guess, line 2"),
     ],
 )

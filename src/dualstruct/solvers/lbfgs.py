@@ -76,8 +76,9 @@ class LBFGSIterate(Iterate):
         self._threads = problem.threads
         variances = self.of_all_examples(_core.weight_variances(examples))
         learned = variances > 0
-        if solver.states == "observed":
-            learned &= self.of_all_examples(_core.observed_weights(examples)) > 0
+        chosen = solver.learned(problem)
+        if chosen is not None:
+            learned &= self.of_all_examples(chosen.astype(np.float32)) > 0
         index = np.flatnonzero(learned)
         loss = problem.loss
         assert isinstance(loss, SoftmaxMargin)
@@ -294,6 +295,13 @@ class LBFGS(Solver):
     def start(self, problem: Problem, seed: int) -> LBFGSIterate:
         self.check(problem)
         return LBFGSIterate(problem, seed, self)
+
+    def learned(self, problem: Problem) -> NDArray[np.bool_] | None:
+        """Which weights these examples ask to learn, the others stay as they are; None: all."""
+        if self.states == "all":
+            return None
+        observed: NDArray[np.bool_] = _core.observed_weights(problem.structure.core_examples) > 0
+        return observed
 
     def check(self, problem: Problem) -> None:
         """Refuse a problem that is not its own."""
