@@ -7,8 +7,11 @@ convergence-*   Passes until the gap is 1 % and 0.1 %, for 1 to 32 workers simul
                 of BQO and ADMM; the simple average and iterative mixing (of MIRA) have no dual, and
                 are judged by the primal of the same problem against the best dual of all runs.
                 Features are hashed into few rows, so that 32 sets of weights fit into one machine.
-                A worker's CPU time and the bytes that it gives to sums are counted; from them
-                follows what 32 machines on 10 GbE would take.
+                A worker's CPU time and the bytes that it gives to sums are counted.
+machines-*      Time until the dual is within 1 % of the best one known, on 1 machine (DCD) and on
+                --machines (BQO), whole corpora unless --sentences says less. Workers take turns
+                on one core and have their own CPU clocks; bytes are counted, and 10 and 25 GbE
+                are a model (benchmarks/simulating.py).
 allreduce       The sum of 2^22 float32 on four Ray workers of this machine.
 wall            One and two Ray workers train the parser to the same gap.
 memory          What a worker holds: its share of the data and its cuts, and the weights.
@@ -39,12 +42,11 @@ CORPORA = {
 WORKERS = (1, 2, 4, 8, 16, 32)
 STRATEGIES = ("bqo", "admm", "simple-average", "iterative-mixing")
 C = {"chunking": 0.01, "parsing": 0.001}
-#: How the whole corpora are trained: weights, and examples relative to those simulated.
-FULL_WEIGHTS = {"chunking": 2**18 * 32, "parsing": 2**20 * 16 + 2**16 * 64}
-TEN_GBE = 1.25e9  # bytes per second
-LATENCY = 50e-6  # seconds a message
+#: The C of the runs on whole corpora.
+MACHINES_C = {"jnlpba": 0.1, "trees": 0.001, "second-order": 0.001}
 SENTENCES = int(os.environ.get("DUALSTRUCT_SENTENCES", "0"))
 MOST = int(os.environ.get("DUALSTRUCT_PASSES", "100"))
+MACHINES = int(os.environ.get("DUALSTRUCT_MACHINES", "8"))
 
 
 def structure_of(data: Path, corpus: str, sentences: int) -> Any:
@@ -90,6 +92,10 @@ class Counting:
     def allreduce(self, array: Any) -> Any:
         self.bytes += array.nbytes
         return self._workers.allreduce(array)
+
+    def allreduce_sparse(self, vector: Any, dimension: int) -> Any:
+        self.bytes += vector.nbytes
+        return self._workers.allreduce_sparse(vector, dimension)
 
     def broadcast(self, array: Any, root: int = 0) -> Any:
         return self._workers.broadcast(array, root)
@@ -287,33 +293,132 @@ def share_memory(path: Path, workers: int) -> dict[str, float]:
     return {"sentences": len(treebank), "held_mb": held, "weights_mb": weights}
 
 
+def whole_structure(data: Path, corpus: str, sentences: int) -> Any:
+    """A corpus as a user would train on it."""
+    from dualstruct import DCD, Problem, Stopping, fit, read_columns, read_conllu
+    from dualstruct.features import make_extractor
+    from dualstruct.labels.names import Labels
+    from dualstruct.structures import Chain
+    from dualstruct.tasks.parsing.learning import SHARPNESS, THRESHOLD
+    from dualstruct.tasks.parsing.model import SecondOrder, TreeShape, make_tree, present_sources
+
+    if corpus == "jnlpba":
+        file = read_columns(data / "jnlpba/train.txt.xz")
+        some = sentences or len(file)
+        rows = make_extractor("ner").fit(file.tokens[:some])
+        labels = Labels.learn(file.labels[:some])
+        return Chain(rows, len(labels), labels.encode(file.labels[:some], rows.sentences))
+    whole = read_conllu(data / CORPORA["parsing"])
+    treebank = whole.select(range(sentences or len(whole)))
+    labels = Labels.learn(treebank.relations)
+    relations = labels.encode(treebank.relations, treebank.sentences)
+    bits = min(len(treebank.heads).bit_length() + 4, 20)
+    shape = TreeShape(True, True, bits, bits - 4, 0.5)
+    sources = present_sources(treebank, {})
+    tree = make_tree(treebank, sources, None, len(labels), shape, None, treebank.heads, relations)
+    if corpus == "trees":
+        return tree
+    second = SecondOrder(True, bits - 2, 10, THRESHOLD, SHARPNESS)
+    quick = fit(Problem(tree, C=MACHINES_C[corpus]), DCD(revisits=1), Stopping(passes=3)).w
+    pruner = second.sharpened(tree, quick)
+    return second.structure(tree, second.prune(tree, pruner, keep_truth=True))
+
+
+def machines(data: Path, corpus: str) -> dict[str, Any]:
+    from dualstruct import DCD, Problem
+    from dualstruct.distributed import BQO, partition
+    from dualstruct.structures import Subset
+    from dualstruct.training.loop import REBUILD_EVERY
+    from simulating import seconds, take_turns
+
+    structure = whole_structure(data, corpus, SENTENCES)
+    inner, C = DCD() if corpus == "jnlpba" else DCD(revisits=1), MACHINES_C[corpus]
+
+    def run(workers: int, goal: float | None) -> dict[str, Any]:
+        shares = partition(len(structure), workers)
+
+        def work(worker: Any) -> Any:
+            own = Subset(structure, shares[worker.rank])
+            problem = Problem(own, "squared_hinge", C, communicator=worker)
+            solver = BQO(inner) if workers > 1 else inner
+            iterate = solver.start(problem, 0)
+            duals, ends = [], []
+            for number in range(1, MOST + 1):
+                solver.run_pass(iterate)
+                if number % REBUILD_EVERY == 0:
+                    iterate.rebuild()
+                with worker.not_counted():
+                    duals.append(iterate.dual())
+                ends.append(len(worker.stages))
+                if goal is not None and duals[-1] >= goal:
+                    break
+            return duals, ends, worker.stages
+
+        found = take_turns(workers, work)
+        duals, ends, _ = found[0]
+        passes = []
+        for dual, end in zip(duals, ends, strict=True):
+            stages = [each[2][:end] for each in found]
+            passes.append({"dual": dual, "10": seconds(stages, 10), "25": seconds(stages, 25)})
+        return {"passes": passes}
+
+    one = run(1, None)
+    optimum = one["passes"][-1]["dual"]
+    print(f"  {corpus}: one machine is done", file=sys.stderr, flush=True)
+    return {
+        "sentences": len(structure),
+        "weights": int(structure.core.dimension),
+        "optimum": optimum,
+        "machines": MACHINES,
+        "one": one,
+        "many": run(MACHINES, 0.99 * optimum),
+    }
+
+
+def report_machines(console: Any, corpus: str, found: dict[str, Any]) -> None:
+    optimum = found["optimum"]
+    console.print(
+        f"{corpus}: {found['sentences']:,} sentences, {found['weights']:,} weights; until the dual "
+        f"is within 1 % of {optimum:.6g}, the best of {len(found['one']['passes'])} passes"
+    )
+
+    def reached(run: dict[str, Any]) -> int | None:
+        passes = enumerate(run["passes"], 1)
+        return next((n for n, each in passes if each["dual"] >= 0.99 * optimum), None)
+
+    times: dict[str, dict[str, float]] = {}
+    for name in ("one", "many"):
+        number = reached(found[name])
+        machines = 1 if name == "one" else found["machines"]
+        if number is None:
+            last = found[name]["passes"][-1]
+            console.print(
+                f"  {machines} machines: {100 * last['dual'] / optimum:.1f} % of it after "
+                f"{len(found[name]['passes'])} passes, {last['10']['work']:.1f} s of work"
+            )
+            continue
+        at = found[name]["passes"][number - 1]
+        times[name] = {speed: at[speed]["work"] + at[speed]["network"] for speed in ("10", "25")}
+        console.print(
+            f"  {machines} machines: {number} passes, {at['10']['work']:.2f} s of work, "
+            f"{at['10']['bytes'] / 1e6:,.0f} MB a worker, {at['10']['network']:.2f} s on 10 GbE, "
+            f"{at['25']['network']:.2f} s on 25 GbE"
+        )
+    if len(times) == 2:
+        gains = [times["one"][speed] / times["many"][speed] for speed in ("10", "25")]
+        console.print(f"  {gains[0]:.2f} times as fast on 10 GbE, {gains[1]:.2f} times on 25 GbE\n")
+
+
 RUNS = {
     "convergence-chunking": (convergence, "chunking"),
     "convergence-parsing": (convergence, "parsing"),
+    "machines-jnlpba": (machines, "jnlpba"),
+    "machines-trees": (machines, "trees"),
+    "machines-second-order": (machines, "second-order"),
     "allreduce": (allreduce, ""),
     "wall": (wall, "parsing"),
     "memory": (memory, "parsing"),
 }
-
-
-def extrapolated(found: dict[str, Any], corpus: str, workers: int) -> tuple[float, float] | None:
-    """Seconds of work and of sums until the dual is within 1 %, of the whole corpus."""
-    run = found["runs"][f"bqo {workers}"]
-    passes = passes_of_dual(run, found["optimum"], 0.01)
-    if passes is None:
-        return None
-    # A pass costs a worker something for each of its sentences and something for each weight.
-    measured = [found["runs"][f"bqo {k}"]["cpu"] for k in WORKERS]
-    design = np.array([[1 / k, 1.0] for k in WORKERS])
-    by_sentences, by_weights = np.linalg.lstsq(design, np.array(measured), rcond=None)[0]
-    larger = FULL_WEIGHTS[corpus] / found["weights"]
-    work = by_sentences / workers * found["whole"] / found["sentences"]
-    work += max(by_weights, 0.0) * larger
-    sums = 0.0
-    if workers > 1:
-        bytes_sent = 2 * run["bytes"] * larger * (workers - 1) / workers
-        sums = bytes_sent / TEN_GBE + 4 * workers * LATENCY
-    return passes * work, passes * sums
 
 
 def report(results: dict[str, Any]) -> None:
@@ -349,15 +454,9 @@ def report(results: dict[str, Any]) -> None:
         table.add_row("CPU ms per pass and worker", *(f"{1000 * run['cpu']:.0f}" for run in bqo))
         table.add_row("KB a pass and rank", *(f"{run['bytes'] / 1000:,.0f}" for run in bqo))
         console.print(table)
-        table = Table("whole corpus, dual within 1 %, 10 GbE", *(str(k) for k in WORKERS), box=None)
-        times = [extrapolated(found, corpus, k) for k in WORKERS]
-        for name, part in (("seconds of work", 0), ("seconds of sums", 1)):
-            table.add_row(name, *("–" if each is None else f"{each[part]:.1f}" for each in times))
-        known = [each for each in times if each is not None]
-        console.print(table)
-        if known:
-            best = min(range(len(times)), key=lambda k: sum(times[k]) if times[k] else np.inf)
-            console.print(f"the quickest is {WORKERS[best]} machines\n")
+    for name, found in results.items():
+        if name.startswith("machines-"):
+            report_machines(console, name.removeprefix("machines-"), found)
     if "allreduce" in results:
         found = results["allreduce"]
         console.print(
@@ -417,6 +516,7 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, help="draw the convergence into this PNG")
     parser.add_argument("--sentences", type=int, help="so many of each corpus")
     parser.add_argument("--most", type=int, help="passes of a simulated run")
+    parser.add_argument("--machines", type=int, help="so many, of the runs machines-*")
     parser.add_argument("--only", nargs="*", choices=RUNS, default=list(RUNS))
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     parser.add_argument("--share", nargs=2, help=argparse.SUPPRESS)
@@ -437,6 +537,8 @@ def main() -> None:
             os.environ["DUALSTRUCT_SENTENCES"] = str(options.sentences)
         if options.most:
             os.environ["DUALSTRUCT_PASSES"] = str(options.most)
+        if options.machines:
+            os.environ["DUALSTRUCT_MACHINES"] = str(options.machines)
         results = {}
         for name in options.only:
             results[name] = in_own_process(__file__, name, options.data)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <stdexcept>
 
@@ -221,20 +220,15 @@ void CutStore::interpolate(std::span<const Code> codes, std::span<const std::int
     });
 }
 
-double CutStore::largest_step(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
-                              const Examples& from) const {
-    double largest = std::numeric_limits<double>::infinity();
-    const auto follow = [&](double before, double now) {
-        if (now < before) largest = std::min(largest, before / (before - now));
-    };
+void CutStore::compare(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
+                       const Examples& from, const Comparison& visit) const {
     SavedCuts saved;
     for_each_saved(codes, codes_of_example, examples(), [&](std::int64_t i, std::span<const Code> block) {
         if (is_as_saved(i, block)) return;
         saved.read(block, i, from);
-        for_each(i, [&](const Cut& cut) { follow(saved.take(cut), cut.alpha); });
-        for (const SavedCut& dropped : saved.left()) follow(dropped.head.alpha, 0);
+        for_each(i, [&](const Cut& cut) { visit(i, cut.codes(), saved.take(cut), cut.alpha); });
+        for (const SavedCut& dropped : saved.left()) visit(i, dropped.codes, dropped.head.alpha, 0);
     });
-    return largest;
 }
 
 }  // namespace dualstruct

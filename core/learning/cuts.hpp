@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -71,9 +72,11 @@ public:
     // before + step·(α − before). Cuts that were dropped since come back where their α does.
     void interpolate(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, double step,
                      const Examples& from);
-    // The largest step at which all α are still at least 0; infinite if none falls.
-    double largest_step(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
-                        const Examples& from) const;
+    // visit(i, codes, α before, α now) of every cut that was saved or is held, of those examples whose cuts are not
+    // exactly as saved.
+    using Comparison = std::function<void(std::int64_t, std::span<const Code>, double, double)>;
+    void compare(std::span<const Code> codes, std::span<const std::int64_t> codes_of_example, const Examples& from,
+                 const Comparison& visit) const;
 
 private:
     struct Block {

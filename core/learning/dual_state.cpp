@@ -24,7 +24,7 @@ void DualState::average_into(Average* into) {
 
 void DualState::write_average(Weights& out) const {
     if (!average) throw std::logic_error("nothing is averaged");
-    average->write(structure, w, 1, out);
+    average->write(w, 1, out);
     const double steps = average->weight();
     for (std::int64_t i = 0; i < cuts.examples(); ++i) {
         cuts.for_each(i, [&](const Cut& cut) {
@@ -42,10 +42,13 @@ void DualState::settle_average() {
     }
 }
 
-void DualState::settle_zeros(std::int64_t i) {
-    cuts.for_each(i, [&](Cut& cut) {
-        if (cut.alpha == 0) settle(i, cut);
-    });
+void DualState::remove_zeros(std::int64_t i) {
+    if (average) {
+        cuts.for_each(i, [&](Cut& cut) {
+            if (cut.alpha == 0) settle(i, cut);
+        });
+    }
+    cuts.remove_zeros(i);
 }
 
 void DualState::settle(std::int64_t i, Cut& cut) {
@@ -60,7 +63,6 @@ void DualState::rebuild(int threads) {
 }
 
 std::vector<HeldOutput> DualState::take(std::span<const std::int64_t> some) {
-    settle_average();
     std::vector<HeldOutput> held;
     for (std::int64_t i : some) {
         cuts.for_each(i, [&](Cut& cut) {
@@ -68,7 +70,7 @@ std::vector<HeldOutput> DualState::take(std::span<const std::int64_t> some) {
             structure.output_of(examples[i], cut.codes(), held.back().output);
             cut.alpha = 0;
         });
-        cuts.remove_zeros(i);
+        remove_zeros(i);
     }
     return held;
 }
@@ -106,14 +108,13 @@ void DualState::interpolate(std::span<const Code> codes, std::span<const std::in
 
 void DualState::rescale(double factor, std::span<const double> most) {
     if (most.size() != sum_alpha.size()) throw std::invalid_argument("there must be a bound for each example");
-    settle_average();
     for (std::size_t i = 0; i < most.size(); ++i) {
         const double sum = factor * sum_alpha[i];
         const double own = sum > most[i] ? factor * (most[i] / sum) : factor;
         if (own == 1) continue;
         const auto example = static_cast<std::int64_t>(i);
         cuts.for_each(example, [&](Cut& cut) { cut.alpha *= own; });
-        if (own == 0) cuts.remove_zeros(example);
+        if (own == 0) remove_zeros(example);
     }
 }
 

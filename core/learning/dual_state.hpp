@@ -42,7 +42,9 @@ public:
     Average* average = nullptr;
     void average_into(Average* into);
     void write_average(Weights& out) const;
-    void settle_zeros(std::int64_t i);  // only the cuts of an example that are about to be removed
+
+    // Removes the cuts of an example whose α is 0.
+    void remove_zeros(std::int64_t i);
 
     // Recomputes w and the sums from the duals: float32 drifts.
     void rebuild(int threads);
@@ -77,10 +79,12 @@ public:
     std::vector<double> sum_alpha;  // Σ_y α_iy of each example
     EveryNth share;                 // what passes go through
 
+    // Recomputes the sums of α.
+    void add_up();
+
 private:
     void settle_average();
     void settle(std::int64_t i, Cut& cut);
-    void add_up();
 
     void start(Weights& out, int threads) const;
 

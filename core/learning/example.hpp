@@ -98,10 +98,7 @@ public:
         return best;
     }
 
-    void remove_zero_cuts() {
-        if (state_.average) state_.settle_zeros(own_);
-        state_.cuts.remove_zeros(own_);
-    }
+    void remove_zero_cuts() { state_.remove_zeros(own_); }
 
 private:
     DualState& state_;

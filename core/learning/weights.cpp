@@ -53,13 +53,12 @@ void Average::settle(const Weights& v) {
     scales_ = 0;
 }
 
-void Average::write(const Structure& structure, const Weights& v, double scale, Weights& out) const {
+void Average::write(const Weights& v, double scale, Weights& out) const {
     const double total = weight();
     for (std::int64_t k = 0; k < v.dimension(); ++k) {
         out.data()[k] =
             static_cast<float>(steps_ ? (scales_ * v.data()[k] - deferred_.data()[k]) / total : scale * v.data()[k]);
     }
-    structure.derive(out.data());
 }
 
 }  // namespace dualstruct

@@ -88,8 +88,9 @@ public:
         steps_ = steps;
     }
 
-    // out = (S v − deferred) / (sum of the steps' weights), or v·scale before the first step.
-    void write(const Structure& structure, const Weights& v, double scale, Weights& out) const;
+    // out = (S v − deferred) / (sum of the steps' weights), or v·scale before the first step. What the structure
+    // derives from the weights is the caller's business.
+    void write(const Weights& v, double scale, Weights& out) const;
 
 private:
     Weights deferred_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "learning/dual_state.hpp"
+#include "learning/moves.hpp"
 #include "learning/one_by_one.hpp"
 #include "learning/rules/dcd.hpp"
 #include "learning/rules/frank_wolfe.hpp"
@@ -62,6 +63,56 @@ void set_C(Rule* self, double C) {
     self->C = C;
 }
 
+// Sparse vectors from outside are checked: their places are places in memory.
+void check_sparse(const Input<std::uint32_t>& places, const Input<float>& values, std::int64_t first,
+                  std::int64_t last) {
+    if (places.size() != values.size()) throw std::invalid_argument("a number for every place");
+    for (std::uint32_t place : view(places)) {
+        if (place < first || place >= last) throw std::invalid_argument("no such weight");
+    }
+}
+
+void bind_sparse(nb::module_& m) {
+    nb::class_<MoveScratch>(m, "MoveScratch").def(nb::init<const Structure&>(), "structure"_a);
+    nb::class_<SparseAdder>(m, "SparseAdder")
+        .def(nb::init<std::int64_t, std::int64_t>(), "first"_a, "last"_a)
+        .def_prop_ro("first", &SparseAdder::first)
+        .def_prop_ro("last", &SparseAdder::last)
+        .def(
+            "add",
+            [](SparseAdder& adder, Input<std::uint32_t> places, Input<float> values) {
+                check_sparse(places, values, adder.first(), adder.last());
+                GilReleased no_gil;
+                adder.add(view(places), view(values));
+            },
+            "places"_a, "values"_a)
+        .def("take", [](SparseAdder& adder) {
+            auto found = without_gil([&] { return adder.take(); });
+            return nb::make_tuple(to_numpy(std::move(found.places)), to_numpy(std::move(found.values)));
+        });
+    m.def(
+        "sparse_dot",
+        [](const Weights& w, Input<std::uint32_t> places, Input<float> values) {
+            check_sparse(places, values, 0, w.dimension());
+            GilReleased no_gil;
+            return dot(w, view(places), view(values));
+        },
+        "w"_a, "places"_a, "values"_a);
+    m.def(
+        "sparse_axpy",
+        [](const Structure& structure, Weights& w, Input<std::uint32_t> places, Input<float> values, double step,
+           Weights* copy) {
+            checked(w, structure);
+            if (copy) checked(*copy, structure);
+            check_sparse(places, values, 0, w.dimension());
+            GilReleased no_gil;
+            axpy(w, view(places), view(values), step, copy);
+            structure.derive(w.data());
+            if (copy) structure.derive(copy->data());
+        },
+        "structure"_a, "w"_a, "places"_a, "values"_a, "step"_a, "copy"_a.none() = nb::none());
+}
+
 void set_smo(SMORule* self, double C, double tolerance, double decoded_tolerance, int max_steps, bool truth_leaves) {
     new (self) SMORule{C, tolerance, decoded_tolerance, max_steps, truth_leaves};
 }
@@ -70,6 +121,7 @@ void set_smo(SMORule* self, double C, double tolerance, double decoded_tolerance
 
 void bind_duals(nb::module_& m) {
     nb::class_<std::vector<HeldOutput>>(m, "HeldOutputs");
+    bind_sparse(m);
     nb::class_<DualState> state(m, "DualState");
     state
         .def(
@@ -112,6 +164,7 @@ void bind_duals(nb::module_& m) {
                 s.write(out, threads);
             },
             "out"_a, "threads"_a = 1)
+        .def("add_up", &DualState::add_up, nb::call_guard<GilReleased>())
         .def("sum_alpha_cost", &DualState::sum_alpha_cost, nb::call_guard<GilReleased>())
         .def("sum_alpha", [](const DualState& s) { return to_numpy(std::vector<double>(s.sum_alpha)); })
         .def(
@@ -173,12 +226,14 @@ void bind_duals(nb::module_& m) {
             },
             "factor"_a, "most"_a)
         .def(
-            "largest_step",
-            [](const DualState& s, Input<Code> codes, Input<std::int64_t> codes_of_example) {
-                GilReleased no_gil;
-                return s.cuts.largest_step(view(codes), view(codes_of_example), s.examples);
+            "moves",
+            [](const DualState& s, Input<Code> codes, Input<std::int64_t> codes_of_example, MoveScratch& scratch) {
+                checked(scratch.sums, s.structure);
+                auto found = without_gil([&] { return moves_since(s, view(codes), view(codes_of_example), scratch); });
+                return nb::make_tuple(to_numpy(std::move(found.change.places)),
+                                      to_numpy(std::move(found.change.values)), found.largest_step);
             },
-            "codes"_a, "codes_of_example"_a);
+            "codes"_a, "codes_of_example"_a, "scratch"_a);
     bind_rule<DCDRule>(m, state, "DCDRule").def("__init__", &set_C<DCDRule>, "C"_a);
     bind_gathering<GatherRule>(m, state, "GatherRule").def("__init__", &set_C<GatherRule>, "C"_a);
     bind_rule<SMORule>(m, state, "SMORule")

@@ -40,7 +40,8 @@ void bind_passes(nb::module_& m) {
             [](Average& average, const Structure& structure, const Weights& v, double scale, Weights& out) {
                 checked(average.deferred(), structure);
                 GilReleased no_gil;
-                average.write(structure, checked(v, structure), scale, checked(out, structure));
+                average.write(checked(v, structure), scale, checked(out, structure));
+                structure.derive(out.data());
             },
             "structure"_a, "v"_a, "scale"_a, "out"_a)
         .def("save",

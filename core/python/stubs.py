@@ -53,6 +53,8 @@ RETURNS = {
     "parse_columns": "tuple[TokenTable, list[tuple[int, int, str]]]",
     "Items.pairs": "list[list[tuple[str, float]]]",
     "AttributeFeatures.names": "list[str]",
+    "SparseAdder.take": f"tuple[{words}, {floats}]",
+    "DualState.moves": f"tuple[{words}, {floats}, float]",
     "Structure.k_best": f"list[tuple[float, {ints}]]",
     "Structure.difference": f"tuple[float, {words}]",
     "Structure.log_loss": "tuple[float, float]",

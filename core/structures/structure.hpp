@@ -13,6 +13,7 @@
 
 #include "base/index.hpp"
 #include "structures/sparse_sum.hpp"
+#include "structures/touched_lines.hpp"
 
 namespace dualstruct {
 
@@ -140,6 +141,16 @@ public:
     virtual void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const = 0;
     // sum += coefficient·δ.
     virtual void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const = 0;
+    // The same for a sum of which only the weights are read, and the lines that it changes.
+    virtual void axpy(float* sum, std::int64_t i, std::span<const Code> codes, float step, TouchedLines& lines) const {
+        thread_local SparseSum change;
+        change.reset();
+        accumulate(i, codes, step, change);
+        change.for_each([&](std::uint64_t place, float value) {
+            sum[place] += value;
+            lines.mark(static_cast<std::int64_t>(place));
+        });
+    }
     virtual double inner(std::int64_t i, std::span<const Code> a, std::span<const Code> b, Scratch& scratch) const;
 
     // ‖δ − δ'‖² and ‖Σ_p coefficient_p δ_p‖².

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import sys
 import threading
 import time
@@ -100,6 +101,35 @@ def test_when_a_checkpoint_is_damaged_the_one_before_it_is_used(tmp_path, kind, 
     assert broken.name.partition(".")[0] in message
     np.testing.assert_array_equal(resumed.w.array, whole.w.array)
     assert [point.dual for point in resumed.trace] == [point.dual for point in whole.trace]
+    assert len({name.split(".")[0] for name in names(tmp_path / "run")}) == 2
+
+
+def test_a_disk_without_room_ends_the_run_and_the_checkpoint_before_is_whole(tmp_path):
+    """The limit of the system on files stands for the disk: writing fails half-way."""
+    whole = train(tmp_path / "whole", 8)
+    size = newest(tmp_path / "whole", "rank-0").stat().st_size
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill(point, iterate) -> None:
+        if point.passes == 5:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, hard))
+
+    try:
+        with pytest.raises(
+            OutputError, match=r"rank-\d-of-2.* could not be written: File too large"
+        ):
+            train(tmp_path / "run", 8, callbacks=[fill])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    seen: list[int] = []
+    resumed = train(
+        tmp_path / "run",
+        8,
+        resume=True,
+        callbacks=[lambda point, iterate: seen.append(point.passes)],
+    )
+    assert min(seen) == 5  # from the checkpoint of pass 4
+    np.testing.assert_array_equal(resumed.w.array, whole.w.array)
     assert len({name.split(".")[0] for name in names(tmp_path / "run")}) == 2
 
 
@@ -328,11 +358,11 @@ class TestRay:
         told = on_ray["strategies"]["warnings"]
         deaths = [sentence for sentence in told if "died" in sentence]
         assert deaths == [
-            f"worker {rank} died; the workers are restarted (restart {number} of at most 4)"
-            for number, rank in enumerate([0, 1, 0, 1], 1)
+            f"worker {rank} died; the workers are restarted (restart {number} of at most 5)"
+            for number, rank in enumerate([0, 1, 0, 1, 0], 1)
         ]
         last = told[told.index(deaths[-1]) :]
-        assert last[1:4] == ["training resumes from the checkpoint of pass 8"] * 3
+        assert last[1:5] == ["training resumes from the checkpoint of pass 8"] * 4
         assert last[-1].startswith("training resumes from the checkpoint of pass")
 
     def test_a_worker_that_hangs_is_replaced(self, on_ray):

@@ -365,7 +365,7 @@ def test_what_workers_cannot_do_is_refused_with_a_sentence(act, message):
 
 
 def test_fewer_sentences_in_files_than_workers_are_refused(files):
-    with pytest.raises(InputError, match="1 examples for 2 workers"):
+    with pytest.raises(InputError, match="1 example for 2 workers"):
         SequenceTagger(engine="local", workers=2).fit(files[1])
     files[0].write_text("\n\n")
     with pytest.raises(InputError, match=r"a\.txt: there are no words in it"):

@@ -58,7 +58,7 @@ def test_heads_that_are_no_tree_are_refused(heads, message):
 def test_bad_labels_sizes_and_settings_are_refused():
     with pytest.raises(InputError, match="a label is not among the 2"):
         tree([["a"]], [0], [2])
-    with pytest.raises(InputError, match="1 words, but 2 heads"):
+    with pytest.raises(InputError, match="1 word, but 2 heads"):
         tree([["a"]], [0, 1], [0, 0])
     with pytest.raises(InputError, match="heads and labels"):
         tree([["a"]], [0])
@@ -69,12 +69,12 @@ def test_bad_labels_sizes_and_settings_are_refused():
         Tree(table, TreeColumns(form=0, coarse=1), 300)
     with pytest.raises(InputError, match="line_bits is 2"):
         Tree(table, TreeColumns(form=0, coarse=1), 3, line_bits=2)
-    with pytest.raises(InputError, match="sentence 1 has 1 heads and 1 labels"):
+    with pytest.raises(InputError, match="sentence 1 has 1 head and 1 label"):
         tree([["a"]]).score(tree([["a"]]).new_weights(), 0, [0])
 
 
 def test_sentences_that_are_too_long_are_refused_and_long_ones_are_parsed():
-    with pytest.raises(InputError, match="sentence 2 has 5000 words; trees take at most 4095"):
+    with pytest.raises(InputError, match="sentence 2 has 5,000 words; trees take at most 4095"):
         tree([["a"], ["b"] * 5000])
     for projective in (True, False):
         long = tree([[f"w{k % 7}" for k in range(500)]], projective=projective)

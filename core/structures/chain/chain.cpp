@@ -23,7 +23,7 @@ int label_of(Code code) { return static_cast<int>(code & (Chain::max_labels - 1)
 
 // Rows start on cache lines (or share one when they are that short), whatever the instruction
 // set, so that weights mean the same on every machine.
-int Chain::stride_for(int labels) { return labels <= 8 ? 8 : (labels + 15) / 16 * 16; }
+int Chain::stride_for(int labels) { return (labels + 7) / 8 * 8; }
 
 Chain::Chain(const ChainData& data) : data_(data), stride_(stride_for(data.labels)) {
     const int K = data_.labels;
@@ -271,6 +271,28 @@ void Chain::accumulate(std::int64_t i, std::span<const Code> codes, float coeffi
             for_pairs(token, from, to, [&](std::int64_t pair, float value) {
                 sum.add(static_cast<std::uint64_t>(pair * stride_ + to), sign * value * coefficient);
             });
+        });
+}
+
+void Chain::axpy(float* sum, std::int64_t i, std::span<const Code> codes, float step, TouchedLines& lines) const {
+    if (has_pairs()) return Structure::axpy(sum, i, codes, step, lines);
+    const auto add = [&](std::int64_t place, float change) {
+        sum[place] += change;
+        lines.mark(place);
+    };
+    walk(
+        i, codes,
+        [&](std::int64_t token, int truth, int label) {
+            for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
+                const std::int64_t row = std::int64_t{data_.features[f]} * stride_;
+                const float change = data_.values.empty() ? step : step * data_.values[f];
+                add(row + truth, change);
+                add(row + label, -change);
+            }
+        },
+        [&](std::int64_t, int from, int to, int sign) {
+            const bool end = to == data_.labels;
+            add(transition_row(end ? data_.labels + 1 : from) * stride_ + (end ? from : to), sign * step);
         });
 }
 

@@ -76,6 +76,7 @@ public:
     void output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const override;
     bool allows(std::int64_t i, std::span<const std::int32_t> output) const override;
     double dot(const float* w, std::int64_t i, std::span<const Code> codes) const override;
+    using Structure::axpy;
     void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const override;
     void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,

@@ -46,6 +46,7 @@ public:
     void output_of(std::int64_t i, std::span<const Code> codes, std::vector<std::int32_t>& output) const override;
     bool allows(std::int64_t i, std::span<const std::int32_t> output) const override;
     double dot(const float* w, std::int64_t i, std::span<const Code> codes) const override;
+    using Structure::axpy;
     void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const override;
     void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const override;
     double inner(std::int64_t i, std::span<const Code> a, std::span<const Code> b, Scratch& scratch) const override;

@@ -280,6 +280,15 @@ void SecondOrderTree::accumulate(std::int64_t i, std::span<const Code> codes, fl
     });
 }
 
+void SecondOrderTree::axpy(float* sum, std::int64_t i, std::span<const Code> codes, float step,
+                           TouchedLines& lines) const {
+    first_->axpy(sum, i, codes, step, lines);
+    for_each_in(i, codes, [&](std::int64_t index, float sign) {
+        sum[index] += sign * step;
+        lines.mark(index);
+    });
+}
+
 double SecondOrderTree::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {
     double total = first_->score(w, i, output);
     for_each_of(i, output, [&](std::int64_t index) { total += w[index]; });

@@ -179,6 +179,13 @@ void Tree::accumulate(std::int64_t i, std::span<const Code> codes, float coeffic
     });
 }
 
+void Tree::axpy(float* sum, std::int64_t i, std::span<const Code> codes, float step, TouchedLines& lines) const {
+    for_each_in(i, codes, [&](std::int64_t index, float sign) {
+        sum[index] += sign * step;
+        lines.mark(index);
+    });
+}
+
 double Tree::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {
     double total = 0;
     for_each_of(i, output, [&](std::int64_t index) { total += w[index]; });

@@ -29,6 +29,7 @@ from dualstruct.distributed.base import (
     DualShareIterate,
     DualStrategy,
     Report,
+    at_center,
     communicator_of,
     scaled,
 )
@@ -41,11 +42,19 @@ class ADMMIterate(DualShareIterate):
     """z is what all workers share; w_k is the local problem's."""
 
     def __init__(self, problem: Problem, seed: int, rho: float) -> None:
-        super().__init__(problem, seed, 1 / rho)
+        self.center = at_center(problem)  # z − u
+        super().__init__(problem, seed, 1 / rho, self.center)
         self.rho = rho
-        self.w = self._at_center()  # z
-        self.bound = self._at_center()  # c + Σ α δ
+        self.w = at_center(problem)  # z
+        self.bound = at_center(problem)  # c + Σ α δ
         self.multiplier = np.zeros_like(self.w.array)  # u
+
+    def own_share(self) -> NDArray[np.float32]:
+        core, center = self.problem.structure.core, np.array(self.center.array)
+        self.center.assign(core, np.zeros_like(center))
+        share = super().own_share()
+        self.center.assign(core, center)
+        return share
 
     def dual(self) -> float:
         return self.problem.dual(self.local.duals, self.bound, self.theta)
@@ -64,6 +73,7 @@ class ADMMIterate(DualShareIterate):
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         metadata, arrays = super().state()
+        arrays["center"] = np.array(self.center.array)
         arrays["bound"] = np.array(self.bound.array)
         arrays["multiplier"] = self.multiplier
         return metadata, arrays
@@ -74,6 +84,7 @@ class ADMMIterate(DualShareIterate):
         if multiplier.shape != self.multiplier.shape:
             raise InputError("its multipliers are of another number of weights")
         self.bound.assign(self.problem.structure.core, bound)
+        self.center.assign(self.problem.structure.core, stored_array(arrays, "center", np.float32))
         self.multiplier = multiplier
         super()._restore(metadata, arrays)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.data.schema import arguments_of, fit_type, inner_arrays, stored_array
+from dualstruct.data.schema import arguments_of, fit_type, inner_arrays
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
 from dualstruct.solvers import (
@@ -43,6 +43,12 @@ def communicator_of(problem: Problem) -> Communicator:
 def local_problem(problem: Problem, C: float, center: _core.Weights | None) -> Problem:
     """This worker's examples by themselves."""
     return Problem(problem.structure, problem.loss, C, center=center, threads=problem.threads)
+
+
+def at_center(problem: Problem) -> _core.Weights:
+    """New weights at c."""
+    center = problem.center
+    return problem.structure.new_weights(None if center is None else center.array)
 
 
 def local_seed(problem: Problem, seed: int) -> int:
@@ -134,25 +140,23 @@ class DualStrategy(Strategy):
 class DualShareIterate(Iterate):
     """An iterate of which every worker holds the cuts of its own examples.
 
-    The local problem's duals are θα: its C is θC. Its center is not ours; so that of all workers
+    The local problem's duals are θα: its C is θC. So that of all workers
 
         w = c + (1/θ) Σ_workers Σ (θα) δ.
     """
 
     can_end = True
 
-    def __init__(self, problem: Problem, seed: int, theta: float) -> None:
+    def __init__(
+        self, problem: Problem, seed: int, theta: float, center: _core.Weights | None
+    ) -> None:
+        """``center`` is the local problem's."""
         super().__init__(problem, seed)
         self.communicator = communicator_of(problem)
         self.theta = theta
-        self.center = self._at_center()  # of the local problem
         self.local = DualIterate(
-            local_problem(problem, theta * problem.C, self.center), local_seed(problem, seed)
+            local_problem(problem, theta * problem.C, center), local_seed(problem, seed)
         )
-
-    def _at_center(self) -> _core.Weights:
-        center = self.problem.center
-        return self.problem.structure.new_weights(None if center is None else center.array)
 
     def start_averaging(self, linear: bool = False) -> None:
         raise InputError("steps that several machines make at a time have no average")
@@ -172,12 +176,8 @@ class DualShareIterate(Iterate):
 
     def own_share(self) -> NDArray[np.float32]:
         """Σ α δ of this worker, without the rounding that w has gathered."""
-        core = self.problem.structure.core
-        center = np.array(self.center.array)
         out = self.problem.structure.new_weights()
-        self.center.assign(core, np.zeros_like(center))
         self.local.duals.write(out, self.problem.threads)
-        self.center.assign(core, center)
         return scaled(1 / self.theta, out.array)
 
     def whole(self, own_share: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -196,13 +196,10 @@ class DualShareIterate(Iterate):
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         metadata, arrays = super().state()
         local_metadata, local_arrays = self.local.state()
-        arrays["center"] = np.array(self.center.array)
         arrays |= {f"local.{name}": array for name, array in local_arrays.items()}
         return {**metadata, "local": local_metadata}, arrays
 
     def _restore(self, metadata: Any, arrays: dict[str, NDArray[Any]]) -> None:
-        center = stored_array(arrays, "center", np.float32)
-        self.center.assign(self.problem.structure.core, center)
         self.local._restore(metadata.get("local"), inner_arrays(arrays, "local"))
         super()._restore(metadata, arrays)
 

@@ -56,6 +56,7 @@ from dualstruct.distributed.base import (
     DualShareIterate,
     DualStrategy,
     Report,
+    at_center,
     communicator_of,
     local_problem,
 )
@@ -64,30 +65,56 @@ from dualstruct.problem import Problem
 from dualstruct.solvers import Solver
 from dualstruct.solvers.base import PassResult
 from dualstruct.workers.communicator import in_place_of
+from dualstruct.workers.sparse import SparseVector
+
+#: Where a scale is so small, what it is for is multiplied out.
+SMALL = 1e-15
 
 
 class BQOIterate(DualShareIterate):
-    """Between rounds the local weights are w: every worker has the same."""
+    """w is the same on every worker. The local weights are w between rounds, and in a round w + θu.
+
+    The mean w̄ of the last rounds is not kept itself: w − w̄ = (what lags)·(a scale) changes in a
+    round where w does, and elsewhere by the scale alone.
+    """
 
     def __init__(self, problem: Problem, seed: int, theta: float) -> None:
-        super().__init__(problem, seed, theta)
-        self.w = self.local.w
-        self.before = np.empty_like(self.w.array)  # w when a round began
-        self.change = np.empty_like(self.w.array)  # θu of the round
-        self.mean: _core.Weights | None = None  # w̄
+        super().__init__(problem, seed, theta, None)
+        self.memory["theta"] = theta
+        self.w = at_center(problem)
+        self.local.w.assign(problem.structure.core, self.w.array)
+        self.scratch = _core.MoveScratch(problem.structure.core)
+        self.lag: _core.Weights | None = None  # (w − w̄) / scale
+        self._mean: _core.Weights | None = None  # w̄, if it was asked for since the last round
 
     def answer(self) -> _core.Weights:
-        return self.w if self.mean is None else self.mean
+        if self.lag is None:
+            return self.w
+        if self._mean is None:
+            self._mean = self._without_lag(self.w.array)
+        return self._mean
 
-    def follow(self, rounds: int) -> None:
+    def _without_lag(self, w: NDArray[np.float32]) -> _core.Weights:
+        assert self.lag is not None
+        mean = self.problem.structure.new_weights()
+        self._combine([w, self.lag.array], [1.0, -self.memory["lag"]], mean)
+        return mean
+
+    def _follow(self, moved: SparseVector, step: float, rounds: int) -> None:
         """w̄ comes closer to w; at first it is the mean of all w since the first round."""
-        if rounds == 1:
-            return
         so_far = self.memory["rounds"] = self.memory.get("rounds", 0) + 1
-        if self.mean is None:
-            self.mean = self.problem.structure.new_weights()
         share = 1 / min(so_far, rounds)
-        self._combine([self.mean.array, self.w.array], [1 - share, share], self.mean)
+        if share == 1:  # w̄ is w
+            self.lag = self.problem.structure.new_weights()
+            self.memory["lag"] = 1.0
+            return
+        assert self.lag is not None
+        core, scale = self.problem.structure.core, self.memory["lag"]
+        _core.sparse_axpy(core, self.lag, *moved, step / scale)
+        self.memory["lag"] = (1 - share) * scale
+        if self.memory["lag"] < SMALL:
+            self._combine([self.lag.array], [self.memory["lag"]], self.lag)
+            self.memory["lag"] = 1.0
 
     def dual(self) -> float:
         return self.problem.dual(self.local.duals, self.w, self.theta)
@@ -96,47 +123,40 @@ class BQOIterate(DualShareIterate):
         """The same α and w, seen with another θ."""
         if theta == self.theta:
             return
-        factor = theta / self.theta
-        nothing = np.zeros(0, np.uint32), np.zeros(len(self.problem.structure), np.int64)
-        self.local.duals.interpolate(*nothing, factor)  # θα → factor θα
-        self._combine([self.center.array, self.w.array], [factor, 1 - factor], self.center)
+        duals = self.local.duals
+        duals.rescale(theta / self.theta, np.full(len(self.problem.structure), np.inf))
+        duals.add_up()
         self._set_theta(theta)
 
     def _set_theta(self, theta: float) -> None:
         self.theta = self.memory["theta"] = theta
-        self.local.problem = local_problem(self.problem, theta * self.problem.C, self.center)
+        self.local.problem = local_problem(self.problem, theta * self.problem.C, None)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         metadata, arrays = super().state()
-        if self.mean is not None:
-            arrays["mean"] = np.array(self.mean.array)
+        if self.lag is not None:
+            arrays["lag"] = np.array(self.lag.array)
         return metadata, arrays
 
     def _restore(self, metadata: Any, arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(metadata, arrays)
-        theta = float(self.memory.get("theta", self.theta))
-        if not theta > 0:
-            raise InputError(f"iterate.memory.theta is {theta}; it must be positive")
+        theta, scale = float(self.memory["theta"]), float(self.memory.get("lag", 1.0))
+        for name, number in (("theta", theta), ("lag", scale)):
+            if not number > 0:
+                raise InputError(f"iterate.memory.{name} is {number}; it must be positive")
         self._set_theta(theta)
-        if "mean" in arrays:
-            mean = stored_array(arrays, "mean", np.float32)
-            self.mean = self.problem.structure.new_weights(mean)
+        if "lag" in arrays:
+            self.lag = self.problem.structure.new_weights(stored_array(arrays, "lag", np.float32))
+            self.memory["lag"] = scale
+        self._mean = None
 
-    def begin_round(self) -> None:
-        np.copyto(self.before, self.w.array)
-
-    def find_change(self) -> NDArray[np.float32]:
-        """θu: how far the local passes have moved the local weights."""
-        rows = [self.w.array, self.before]
-        _core.combine(rows, [1.0, -1.0], self.change, self.problem.threads)
-        return self.change
-
-    def end_round(self, total: NDArray[np.float32], eta: float) -> None:
-        """To w + η Δw, where θ Δw is the total; θ u goes into this worker's duals."""
-        step = eta / self.theta
-        self._combine([self.before, total], [1.0, step], self.w)
-        rows = [self.center.array, total, self.change]
-        self._combine(rows, [1.0, step, -eta], self.center)
+    def end_round(self, moved: SparseVector, step: float, rounds: int) -> None:
+        """To w + step·(what all workers moved); R rounds are a pass."""
+        core = self.problem.structure.core
+        _core.sparse_axpy(core, self.w, *moved, step, self.local.w)
+        self._mean = None
+        if rounds > 1:
+            self._follow(moved, step, rounds)
 
     def _combine(
         self, rows: list[NDArray[np.float32]], coefficients: list[float], out: _core.Weights
@@ -145,16 +165,16 @@ class BQOIterate(DualShareIterate):
         _core.combine_weights(structure, rows, coefficients, out, self.problem.threads)
 
     def rebuild(self) -> None:
-        own = self.own_share()
-        w = self.whole(own)
-        self.local.rebuild()  # the sums of α
-        self.w.assign(self.problem.structure.core, w)
-        self._combine([w, own], [1.0, -self.theta], self.center)
+        core, w = self.problem.structure.core, self.whole(self.own_share())
+        self.local.duals.add_up()
+        self.w.assign(core, w)
+        self.local.w.assign(core, w)
+        self._mean = None
 
     def settled(self) -> tuple[_core.Weights, float]:
         exact = self.problem.structure.new_weights(self.whole(self.own_share()))
         dual = self.problem.dual(self.local.duals, exact, self.theta)
-        return (exact if self.mean is None else self.mean), dual
+        return (exact if self.lag is None else self._without_lag(exact.array)), dual
 
     @property
     def settles_as_rebuilt(self) -> bool:
@@ -242,12 +262,10 @@ class BQO(DualStrategy):
         loss = 0.0
         for part in range(rounds):
             duals.go_through(part, rounds)
-            loss += self._round(iterate, self._run_visit if revisits else self.run_local)
+            loss += self._round(iterate, self._run_visit if revisits else self.run_local, in_all)
             duals.go_through(0, 1)
-            iterate.follow(in_all)
             for _ in range(revisits):
-                self._round(iterate, lambda iterate: solver.run_revisit(iterate.local))
-                iterate.follow(in_all)
+                self._round(iterate, lambda iterate: solver.run_revisit(iterate.local), in_all)
         return Report(loss)
 
     def _run_visit(self, iterate: BQOIterate) -> PassResult:
@@ -257,22 +275,23 @@ class BQO(DualStrategy):
             solver.run_pass(iterate.local)
         return solver.run_visit(iterate.local)
 
-    def _round(self, iterate: BQOIterate, work: Callable[[BQOIterate], PassResult]) -> float:
-        """One round of Algorithm 1; the losses met, of all workers."""
+    def _round(
+        self, iterate: BQOIterate, work: Callable[[BQOIterate], PassResult], in_all: int
+    ) -> float:
+        """One of so many rounds of Algorithm 1; the losses met, of all workers."""
         problem, theta, duals = iterate.problem, iterate.theta, iterate.local.duals
         communicator = iterate.communicator
         words, words_of_example, s = duals.save()
         cost = duals.sum_alpha_cost()
-        iterate.begin_round()
 
         report = work(iterate)  # 2.1
 
-        own = iterate.find_change()
-        [[own_square]] = _core.dots([own], [own], problem.threads)
-        total = communicator.allreduce(own)  # 2.2: θ Δw
+        places, values, largest = duals.moves(words, words_of_example, iterate.scratch)
+        own = SparseVector(places, values)  # θu
+        dimension = problem.structure.core.dimension
+        total = communicator.allreduce_sparse(own, dimension)  # 2.2: θ Δw
 
         D = duals.sum_alpha() - s  # θ times, as s and C̃
-        largest = duals.largest_step(words, words_of_example)
         if problem.loss.name == "hinge":
             rising = D > 0
             C = problem.weights_of_losses()[rising]
@@ -286,7 +305,7 @@ class BQO(DualStrategy):
                     s @ D_C / theta,
                     D @ D_C / theta,
                 ],
-                [report.loss, *iterate.counts(), own_square],
+                [report.loss, *iterate.counts(), _square(own)],
                 # Steps up to 1 are feasible whatever rounding says.
                 in_place_of(communicator, max(largest, 1.0)),
             ]
@@ -294,8 +313,8 @@ class BQO(DualStrategy):
         totals = communicator.allreduce(numbers)
         gain, sD, DD, loss = totals[:4].tolist()
         iterate.count(totals[4:7])
-        [[along], [square]] = _core.dots([iterate.before, total], [total], problem.threads)
-        along, square = along / theta, square / theta**2
+        along = _core.sparse_dot(iterate.w, *total) / theta
+        square = _square(total) / theta**2
         # Where rounding is all that is left to change, a long step would make much of it.
         longest = min(float(totals[8:].min()), 2.0 * communicator.size)
         mean = min(1.0, theta) / communicator.size
@@ -303,12 +322,16 @@ class BQO(DualStrategy):
 
         if eta != 1:  # 2.4
             duals.interpolate(words, words_of_example, eta)
-        iterate.end_round(total, eta)
+        iterate.end_round(total, eta / theta, in_all)
         if self.theta is None and totals[7] > 0:
             least = max(1.0, communicator.size - 1)
             shown = square / (float(totals[7]) / theta**2)
             iterate.change_theta(float(max(least, shown, 0.8 * theta)))
         return float(loss)
+
+
+def _square(vector: SparseVector) -> float:
+    return float(np.dot(vector.values, vector.values.astype(np.float64)))
 
 
 def _step(

@@ -130,12 +130,12 @@ class LBFGSIterate(Iterate):
         gradient = self.new_vector()
         C = self.problem.C
         norms = self.packing.pack(x, self.descent, C, gradient)
-        regulariser, norm2, descent_norm2 = self.agreed(np.array(norms)).tolist()
+        l1_term = 0.0 if self.l1 is None else np.dot(self.l1, np.abs(x, dtype=np.float64))
+        found = self.agreed(np.array([*norms, l1_term])).tolist()
+        regulariser, norm2, descent_norm2, l1_term = found
         value = regulariser + C * loss
         bound = lower_bound(value, norm2, descent_norm2)
-        if self.l1 is not None:
-            value += float(np.dot(self.l1, np.abs(x, dtype=np.float64)))
-        self.trial = Point(x, value, loss, regulariser, gradient, norm2, bound)
+        self.trial = Point(x, value + l1_term, loss, regulariser, gradient, norm2, bound)
         return self.trial
 
     def _descend(self) -> tuple[float, int]:
@@ -330,7 +330,8 @@ class LBFGS(Solver):
         steepest, norm2 = point.gradient, point.gradient_norm2
         if iterate.l1 is not None:
             steepest = pseudo_gradient(point, iterate.l1)
-            norm2 = float(np.sum(np.square(steepest / iterate.scale, dtype=np.float64)))
+            norms = [np.sum(np.square(steepest / iterate.scale, dtype=np.float64))]
+            norm2 = float(iterate.agreed(np.array(norms))[0])
         size = max(2 * point.regulariser, min(1.0, 2 * abs(point.value)))
         if norm2 <= self.tolerance**2 * size:
             return None

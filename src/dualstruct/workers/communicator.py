@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct.errors import DualstructError, InputError
+from dualstruct.printable import plural
 from dualstruct.renamed import old_names
+from dualstruct.workers.sparse import SparseVector
 
 Numbers = TypeVar("Numbers", bound=np.generic)
 
@@ -71,6 +73,9 @@ class Communicator(Protocol):
     def allreduce(self, array: NDArray[Numbers]) -> NDArray[Numbers]:
         """The sum of all workers' arrays, in rank order; not to be written to."""
 
+    def allreduce_sparse(self, vector: SparseVector, dimension: int) -> SparseVector:
+        """The sum of all workers' vectors of so many numbers, each added up in rank order."""
+
     def broadcast(self, array: NDArray[Numbers], root: int = 0) -> NDArray[Numbers]:
         """The array that ``root`` has; the other workers' must be of its shape and type."""
 
@@ -101,6 +106,9 @@ class SingleWorker(InUserProcess):
     def allreduce(self, array: NDArray[Numbers]) -> NDArray[Numbers]:
         return array
 
+    def allreduce_sparse(self, vector: SparseVector, dimension: int) -> SparseVector:
+        return vector
+
     def broadcast(self, array: NDArray[Numbers], root: int = 0) -> NDArray[Numbers]:
         return array
 
@@ -126,6 +134,10 @@ class Call(NamedTuple):
 
 def call(what: str, array: NDArray[Any]) -> Call:
     return Call(what, array.size, str(array.dtype))
+
+
+def sparse_call(dimension: int) -> Call:
+    return Call("allreduce of what has moved", dimension, "float32")
 
 
 def check_calls(calls: Sequence[Call]) -> None:
@@ -203,7 +215,8 @@ def partition(examples: int, workers: int, seed: int = 0) -> list[NDArray[np.int
     """
     if examples < workers:
         raise InputError(
-            f"there are {examples} examples for {workers} workers; every worker needs at least one"
+            f"{plural(examples, 'example')} for {plural(workers, 'worker')}; every worker needs "
+            "at least one"
         )
     order = np.random.default_rng(seed).permutation(examples)
     return [np.sort(share) for share in np.array_split(order, workers)]

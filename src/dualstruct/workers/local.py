@@ -30,9 +30,11 @@ from dualstruct.workers.communicator import (
     failed,
     first_to_tell,
     late,
+    sparse_call,
     sum_in_order,
 )
 from dualstruct.workers.interrupts import hearing_ctrl_c
+from dualstruct.workers.sparse import RangeAdder, SparseVector
 
 Result = TypeVar("Result")
 
@@ -46,21 +48,18 @@ class _Table:
         self.interrupted = False
         self._changed = threading.Condition()
         self._round = 0
-        self._brought: dict[int, tuple[Call, NDArray[Any]]] = {}
-        self._outcome: NDArray[Any] | InputError | CommunicationError
+        self._brought: dict[int, tuple[Call, Any]] = {}
+        self._outcome: Any
+        self.adder = RangeAdder()
         self._gone: int | None = None  # the first worker that takes no more part
 
     def meet(
-        self,
-        rank: int,
-        what: str,
-        array: NDArray[Any],
-        combine: Callable[[list[NDArray[Any]]], NDArray[Any]],
-    ) -> NDArray[Any]:
-        """What ``combine`` makes of all workers' arrays."""
+        self, rank: int, wanted: Call, brought: Any, combine: Callable[[list[Any]], Result]
+    ) -> Result:
+        """What ``combine`` makes of what all workers bring."""
         with self._changed:
-            mine, wanted = self._round, call(what, array)
-            self._brought[rank] = (wanted, array)
+            mine = self._round
+            self._brought[rank] = (wanted, brought)
             if len(self._brought) == self.size:
                 self._outcome = self._combined(combine)
                 self._brought = {}
@@ -75,22 +74,18 @@ class _Table:
                     raise failed(rank, self._gone)
                 others = [each for each in range(self.size) if each not in self._brought]
                 raise late(rank, others, wanted, self.timeout)
-            outcome = self._outcome
+            outcome: Result = self._outcome
         if isinstance(outcome, Exception):
             raise type(outcome)(str(outcome))  # one each: tracebacks are not shared
         return outcome
 
-    def _combined(
-        self, combine: Callable[[list[NDArray[Any]]], NDArray[Any]]
-    ) -> NDArray[Any] | InputError | CommunicationError:
+    def _combined(self, combine: Callable[[list[Any]], Any]) -> Any:
         brought = [self._brought[rank] for rank in range(self.size)]
         try:
             check_calls([each for each, _ in brought])
         except (InputError, CommunicationError) as error:
             return error
-        combined = combine([array for _, array in brought])
-        combined.flags.writeable = False
-        return combined
+        return combine([each for _, each in brought])
 
     def leave(self, rank: int) -> None:
         with self._changed:
@@ -112,15 +107,34 @@ class LocalCommunicator(InUserProcess):
         return self._table.interrupted
 
     def allreduce(self, array: NDArray[Numbers]) -> NDArray[Numbers]:
-        return self._table.meet(self.rank, "allreduce", array, sum_in_order)
+        return self._table.meet(self.rank, call("allreduce", array), array, _summed)
+
+    def allreduce_sparse(self, vector: SparseVector, dimension: int) -> SparseVector:
+        return self._table.meet(
+            self.rank,
+            sparse_call(dimension),
+            vector,
+            lambda vectors: self._table.adder.sum(vectors, 0, dimension),
+        )
 
     def broadcast(self, array: NDArray[Numbers], root: int = 0) -> NDArray[Numbers]:
+        wanted = call(f"broadcast from {root}", array)
         return self._table.meet(
-            self.rank, f"broadcast from {root}", array, lambda arrays: np.array(arrays[root])
+            self.rank, wanted, array, lambda arrays: _shared(np.array(arrays[root]))
         )
 
     def barrier(self) -> None:
-        self._table.meet(self.rank, "barrier", np.zeros(0), sum_in_order)
+        self._table.meet(self.rank, Call("barrier", 0, ""), None, lambda brought: None)
+
+
+def _summed(arrays: list[NDArray[Numbers]]) -> NDArray[Numbers]:
+    return _shared(sum_in_order(arrays))
+
+
+def _shared(array: NDArray[Numbers]) -> NDArray[Numbers]:
+    """All workers have the same one: nobody may write to it."""
+    array.flags.writeable = False
+    return array
 
 
 def run_local(

@@ -28,7 +28,17 @@ from dualstruct.workers.communicator import (
     check_calls,
     check_timeout,
     late,
+    sparse_call,
     sum_in_order,
+)
+from dualstruct.workers.sparse import (
+    RangeAdder,
+    SparseVector,
+    by_range,
+    joined,
+    pack,
+    ranges,
+    unpack,
 )
 
 Result = TypeVar("Result")
@@ -56,6 +66,7 @@ class MPICommunicator(InUserProcess):
             ) from None
         self._module = MPI
         self._timeout = timeout
+        self._adder = RangeAdder()
         whole = MPI.COMM_WORLD if communicator is None else communicator
         self.rank: int = whole.Get_rank()
         self.size: int = whole.Get_size()
@@ -66,7 +77,7 @@ class MPICommunicator(InUserProcess):
 
     def allreduce(self, array: NDArray[Numbers]) -> NDArray[Numbers]:
         own = np.ascontiguousarray(array)
-        wanted = self._meet("allreduce", own)
+        wanted = self._meet(call("allreduce", own))
         bounds = np.linspace(0, own.size, self.size + 1).astype(np.int64)
         counts, begins = np.diff(bounds), bounds[:-1]
         mine = int(counts[self.rank])
@@ -83,14 +94,37 @@ class MPICommunicator(InUserProcess):
         self._finish(self._mpi.Iallgatherv(summed, [total, (counts, begins)]), wanted)
         return total
 
+    def allreduce_sparse(self, vector: SparseVector, dimension: int) -> SparseVector:
+        wanted = self._meet(sparse_call(dimension))
+        to_others = by_range(vector, dimension, self.size)
+        going = np.array([len(part) for part in to_others])
+        coming = np.empty_like(going)
+        self._finish(self._mpi.Ialltoall(going, coming), wanted)
+        parts = np.empty(int(coming.sum()), np.uint32)
+        self._finish(
+            self._mpi.Ialltoallv(
+                [np.concatenate(to_others), (going, _begins(going))],
+                [parts, (coming, _begins(coming))],
+            ),
+            wanted,
+        )
+        first, last = ranges(dimension, self.size)[self.rank : self.rank + 2].tolist()
+        vectors = [unpack(part) for part in np.split(parts, np.cumsum(coming)[:-1])]
+        own = pack(self._adder.sum(vectors, first, last))
+        lengths = np.empty(self.size, np.int64)
+        self._finish(self._mpi.Iallgather(np.array([len(own)]), lengths), wanted)
+        whole = np.empty(int(lengths.sum()), np.uint32)
+        self._finish(self._mpi.Iallgatherv(own, [whole, (lengths, _begins(lengths))]), wanted)
+        return joined(np.split(whole, np.cumsum(lengths)[:-1]))
+
     def broadcast(self, array: NDArray[Numbers], root: int = 0) -> NDArray[Numbers]:
         own = np.array(array, order="C")
-        wanted = self._meet(f"broadcast from {root}", own)
+        wanted = self._meet(call(f"broadcast from {root}", own))
         self._finish(self._mpi.Ibcast(own, root), wanted)
         return own
 
     def barrier(self) -> None:
-        self._meet("barrier", np.zeros(0))
+        self._meet(Call("barrier", 0, ""))
 
     def end(self) -> None:
         """The whole job, at once: the others wait for this worker and would never end."""
@@ -99,12 +133,12 @@ class MPICommunicator(InUserProcess):
     def _others(self) -> list[int]:
         return [rank for rank in range(self.size) if rank != self.rank]
 
-    def _meet(self, what: str, array: NDArray[Any]) -> Call:
+    def _meet(self, wanted: Call) -> Call:
         """All workers must want the same, or MPI would mix up what they send.
 
         Every worker informs every other one, so that it is known who has not come.
         """
-        wanted, others = call(what, array), self._others()
+        others = self._others()
         said = np.zeros((self.size, CALL), dtype=np.uint8)  # [workers, bytes]
         words = f"{wanted.what}\n{wanted.numbers}\n{wanted.dtype}".encode()
         said[self.rank, : len(words)] = list(words)
@@ -134,6 +168,11 @@ class MPICommunicator(InUserProcess):
                 raise late(self.rank, others, wanted, self._timeout)
             looks += 1
             time.sleep(0 if looks < EAGER_LOOKS else 0.001)
+
+
+def _begins(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each of several arrays begins, one after the other."""
+    return np.cumsum(lengths) - lengths
 
 
 def run_mpi(work: Callable[[Communicator], Result], *, timeout: float = TIMEOUT) -> Result:

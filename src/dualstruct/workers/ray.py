@@ -18,6 +18,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.workers.communicator import (
     TIMEOUT,
     CommunicationError,
@@ -87,7 +88,8 @@ class _Cluster:
             if pending and time.monotonic() > deadline:
                 there = self._ray.cluster_resources().get("CPU", 0)
                 raise CommunicationError(
-                    f"the cluster was asked for {self._workers} workers with a CPU each and has "
+                    f"the cluster was asked for {plural(self._workers, 'worker')} with a CPU "
+                    "each and has "
                     f"{there:g} CPUs; after {STARTING:g} seconds it has not started "
                     f"{', '.join(expected[each] for each in pending)}"
                 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,17 @@ from dualstruct.workers.communicator import (
     failed,
     late,
     named,
+    sparse_call,
     sum_in_order,
+)
+from dualstruct.workers.sparse import (
+    RangeAdder,
+    SparseVector,
+    by_range,
+    joined,
+    pack,
+    ranges,
+    unpack,
 )
 
 #: Seconds that workers get to notice that another one has failed.
@@ -136,6 +146,7 @@ class RayCommunicator:
         self._meetings = 0
         # What others may still read: until the next meeting is over, they have not all been there.
         self._lent: list[Any] = []
+        self._adder = RangeAdder()
 
     @property
     def interrupted(self) -> bool:
@@ -147,32 +158,50 @@ class RayCommunicator:
     def allreduce(self, array: NDArray[Numbers]) -> NDArray[Numbers]:
         own = np.ascontiguousarray(array)
         if own.nbytes < SHORT:
-            total: NDArray[Numbers] = sum_in_order(self._meet("allreduce", own, own))
+            total: NDArray[Numbers] = sum_in_order(self._meet(call("allreduce", own), own))
             return total
         # Parts of the flat array: Ray may hand out what it stores without a copy.
         parts = [self._ray.put(part) for part in np.array_split(own.ravel(), self.size)]
-        brought = self._meet("allreduce", own, parts)
-        mine = self._fetch([refs[self.rank] for refs in brought], "its part of an allreduce")
-        summed = [self._ray.put(sum_in_order(mine))]
-        sums = self._meet("allreduce, second half", own, summed)
-        self._lent = [summed]
-        result: NDArray[Numbers] = np.concatenate(
-            self._fetch([ref for [ref] in sums], "the sums of an allreduce")
-        )
+        sums = self._by_parts(call("allreduce", own), parts, sum_in_order)
+        result: NDArray[Numbers] = np.concatenate(sums)
         return result.reshape(own.shape)
+
+    def allreduce_sparse(self, vector: SparseVector, dimension: int) -> SparseVector:
+        wanted = sparse_call(dimension)
+        if 2 * 4 * dimension < SHORT:
+            brought = self._meet(wanted, pack(vector))
+            return self._adder.sum([unpack(each) for each in brought], 0, dimension)
+        first, last = ranges(dimension, self.size)[self.rank : self.rank + 2].tolist()
+
+        def add_up(parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
+            return pack(self._adder.sum([unpack(part) for part in parts], first, last))
+
+        parts = [self._ray.put(part) for part in by_range(vector, dimension, self.size)]
+        return joined(self._by_parts(wanted, parts, add_up))
+
+    def _by_parts(
+        self, wanted: Call, parts: list[Any], add_up: Callable[[list[NDArray[Any]]], NDArray[Any]]
+    ) -> list[NDArray[Any]]:
+        """The sums of all parts, of which every worker adds up one."""
+        brought = self._meet(wanted, parts)
+        mine = self._fetch([refs[self.rank] for refs in brought], f"its part of an {wanted.what}")
+        summed = [self._ray.put(add_up(mine))]
+        sums = self._meet(wanted._replace(what=f"{wanted.what}, second half"), summed)
+        self._lent = [summed]
+        return self._fetch([ref for [ref] in sums], f"the sums of an {wanted.what}")
 
     def broadcast(self, array: NDArray[Numbers], root: int = 0) -> NDArray[Numbers]:
         own = np.array(array)
         brought = own if self.rank == root else None
-        received: NDArray[Numbers] = self._meet(f"broadcast from {root}", own, brought)[root]
+        wanted = call(f"broadcast from {root}", own)
+        received: NDArray[Numbers] = self._meet(wanted, brought)[root]
         return received
 
     def barrier(self) -> None:
-        self._meet("barrier", np.zeros(0), None)
+        self._meet(Call("barrier", 0, ""), None)
 
-    def _meet(self, what: str, array: NDArray[Any], brought: Any) -> list[Any]:
+    def _meet(self, wanted: Call, brought: Any) -> list[Any]:
         """What all workers brought, once they have come for the same."""
-        wanted = call(what, array)
         outcome, answer = self._ask(
             self._board.meet.remote(
                 self.attempt, self._meetings, self.rank, wanted, brought, self._timeout
@@ -185,7 +214,8 @@ class RayCommunicator:
             raise failed(self.rank, answer)
         if outcome == "refused":
             raise PeerFailedError(
-                f"worker {self.rank} comes to a {what} of attempt {self.attempt}, which is over"
+                f"worker {self.rank} comes to a {wanted.what} of attempt "
+                f"{self.attempt}, which is over"
             )
         check_calls([each for each, _ in answer])
         return [each for _, each in answer]
