@@ -10,7 +10,7 @@ BUILD := --no-build-isolation --config-settings=build-dir=build/release --config
 CORES := --numprocesses auto --dist loadfile --no-loadscope-reorder
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
-.PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs gallery look terminal-picture sanitize tsan flips export-check wasm wheel-test clean \
+.PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs gallery look terminal-picture sanitize tsan flips text-check export-check wasm wheel-test clean \
 	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distilling bench-distributed bench-export bench-features \
 	bench-clusters bench-grobid bench-growth bench-label bench-large bench-papers bench-parsing bench-partial bench-phases bench-pipeline bench-sizes bench-solvers bench-suspects bench-text bench-tuning
 
@@ -90,6 +90,7 @@ NOT_SANITIZED := \
 	data/test_writing.py \
 	datasets/% \
 	distributed/test_faults.py \
+	distributed/test_recipes.py \
 	distributed/test_workers.py \
 	drawing/% \
 	estimators/test_scikit_learn.py \
@@ -122,6 +123,16 @@ wasm: .venv/installed
 FLIPS ?= 10000
 flips: .venv/installed-test
 	FLIPS=$(FLIPS) $(BIN)/python -m pytest tests/data/test_model_files.py -k flipped
+
+# 100,000 random texts of all of Unicode through the tokenizer and every format, and back: half an hour.
+TEXTS ?= 100000
+text-check: .venv/installed-test
+	$(BIN)/python tests/text_check.py --texts $(TEXTS)
+
+# 100,000 random sentences of all scripts through exported models, beside the core.
+SENTENCES ?= 100000
+export-check: .venv/installed-test
+	$(BIN)/python tests/export_check.py --sentences $(SENTENCES)
 
 # What runs on several threads, under ThreadSanitizer: every loop of the core that does (`grep -rn for_each_ core`), and
 # what several threads of Python may share. It sees the core alone: the interpreter is as it is.

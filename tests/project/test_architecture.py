@@ -108,3 +108,10 @@ def test_every_benchmark_is_a_target_of_make():
     assert len(programs) > 20
     called = re.findall(r"benchmarks/(\w+\.py)", (top / "Makefile").read_text(encoding="utf-8"))
     assert sorted(programs - set(called)) == []
+
+
+def test_every_target_of_make_does_something():
+    makefile = (PAGE.parents[1] / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    [phony] = re.findall(r"^\.PHONY:(.*)$", makefile, re.MULTILINE)
+    rules = re.findall(r"^([\w-]+):.*\n\t", makefile, re.MULTILINE)
+    assert sorted(set(phony.split()) - set(rules)) == []
