@@ -45,17 +45,8 @@ def command_page() -> str:
 def _command(command: Any) -> list[str]:
     context = command.context_class(command, info_name=f"dualstruct {command.name}")
     lines = [_prose(inspect.cleandoc(command.help or ""))]
-    panels: dict[str, list[str]] = {}
-    for each in command.get_params(context):
-        record = each.get_help_record(context)
-        if record is None:
-            continue
-        usual = "Arguments" if each.param_type_name == "argument" else "Options"
-        title = getattr(each, "rich_help_panel", None) or usual
-        panels.setdefault(title, []).append(
-            f"| `{_cell(record[0])}` | {_prose(_cell(record[1]))} |"
-        )
-    for title, rows in panels.items():
+    for title, records in command.panels(context).items():
+        rows = [f"| `{_cell(name)}` | {_prose(_cell(help))} |" for name, help in records]
         lines += ["", f"| {title} | |", "| --- | --- |", *rows]
     return lines
 

@@ -236,7 +236,7 @@ def test_costs_survive_in_a_model_file(cost, tmp_path):
         ({"cost": {("PER", "XYZ"): 1.0}}, "no label 'XYZ'"),
         ({"cost": {("PER", "PER"): 1.0}}, "no mistake"),
         ({"cost": {1: 1.0}}, "neither a label nor a pair"),
-        ({"cost": np.ones((2, 2))}, r"3 labels need \(3, 3\)"),
+        ({"cost": np.ones((2, 2))}, r"for 3 labels it must be \(3, 3\)"),
         ({"class_weight": "even"}, "'balanced' or a dict"),
         ({"class_weight": {"PER": -1.0}}, "class weight of PER"),
         ({"class_weight": "balanced", "loss": "crf"}, "crf does not have"),
@@ -250,8 +250,8 @@ def test_costs_that_make_no_sense_are_refused(how, message):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([[1.0]], "1 sentences, not 12"),
-        ([None, [1.0]] + [None] * 10, "sentence 2: 3 tokens, but 1 token weights"),
+        ([[1.0]], "1 sentence, not 12"),
+        ([None, [1.0]] + [None] * 10, "sentence 2: 3 tokens, but 1 token weight"),
         ([None, [1.0, -2.0, 1.0]] + [None] * 10, "sentence 2, token 2: the weight is -2"),
     ],
 )

@@ -142,7 +142,7 @@ def test_texts_are_split_and_labelled_as_in_the_core(taggers, ask):
 @needs_node
 def test_what_is_asked_wrongly_is_said(ask):
     assert ask("functions", [["tag", ["a"]], ["tag", []], ["split", "a"]]) == [
-        "Error: a token has 1 columns; the model wants 2",
+        "Error: a token has 1 of the 2 columns that the model wants",
         [],
         "Error: this model does not label plain words, and so no texts",
     ]

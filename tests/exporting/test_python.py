@@ -94,7 +94,7 @@ def test_a_model_without_probabilities_says_so(exported):
 
 
 def test_words_and_columns_are_what_the_model_wants(exported):
-    with pytest.raises(ValueError, match="the model wants 2"):
+    with pytest.raises(ValueError, match="1 of the 2 columns"):
         exported("functions")["tag"](["a"])
     with pytest.raises(ValueError, match="attributes"):
         exported("lists")["tag"](["a"])

@@ -91,7 +91,7 @@ def test_lists_from_files_and_columns_of_csv_files(tmp_path):
         (
             "id,town\n1,x\n2\n",
             "town",
-            "some.csv, line 3: there are 1 columns, and 'town' is number 2",
+            "some.csv, line 3 has 1 column, and 'town' is number 2",
         ),
         ("a\tb\n1\t2\n", "3", "some.csv, line 1: there is no column '3'"),
     ],

@@ -64,7 +64,7 @@ def test_what_is_not_a_number_is_named_by_sentence_and_token(bad):
     [
         (VECTORS[1:], "24 sentences, but vectors for 23"),
         ([*VECTORS[:-1], VECTORS[-1][:, :2]], "sentence 24: the vectors have shape"),
-        ([*VECTORS[:-1], VECTORS[-1][:1]], "sentence 24: 2 tokens, but 1 vectors"),
+        ([*VECTORS[:-1], VECTORS[-1][:1]], "sentence 24: 2 tokens, but 1 vector"),
         (np.ones((3, 4)), "3 vectors for the 48 tokens"),
     ],
 )

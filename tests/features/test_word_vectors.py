@@ -105,7 +105,7 @@ def test_vectors_are_kept_in_the_model_or_beside_it(tmp_path, keep):
         ("a 1 2\nb 1 x\n", "v.txt, line 2: the last 2 cells have to be numbers"),
         ("a 1 2\nb nan 1\n", "v.txt, line 2: a number is infinite or NaN"),
         ("2 2\na 1 2\nb 1 inf\n", "v.txt, line 3: a number is infinite or NaN"),
-        ("3 2\na 1 2\nb 1 2\n", "v.txt, line 1: 3 words are promised, and 2 follow"),
+        ("3 2\na 1 2\nb 1 2\n", "v.txt, line 1 promises 3 words, and 2 follow"),
         ("a\n", "v.txt, line 1: a word and 1 to 10,000 numbers are wanted"),
         ("", "v.txt: there must be words"),
         ("1 99999999\n", "v.txt, line 1: vectors of 99999999 numbers"),

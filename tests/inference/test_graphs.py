@@ -386,9 +386,9 @@ def test_k_best_of_loops_is_refused():
         (lambda g: g.own(object(), [0]), "no method maximise"),
         (lambda g: g.variable(0), "at least one"),
         (lambda g: g.tree(2, {(0, 1): 0}), r"factor 2 \(tree\): no arc leads to word 2"),
-        (lambda g: g.tree(1, {(1, 1): 0}), r"\(tree\): arc 1 → 1 in a sentence of 1 words"),
+        (lambda g: g.tree(1, {(1, 1): 0}), r"\(tree\): arc 1 → 1 in a sentence of 1 word"),
         (lambda g: g.factor("pair", [0, 2], tie=[0, 1]), "its tie has shape"),
-        (lambda g: g.factor(["a", "b"], [0, 2]), "2 kinds for 1 factors"),
+        (lambda g: g.factor(["a", "b"], [0, 2]), "2 kinds for 1 factor"),
     ],
 )
 def test_mistakes_are_named_with_their_factor(add, message):

@@ -351,5 +351,5 @@ def test_labels_of_tokens_are_learned_too(tmp_path):
             wait_for(lambda: session.learner.model is not None)
             [question] = session.next("me", 1, [])
             assert set(question["suggestion"]["labels"]) <= set(project.types)
-            with pytest.raises(InputError, match="tokens, and there are 0 labels"):
+            with pytest.raises(InputError, match="tokens, but 0 labels"):
                 session.answer(question["sentence"], [], 0, "me", None)

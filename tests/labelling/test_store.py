@@ -85,7 +85,7 @@ def test_an_answer_sent_twice_is_there_once(project):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["O"], "has 3 tokens, and there are 1 labels"),
+        (["O"], "has 3 tokens, but 1 label"),
         (["I-PER", "O", "O"], "token 1: 'I-PER' cannot stand here"),
         (["B-PER", "I-LOC", "O"], "token 2: 'I-LOC' cannot stand here"),
         (["PER", "O", "O"], "token 1: 'PER' cannot stand here"),

@@ -114,7 +114,7 @@ def test_a_pipeline_tags_plain_text_before_it_is_parsed(tmp_path):
         (["2:det", "3:root"], "token 2: '3:root' is no arc"),
         (["1:det", "0:root"], "token 1: '1:det' is no arc"),
         (["2:det", "1:root"], "no tree"),
-        (["2:det"], "2 tokens, and there are 1 labels"),
+        (["2:det"], "2 tokens, but 1 label"),
     ],
 )
 def test_what_is_no_tree_is_refused(tmp_path, labels, message):

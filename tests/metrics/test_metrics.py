@@ -219,7 +219,7 @@ def test_one_plain_label_makes_accuracy_the_judge() -> None:
 @pytest.mark.parametrize(
     ("truth", "predicted", "message"),
     [
-        ([["O"], ["O"]], [["O"]], "2 sentences have true labels, but 1 have predicted"),
+        ([["O"], ["O"]], [["O"]], "true labels of 2 sentences, but predicted ones of 1"),
         ([["O"], ["O", "O"]], [["O"], ["O"]], "sentence 2 .* has 2 true labels but 1 predicted"),
         ([["O"], "OO"], [["O"], ["O", "O"]], "sentence 2 .* is text"),
     ],

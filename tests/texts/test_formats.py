@@ -319,7 +319,10 @@ def test_csv_names_its_columns(tmp_path):
         ),
         ('{"text": "a\\u0000"}', r"line 1: character 2 is NUL"),
         ('{"text": "a\\ud800"}', r"line 1: character 2 is half of a surrogate pair"),
-        ('{"tokens": ["a", "b"], "labels": ["O"]}', r"line 1: 2 tokens, but 1 labels"),
+        (
+            '{"tokens": ["a", "b"], "labels": ["O"]}',
+            r"line 1: tokens has 2 entries, but labels has 1",
+        ),
         ('{"tokenized_text": ["a"], "ner": [[0, 1, "X"]]}', r"ner\[0\]: there are no words 0 to 1"),
         ("[[1, 2]]", r"line 1: an object with a text is wanted, not a list"),
     ],

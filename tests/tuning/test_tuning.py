@@ -355,7 +355,7 @@ def test_what_cannot_be_is_one_sentence(change, sentence):
 
 
 def test_too_few_examples_and_other_estimators_are_refused():
-    with pytest.raises(InputError, match="there are 4 examples, too few"):
+    with pytest.raises(InputError, match="the data has 4 examples, too few"):
         tune(SequenceTagger("pos"), X[:4], Y[:4])
     with pytest.raises(InputError, match=r"tune takes a SequenceTagger, .* not ParsingPipeline"):
         tune(ParsingPipeline(), TREES)
@@ -674,3 +674,17 @@ def test_runs_on_fewer_examples_have_a_share_of_every_fold(share):
     folds.thin_out(share)
     few = [len(folds.bind({}, k).known.structure) for k in range(5)]
     assert few == [max(int(share * each), 1) for each in whole]
+
+
+@pytest.mark.parametrize(
+    ("loss", "solver", "ends_at_a_gap"),
+    [
+        ("squared_hinge", "auto", False),
+        ("squared_hinge", "dcd", False),
+        ("hinge", "sdm", False),
+        ("crf", "lbfgs", True),
+    ],
+)
+def test_passes_are_chosen_unless_training_ends_at_a_gap(loss, solver, ends_at_a_gap):
+    choices = Choices(SequenceTagger(loss=loss, solver=solver), (), frozenset())
+    assert bool(choices.passes) != ends_at_a_gap

@@ -73,7 +73,7 @@ def predict(
     ] = None,
     input_format: Annotated[
         str | None,
-        typer.Option(help="The format of the file, if its content does not tell."),
+        typer.Option(help="The format of the file, if its content does not show it."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="Write to this file or folder instead of printing.")
@@ -89,10 +89,10 @@ def predict(
         str | None, typer.Option(help="With --out: local, ray or mpi.", show_default=False)
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="With --out: how many label at a time.")
+        int | None, typer.Option(min=1, help="With --out: the number of workers.")
     ] = None,
     address: Annotated[
-        str | None, typer.Option(help="With --engine ray: a cluster that is running.")
+        str | None, typer.Option(help="With --engine ray: the address of a running cluster.")
     ] = None,
     threads: Threads = 1,
     as_json: Json = False,

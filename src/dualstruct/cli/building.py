@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -18,6 +19,15 @@ from dualstruct.printable import printable
 
 #: Options that may come without their number, and what it is then.
 OPTIONAL_NUMBERS = {"--errors": "5"}
+#: What typer calls the values of options, and what they are called here; everything else is a text.
+TYPES = {
+    "int": "N",
+    "int range": "N",
+    "float": "NUMBER",
+    "float range": "NUMBER",
+    "path": "FILE",
+    "list[path]": "FILE",
+}
 
 
 class Commands(TyperGroup):
@@ -40,8 +50,10 @@ class Command(TyperCommand):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        for option in self.params:
-            _hide_type(option)
+        for each in self.params:
+            if each.param_type_name == "argument" and each.metavar is None:
+                each.metavar = (each.name or "").upper()
+            _hide_type(each)
 
     def get_help_option(self, ctx: Any) -> Any:
         return _hide_type(super().get_help_option(ctx))
@@ -53,16 +65,19 @@ class Command(TyperCommand):
                 args.insert(place + 1, OPTIONAL_NUMBERS[args[place]])
         return super().parse_args(ctx, args)
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
+    def panels(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        """Arguments and options with their help, by the title that they stand under."""
         panels: dict[str, list[tuple[str, str]]] = {}
         for each in self.get_params(ctx):
             record = each.get_help_record(ctx)
             usual = "Arguments" if each.param_type_name == "argument" else "Options"
             if record is not None:
-                panels.setdefault(getattr(each, "rich_help_panel", None) or usual, []).append(
-                    record
-                )
-        for title, records in panels.items():
+                title = getattr(each, "rich_help_panel", None) or usual
+                panels.setdefault(title, []).append(_readable(*record))
+        return panels
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        for title, records in self.panels(ctx).items():
             with formatter.section(title):
                 formatter.write_dl(records)
 
@@ -82,6 +97,23 @@ def _hide_type(option: Any) -> Any:
     if isinstance(option, TyperOption) and option.is_flag and option.metavar is None:
         option.metavar = ""
     return option
+
+
+def _readable(name: str, help: str) -> tuple[str, str]:
+    """What an option takes as one word, and its range in words.
+
+    >>> _readable("--seconds <float range>", "At most.  [default: 1; x>=0]")
+    ('--seconds NUMBER', 'At most.  [default: 1; at least 0]')
+    >>> _readable("--bits <int range>", "Of a weight.  [3<=x<=8]")
+    ('--bits N', 'Of a weight.  [3 to 8]')
+    >>> _readable("MODEL <path>", "A file."), _readable("--task <list[str]>", "Only this.")
+    (('MODEL', 'A file.'), ('--task TEXT', 'Only this.'))
+    """
+    name, _, kind = name.removesuffix(">").partition(" <")
+    if kind and name.startswith("-"):
+        name += f" {TYPES.get(kind, 'TEXT')}"
+    help = re.sub(r"([\d.]+)<=x<=([\d.]+)", r"\1 to \2", help)
+    return name, re.sub(r"x>=([\d.]+)", r"at least \1", help)
 
 
 @contextmanager
@@ -106,7 +138,10 @@ def _show_version(wanted: bool) -> None:
 
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Its version.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Linear structured prediction by dual methods."""

@@ -42,22 +42,24 @@ def clusters(
         Path | None,
         typer.Option(help="Cluster the words of this file of vectors instead (k-means)."),
     ] = None,
-    clusters: Annotated[int, typer.Option(min=2, help="How many.")] = 1000,
+    clusters: Annotated[int, typer.Option(min=2, help="The number of clusters.")] = 1000,
     min_count: Annotated[
-        int, typer.Option(min=1, max=2**31 - 1, help="Leave out words seen fewer times.")
+        int, typer.Option(min=1, max=2**31 - 1, help="Leave out words seen fewer times than this.")
     ] = 1,
     restrict: Annotated[
         Path | None, typer.Option(help="Cluster only the words that are in this text.")
     ] = None,
     lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Take words in lower case.")
+        bool, typer.Option("--lowercase", help="Convert words to lower case.")
     ] = False,
-    threads: Annotated[int, typer.Option(min=1, help="The clusters are always the same.")] = 1,
+    threads: Annotated[
+        int, typer.Option(min=1, help="Threads; the clusters do not depend on them.")
+    ] = 1,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Keep what was done here every half minute.")
+        Path | None, typer.Option(help="Save a checkpoint here every half minute.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint, if it is there.")
+        bool, typer.Option("--resume", help="Resume from the checkpoint, if it exists.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -77,7 +79,7 @@ def clusters(
     if (vectors is None) == (not raw):
         raise InputError("clusters are made of text, RAW..., or of --vectors FILE")
     if resume and checkpoint is None:
-        raise InputError("--resume needs --checkpoint, what to go on from")
+        raise InputError("--resume needs --checkpoint, the file to resume from")
     _check_out(out, [*(raw or ()), *filter(None, [vectors, restrict, checkpoint])])
     started, cpu_started = time.perf_counter(), time.process_time()
     with _progress() as watch:

@@ -25,9 +25,11 @@ def compare(
     most: Annotated[
         int, typer.Option(min=0, help="How many of the sentences in which they differ to show.")
     ] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random exchanges of the test.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="The seed of the random exchanges of the test.")
+    ] = 0,
     html: Annotated[
-        Path | None, typer.Option(help="Write a page with scores and sentences there.")
+        Path | None, typer.Option(help="Write a page with scores and sentences to this file.")
     ] = None,
     label_column: SameLabelColumn = None,
     columns: SameColumns = None,

@@ -84,10 +84,10 @@ def convert(
         ),
     ],
     read_as: Annotated[
-        str | None, typer.Option("--from", help="The format of the data, if it is not found.")
+        str | None, typer.Option("--from", help="The format of the data, if it is not recognised.")
     ] = None,
     write_as: Annotated[
-        str | None, typer.Option("--to", help="The format to write, if the name does not tell.")
+        str | None, typer.Option("--to", help="The format to write, if the name does not show it.")
     ] = None,
     label_column: LabelColumn = None,
     tokenizer: TokenizerOption = None,

@@ -32,12 +32,14 @@ def draw(
         ),
     ] = None,
     sentence: Annotated[
-        str | None, typer.Option(help="Only this one: its sent_id, or its number from 1.")
+        str | None, typer.Option(help="Only this sentence: its sent_id, or its number from 1.")
     ] = None,
     svg: Annotated[
         Path | None, typer.Option(help="Draw the sentence (the first unless named) to this file.")
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Draw the sentences on this page.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Draw the sentences on a page, this file.")
+    ] = None,
     most: Annotated[int, typer.Option(min=1, help="How many sentences to draw at most.")] = 10,
     width: Annotated[
         int | None, typer.Option(min=20, help="How many columns to use; the terminal's by default.")

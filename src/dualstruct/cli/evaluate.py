@@ -76,7 +76,9 @@ def evaluate(
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option(help="Write a page with mistakes, confusions and scores by part there."),
+        typer.Option(
+            help="Write a page with mistakes, confusions and scores by part to this file."
+        ),
     ] = None,
     unseen_labels: Annotated[
         str, typer.Option(help="Labels never seen in training: warn, count (as mistakes) or error.")

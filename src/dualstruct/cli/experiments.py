@@ -21,6 +21,7 @@ Data = Annotated[
     Path | None,
     typer.Option(
         help="The folder with the corpora.",
+        metavar="FOLDER",
         envvar="DUALSTRUCT_DATA",
         show_envvar=True,
     ),
@@ -28,28 +29,32 @@ Data = Annotated[
 
 
 def experiment(
-    name: Annotated[str | None, typer.Argument(help="Which one; by default a list.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="The experiment; without it, a list of them.")
+    ] = None,
     data: Data = None,
     quick: Annotated[
         bool,
         typer.Option(help="A small version; without --data, on the corpus of dualstruct itself."),
     ] = False,
-    out: Annotated[Path, typer.Option(help="Where tables, figures and JSON go.")] = Path("results"),
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where tables, figures and JSON go.")
+    ] = Path("results"),
     seconds: Annotated[
-        float | None, typer.Option(min=0, help="The most CPU seconds that a curve gets.")
+        float | None, typer.Option(min=0, help="CPU seconds for a curve, at most.")
     ] = None,
     sentences: Annotated[
-        int | None, typer.Option(min=20, help="The most training sentences of a task.")
+        int | None, typer.Option(min=20, help="Training sentences of a task, at most.")
     ] = None,
     task: Annotated[
-        list[str] | None, typer.Option(help="Only this of its tasks; may be given several times.")
+        list[str] | None, typer.Option(help="Only this task; may be given several times.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Everything random follows from it.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of everything random.")] = 0,
     repeats: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Run it so often, each time with the next seed, and judge by the means; "
+            help="Repeat it this many times, each with the next seed, and judge by the means; "
             "what --out already holds is taken from there.",
             show_default="5; with --quick 1",
         ),
@@ -114,7 +119,10 @@ def datasets(
     name: Annotated[str | None, typer.Argument(help="A corpus; all by default.")] = None,
     data: Data = None,
     download: Annotated[
-        bool, typer.Option("--download", help="Download it into the folder, if a program may.")
+        bool,
+        typer.Option(
+            "--download", help="Download it into the folder, where its licence allows a program to."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:

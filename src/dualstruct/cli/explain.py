@@ -42,7 +42,7 @@ def explain(
     presplit: Presplit = False,
     tokenizer: TokenizerOption = None,
     sentence: Annotated[
-        str | None, typer.Option(help="Only this one: its number from 1, or its sent_id.")
+        str | None, typer.Option(help="Only this sentence: its number from 1, or its sent_id.")
     ] = None,
     token: Annotated[
         int | None, typer.Option(min=1, help="Only this token, counted from 1.")

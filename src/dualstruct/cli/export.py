@@ -21,7 +21,9 @@ def export(
     ],
     target: Annotated[
         str,
-        typer.Option(help="What to write: python, one file; js, a module for Node and browsers."),
+        typer.Option(
+            help="What to write: python, one file; js or wasm, a module for Node and browsers."
+        ),
     ] = "python",
     weights: Annotated[
         str,

@@ -81,7 +81,7 @@ def label(
     token: Annotated[
         str | None,
         typer.Option(
-            help="What others have to know to reach the page; needed beyond this machine."
+            help="A secret that the address of the page must contain; needed beyond this machine."
         ),
     ] = None,
     browser: Browser = True,
@@ -209,7 +209,7 @@ def _draft(project: Project, gazetteers: list[str], patterns: list[str]) -> None
 
     if gazetteers or patterns:
         count = project.draft(Rules.parse(gazetteers, patterns, project.types))
-        tell(f"lists and patterns: {count:,} sentences with suggestions")
+        tell(f"lists and patterns: {plural(count, 'sentence')} with suggestions")
 
 
 def _counts(project: Project) -> dict[str, Any]:

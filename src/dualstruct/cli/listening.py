@@ -18,14 +18,17 @@ from dualstruct.errors import InputError
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 Host = Annotated[
-    str, typer.Option(help="The address to listen on; others than this reach the network.")
+    str,
+    typer.Option(
+        help="The address to listen on; any other than the default is reachable from the network."
+    ),
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any free one.")]
 Browser = Annotated[bool, typer.Option(help="Open the page in a browser.")]
 
 
 def need_server(command: str) -> None:
-    """Refuse to go on without what serves pages."""
+    """An error unless the libraries that serve pages are installed."""
     try:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401

@@ -71,7 +71,8 @@ Threads = Annotated[int, typer.Option(min=1, help="Threads for inference.")]
 Text = Annotated[
     bool,
     typer.Option(
-        "--text", help="It is plain text: each line is split into sentences and words by rules."
+        "--text",
+        help="The input is plain text: each line is split into sentences and words by rules.",
     ),
 ]
 Presplit = Annotated[

@@ -145,7 +145,7 @@ OutOfCore = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Keep features on disk here, for files larger than memory; hashes them.",
+        help="Keep hashed features on disk here, for files larger than memory.",
         rich_help_panel=TAGGERS,
     ),
 ]
@@ -153,7 +153,7 @@ Tune = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="Choose the settings that are not given first, in so many seconds (see tune).",
+        help="First choose the settings that are not given, within this time (see tune).",
     ),
 ]
 Size = Annotated[

@@ -44,12 +44,13 @@ def tune(
         typer.Option(help="Development data to judge by; without, folds of the training data."),
     ] = None,
     budget: Annotated[
-        float, typer.Option(metavar="SECONDS", help="For choosing and training together (wall).")
+        float,
+        typer.Option(metavar="SECONDS", help="Wall-clock time for choosing and training together."),
     ] = BUDGET,
     trials: Annotated[
         int | None,
         typer.Option(
-            help="So many runs instead of a time: the same choice on every machine.",
+            help="A number of runs instead of a time: the same choice on every machine.",
             show_default=False,
         ),
     ] = None,

@@ -25,6 +25,7 @@ from dualstruct.data.arrays import check_target, read_arrays, write_arrays
 from dualstruct.data.opening import in_file, name_of, read_pieces
 from dualstruct.data.schema import Range, fit_type, stored_array
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.threads import usable_threads
 
 __all__ = ["brown_clusters"]
@@ -174,8 +175,8 @@ def _check(
         left_out += ["restrict leaves out the others"] if restricted else []
         why = f" ({', '.join(left_out)})" if left_out else ""
         raise InputError(
-            f"the text has {len(neighbours):,} words to cluster{why}, fewer than the "
-            f"{n_clusters:,} clusters"
+            f"the text has {plural(len(neighbours), 'word')} to cluster{why}, fewer than the "
+            f"{plural(n_clusters, 'cluster')}"
         )
     if neighbours.pairs == 0:
         raise InputError(

@@ -17,6 +17,7 @@ from dualstruct.clustering.words import WordClusters, paths_in_tree
 from dualstruct.errors import InputError
 from dualstruct.features.word_vectors import WordVectors, read_vectors
 from dualstruct.libraries import library
+from dualstruct.printable import plural
 
 __all__ = ["vector_clusters"]
 
@@ -67,7 +68,7 @@ def vector_clusters(
     if len(np.unique(X, axis=0)) < n_clusters:
         raise InputError(
             f"there are {len(np.unique(X, axis=0)):,} different vectors, fewer than the "
-            f"{n_clusters:,} clusters"
+            f"{plural(n_clusters, 'cluster')}"
         )
     centres = spread(X, n_clusters, seed)
     cluster_of = nearest(X, centres)
@@ -77,7 +78,7 @@ def vector_clusters(
             before, cluster_of = cluster_of, nearest(X, centres)
             moved = int((before != cluster_of).sum())
             if watch is not None:
-                watch(f"round {round} of at most {rounds} · {moved:,} words moved")
+                watch(f"round {round} of at most {rounds} · {plural(moved, 'word')} moved")
             if not moved:
                 break
     except KeyboardInterrupt:  # the words are in clusters, if not yet in the best ones

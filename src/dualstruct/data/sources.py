@@ -27,6 +27,7 @@ from dualstruct.data.cutting import BLANK_LINES, is_blank, whole_sentences
 from dualstruct.data.examples import count
 from dualstruct.data.opening import name_of, read_pieces
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.renamed import old_names
 from dualstruct.workers.communicator import Communicator, SingleWorker, partition
 from dualstruct.workers.merging import agree
@@ -364,7 +365,10 @@ def weighed(source: Source, **weights: Any) -> Source:
         raise InputError(f"{next(iter(given))} is for sentences in memory, not for files")
     for name, weight in given.items():
         if count(weight) != count(source.X):
-            raise InputError(f"{name} has {count(weight)} entries for {count(source.X)} examples")
+            raise InputError(
+                f"{name} has {plural(count(weight), 'entry')} for "
+                f"{plural(count(source.X), 'example')}"
+            )
     return replace(source, weights=given)
 
 

@@ -220,10 +220,15 @@ class Estimator(Training, Stored, Generic[ModelT]):
 
     run_facts = OldAttribute("run_metadata")
 
+    @property
+    def usual_end(self) -> tuple[float | None, int]:
+        """At which gap and after how many passes training ends where nothing says when."""
+        return self._find_solver().usual_end or (self.default_gap, self.default_passes)
+
     def _stopping(self, judged: bool) -> Stopping:
         stopping = Stopping(self.gap, self.passes, self.seconds, self.patience)
         if not judged and stopping.gap is stopping.passes is stopping.seconds is None:
-            gap, passes = self._find_solver().usual_end or (self.default_gap, self.default_passes)
+            gap, passes = self.usual_end
             return Stopping(gap, passes, patience=self.patience)
         return stopping
 

@@ -27,6 +27,7 @@ from dualstruct.features.base import (
 )
 from dualstruct.features.matrices import CSRSequences, as_sequences, is_matrices
 from dualstruct.lazy import Once
+from dualstruct.printable import plural
 
 __all__ = ["AttributeExtractor"]
 
@@ -209,7 +210,9 @@ class MatrixColumns:
         if not np.array_equal(kept, np.arange(len(kept))):
             raise InputError('the array "columns" of the features does not number them in order')
         if names is not None and len(names) != len(self.id_of):
-            raise InputError(f"{len(names)} names for {len(self.id_of)} columns")
+            raise InputError(
+                f"{plural(len(names), 'name')} for {plural(len(self.id_of), 'column')}"
+            )
 
     @property
     def dimension(self) -> int:

@@ -17,6 +17,7 @@ from dualstruct.data.schema import fit_type, inner_arrays
 from dualstruct.errors import InputError
 from dualstruct.features.attributes import AttributeExtractor
 from dualstruct.features.base import FeatureExtractor, FeatureRows, State
+from dualstruct.printable import plural
 
 __all__ = ["FunctionExtractor", "functions_among", "functions_by_name", "give_again"]
 
@@ -81,7 +82,8 @@ class FunctionExtractor(FeatureExtractor):
             answers.append(list(found))
             if len(answers[-1]) != len(tokens):
                 raise InputError(
-                    f"sentence {number}: {name} gave features of {len(answers[-1])} tokens; the "
+                    f"sentence {number}: {name} gave features of "
+                    f"{plural(len(answers[-1]), 'token')}; the "
                     f"sentence has {len(tokens)}"
                 )
         return answers

@@ -10,6 +10,7 @@ from pathlib import Path
 from dualstruct import _core
 from dualstruct.data.opening import PathOrFile, lines_of, name_of, read_text
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 
 __all__ = ["GazetteerFile", "make_gazetteer", "read_gazetteer", "read_phrases"]
 
@@ -110,7 +111,7 @@ def read_phrases(path: PathOrFile, column: str | None = None) -> list[str]:
         for row in rows:
             if row and place >= len(row):
                 raise InputError(
-                    f"{name}, line {rows.line_num}: there are {len(row)} columns, and "
+                    f"{name}, line {rows.line_num} has {plural(len(row), 'column')}, and "
                     f"{column!r} is number {place + 1}"
                 )
             phrases += [row[place]] if row else []

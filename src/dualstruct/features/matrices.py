@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dualstruct.errors import InputError
 from dualstruct.features.base import places_of
 from dualstruct.libraries import library
+from dualstruct.printable import plural
 from dualstruct.sparse import SparseRows, is_sparse, rows_of
 
 if TYPE_CHECKING:
@@ -53,12 +54,13 @@ class CSRSequences:
         rows, self.n_columns = found.shape
         if (counts < 0).any() or int(counts.sum()) != rows:
             raise InputError(
-                f"the lengths add up to {int(counts.sum())}, but the matrix has {rows} rows"
+                f"the lengths add up to {int(counts.sum())}, but the matrix has "
+                f"{plural(rows, 'row')}"
             )
         if self.n_columns > np.iinfo(np.int32).max:
             raise InputError(f"{self.n_columns} columns are too many")
         if names is not None and len(names) != self.n_columns:
-            raise InputError(f"{len(names)} names for {self.n_columns} columns")
+            raise InputError(f"{plural(len(names), 'name')} for {plural(self.n_columns, 'column')}")
         self.sentences: NDArray[np.int64] = np.concatenate([[0], np.cumsum(counts)])
         self.offsets: NDArray[np.int64] = found.offsets
         self.ids: NDArray[np.int32] = found.ids
@@ -130,7 +132,8 @@ def as_sequences(X: Any) -> CSRSequences:
             )
         if matrix.shape[1] != width:
             raise InputError(
-                f"sentence {number}: {matrix.shape[1]} columns, but sentence 1 has {width}"
+                f"sentence {number}: {plural(matrix.shape[1], 'column')}, but sentence 1 has "
+                f"{width}"
             )
     parts = [rows_of(m) for m in X]
     lengths = [part.shape[0] for part in parts]

@@ -14,6 +14,7 @@ from dualstruct.data.beside import Beside
 from dualstruct.data.schema import fit_type, inner_arrays, stored_array
 from dualstruct.errors import InputError
 from dualstruct.features.base import FeatureExtractor, FeatureRows, State, TruthOf, as_ids
+from dualstruct.printable import plural
 
 __all__ = ["VectorExtractor", "WithVectors"]
 
@@ -45,7 +46,9 @@ class WithVectors(Beside):
             return
         self._arrays = [np.asarray(array, dtype=np.float32) for array in vectors]
         if len(self._arrays) != len(self.tokens):
-            raise InputError(f"{len(self.tokens)} sentences, but vectors for {len(self._arrays)}")
+            raise InputError(
+                f"{plural(len(self.tokens), 'sentence')}, but vectors for {len(self._arrays)}"
+            )
         width = next((array.shape[1] for array in self._arrays if array.ndim == 2), 0)
         for number, array in enumerate(self._arrays, 1):
             if array.ndim != 2 or array.shape[1] != width:
@@ -71,7 +74,8 @@ class WithVectors(Beside):
         if isinstance(self._arrays, np.ndarray):
             if len(self._arrays) != sentences[-1]:
                 raise InputError(
-                    f"{len(self._arrays)} vectors for the {sentences[-1]} tokens of all sentences"
+                    f"{plural(len(self._arrays), 'vector')} for the "
+                    f"{plural(sentences[-1], 'token')} of all sentences"
                 )
             matrix = self._arrays
         else:
@@ -79,7 +83,10 @@ class WithVectors(Beside):
             wrong = np.flatnonzero(given != lengths)
             if len(wrong):
                 i = int(wrong[0])
-                raise InputError(f"sentence {i + 1}: {lengths[i]} tokens, but {given[i]} vectors")
+                raise InputError(
+                    f"sentence {i + 1}: {plural(lengths[i], 'token')}, but "
+                    f"{plural(given[i], 'vector')}"
+                )
             matrix = np.vstack(self._arrays) if len(given) else np.zeros((0, 0), np.float32)
         bad = ~np.isfinite(matrix).all(axis=1)
         if bad.any():
@@ -154,7 +161,7 @@ class VectorExtractor(FeatureExtractor):
             self._columns = np.arange(matrix.shape[1], dtype=np.int32)
         if len(matrix) and len(self._columns) and matrix.shape[1] <= self._columns.max():
             raise InputError(
-                f"the vectors have {matrix.shape[1]} entries, and the model wants more"
+                f"the vectors have {plural(matrix.shape[1], 'entry')}, and the model wants more"
             )
         matrix = matrix[:, self._columns] if len(matrix) else matrix
         tokens, width = rows.n_tokens, len(self._columns)

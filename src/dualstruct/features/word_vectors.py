@@ -31,6 +31,7 @@ from dualstruct.features.base import (
     decode_names,
     keep_flags,
 )
+from dualstruct.printable import plural
 
 __all__ = ["WordVectorExtractor", "WordVectors", "read_vectors"]
 
@@ -50,7 +51,9 @@ class WordVectors:
     def __post_init__(self) -> None:
         if self.matrix.ndim != 2 or len(self.words) != len(self.matrix):
             shape = "×".join(map(str, self.matrix.shape))
-            raise InputError(f"{len(self.words)} words, but the vectors are {shape} numbers")
+            raise InputError(
+                f"{plural(len(self.words), 'word')}, but the vectors are {shape} numbers"
+            )
         if not 1 <= self.matrix.shape[1] <= WIDEST or not self.words:
             raise InputError(f"there must be words, and from 1 to {WIDEST:,} numbers for each")
         bad = np.flatnonzero(~np.isfinite(self.matrix).all(axis=1))
@@ -151,12 +154,16 @@ def _from_binary(data: bytes, count: int, width: int) -> WordVectors:
     while len(words) < count:
         end = data.find(b" ", at, at + 4096)
         if end < 0 or end + 1 + size > len(data):
-            raise InputError(f"it should have {count:,} words, and ends after {len(words):,}")
+            raise InputError(
+                f"it should have {plural(count, 'word')}, and ends after {len(words):,}"
+            )
         words.append(data[at:end].lstrip(b"\n").decode(errors="replace"))
         rows.append(data[end + 1 : end + 1 + size])
         at = end + 1 + size
     if data[at:].strip(b"\n"):
-        raise InputError(f"there is more behind its {count:,} words of {width} numbers")
+        raise InputError(
+            f"there is more behind its {plural(count, 'word')} of {plural(width, 'number')}"
+        )
     matrix = np.frombuffer(b"".join(rows), "<f4").reshape(len(words), width)
     try:
         return WordVectors(words, matrix.astype(np.float32))
@@ -172,7 +179,9 @@ def _from_text(text: str, header: bool) -> WordVectors:
     if header:
         count, width = map(int, lines[0].split())
         if len(lines) - 1 != count:
-            raise InputError(f"line 1: {count:,} words are promised, and {len(lines) - 1:,} follow")
+            raise InputError(
+                f"line 1 promises {plural(count, 'word')}, and {len(lines) - 1:,} follow"
+            )
         lines = lines[1:]
     words: list[str] = []
     matrix = np.zeros((0, 0), np.float32)
@@ -186,7 +195,9 @@ def _from_text(text: str, header: bool) -> WordVectors:
             matrix = np.empty((len(lines), width), np.float32)
         if len(cells) <= width:
             raise _RowError(
-                number, f"a word and {width} numbers are wanted, not {len(cells)} cells"
+                number,
+                f"a word and {plural(width, 'number')} are wanted, not "
+                f"{plural(len(cells), 'cell')}",
             )
         try:
             matrix[number] = cells[-width:]

@@ -28,6 +28,7 @@ from dualstruct.graphs.parts import (
     OwnFactor,
     Tables,
 )
+from dualstruct.printable import plural
 from dualstruct.renamed import OldAttribute
 from dualstruct.sparse import is_sparse
 
@@ -74,7 +75,10 @@ class Graph:
     def variables(self, count: int, states: int = 2) -> NDArray[np.int32]:
         """``count`` new variables; returns their numbers."""
         if count < 0 or states < 1:
-            raise InputError(f"{count} variables with {states} states: there must be at least one")
+            raise InputError(
+                f"{plural(count, 'variable')} with {plural(states, 'state')}: there must be at "
+                "least one"
+            )
         self._core = None
         first = len(self._states)
         self._states.extend([int(states)] * count)
@@ -125,7 +129,9 @@ class Graph:
             )
         kinds = (kind,) if isinstance(kind, str) else tuple(kind)
         if len(kinds) not in (1, len(rows)):
-            raise InputError(f"{self._next()}: {len(kinds)} kinds for {len(rows)} factors")
+            raise InputError(
+                f"{self._next()}: {plural(len(kinds), 'kind')} for {plural(len(rows), 'factor')}"
+            )
         values: NDArray[np.float32] | Any
         if features is None:
             values = np.ones((1, 1), dtype=np.float32)
@@ -136,7 +142,7 @@ class Graph:
         if values.ndim != 2 or values.shape[0] not in (1, len(rows)):
             raise InputError(
                 f"{self._next()} ({kinds[0]}): features of shape {np.shape(features)} "
-                f"for {len(rows)} factors"
+                f"for {plural(len(rows), 'factor')}"
             )
         numbers = values.data if is_sparse(values) else values
         # Larger ones would overflow sums in single precision; false for NaN.
@@ -185,7 +191,9 @@ class Graph:
         where = f"{self._next()} (tree)"
         for head, modifier in arcs:
             if not (0 <= head <= words and 1 <= modifier <= words and head != modifier):
-                raise InputError(f"{where}: arc {head} → {modifier} in a sentence of {words} words")
+                raise InputError(
+                    f"{where}: arc {head} → {modifier} in a sentence of {plural(words, 'word')}"
+                )
         missing = set(range(1, words + 1)) - {modifier for _, modifier in arcs}
         if missing:
             raise InputError(f"{where}: no arc leads to word {min(missing)}")
@@ -333,7 +341,9 @@ class Graph:
     def check_assignment(self, values: NDArray[np.int32], name: str) -> None:
         """An error unless every variable has one of its states."""
         if values.shape != (len(self._states),):
-            raise InputError(f"{name} has shape {values.shape} for {len(self._states)} variables")
+            raise InputError(
+                f"{name} has shape {values.shape} for {plural(len(self._states), 'variable')}"
+            )
         bad = np.flatnonzero((values < 0) | (values >= self.states))
         if bad.size:
             v = int(bad[0])

@@ -24,6 +24,7 @@ from dualstruct.labelling.kinds import KINDS, Kind, find_kind, kind_of
 from dualstruct.labelling.locking import Lock
 from dualstruct.labelling.schema import connect, read_facts, write_fact
 from dualstruct.labelling.sentences import Answer, Draft, Sentence, token_weights
+from dualstruct.printable import plural
 from dualstruct.texts.alignment import Alignment
 from dualstruct.texts.corpora import document_blocks
 from dualstruct.texts.documents import Document
@@ -463,8 +464,8 @@ class Project:
         """Refuse labels that are not one for each token, or no answer of this kind."""
         if len(labels) != len(sentence.tokens):
             raise InputError(
-                f"sentence {sentence.id} has {len(sentence.tokens)} tokens, and there are "
-                f"{len(labels)} labels"
+                f"sentence {sentence.id} has {plural(len(sentence.tokens), 'token')}, but "
+                f"{plural(len(labels), 'label')}"
             )
         self.kind.check(labels, f"sentence {sentence.id}")
 

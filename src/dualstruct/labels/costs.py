@@ -13,6 +13,7 @@ from dualstruct.data.opening import lines_of, read_text
 from dualstruct.errors import InputError
 from dualstruct.labels.names import Labels
 from dualstruct.losses import Loss, SoftmaxMargin
+from dualstruct.printable import plural
 from dualstruct.structures.chain import cost_matrix
 
 #: ``{label: cost}``, ``{(true, predicted): cost}``, the same as a list of triples, or a matrix.
@@ -139,7 +140,7 @@ def _matrix(labels: Labels, cost: Costs | None) -> NDArray[np.float32] | None:
     given = np.asarray(cost, dtype=np.float32)
     if given.shape != (len(labels), len(labels)):
         raise InputError(
-            f"cost has shape {given.shape}; {len(labels)} labels need "
+            f"cost has shape {given.shape}; for {plural(len(labels), 'label')} it must be "
             f"{(len(labels), len(labels))}, in the order {', '.join(labels.names[:5])} …"
         )
     return given
@@ -191,7 +192,8 @@ def flat_token_weights(
         return None
     if len(weights) != len(sentences) - 1:
         raise InputError(
-            f"token_weight is given for {len(weights)} sentences, not {len(sentences) - 1}"
+            f"token_weight is given for {plural(len(weights), 'sentence')}, not "
+            f"{len(sentences) - 1}"
         )
     flat = np.ones(int(sentences[-1]), dtype=np.float32)
     for i, given in enumerate(weights):
@@ -200,7 +202,8 @@ def flat_token_weights(
         begin, end = int(sentences[i]), int(sentences[i + 1])
         if len(given) != end - begin:
             raise InputError(
-                f"sentence {i + 1}: {end - begin} tokens, but {len(given)} token weights"
+                f"sentence {i + 1}: {plural(end - begin, 'token')}, but "
+                f"{plural(len(given), 'token weight')}"
             )
         flat[begin:end] = given
     return flat

@@ -27,6 +27,7 @@ from dualstruct.labels.schemes import (
     split_labels,
 )
 from dualstruct.metrics.counts import TypeScores, share
+from dualstruct.printable import plural
 
 __all__ = [
     "UNSEEN",
@@ -195,7 +196,8 @@ def check_same_lengths(truth: Sequence[Sequence[str]], predicted: Sequence[Seque
     """Refuse labels of other numbers of sentences, or of tokens, with the place of the first."""
     if len(truth) != len(predicted):
         raise InputError(
-            f"{len(truth)} sentences have true labels, but {len(predicted)} have predicted ones"
+            f"true labels of {plural(len(truth), 'sentence')}, but predicted ones of "
+            f"{len(predicted):,}"
         )
     for i, (true_labels, predicted_labels) in enumerate(zip(truth, predicted, strict=True)):
         if isinstance(true_labels, str) or isinstance(predicted_labels, str):

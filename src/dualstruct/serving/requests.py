@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dualstruct.data.tokenizing import Splitter
+from dualstruct.printable import plural
 
 MOST_BYTES = 1 << 16  #: of a request's body
 MOST_CHARACTERS = 4000  #: of a text
@@ -175,7 +176,8 @@ def _token(token: Any, t: int, columns: Columns) -> Token:
     if len(token) > len(columns.names):
         raise RequestError(
             400,
-            f"token {t} has {len(token)} columns; the model looks at {', '.join(columns.names)}",
+            f"token {t} has {plural(len(token), 'column')}; the model looks at "
+            f"{', '.join(columns.names)}",
         )
     return tuple(_cell(cell, t, name) for cell, name in zip(token, columns.names, strict=True))
 

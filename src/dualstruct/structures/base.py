@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError, UnsupportedError
+from dualstruct.printable import plural
 from dualstruct.renamed import OldAttribute
 
 #: Weights of examples stay below this: sums of single precision are multiplied by them.
@@ -63,7 +64,8 @@ class Structure(ABC):
         if values is not None:
             if values.shape != (self.core.dimension,):
                 raise InputError(
-                    f"the weights have {values.size} entries, the structure {self.core.dimension}"
+                    f"the weights have {plural(values.size, 'entry')}, the structure "
+                    f"{self.core.dimension}"
                 )
             if not np.isfinite(values).all():
                 raise InputError("the weights hold NaN or infinite values")
@@ -89,7 +91,10 @@ class Structure(ABC):
             return
         given = np.ascontiguousarray(weights, dtype=np.float64)
         if given.shape != (len(self),):
-            raise InputError(f"{given.size} weights for {len(self)} examples; give one for each")
+            raise InputError(
+                f"{plural(given.size, 'weight')} for {plural(len(self), 'example')}; give one "
+                "for each"
+            )
         good = (given >= 0) & (given < MAX_WEIGHT)  # false for NaN
         if not good.all():
             i = int(np.flatnonzero(~good)[0])

@@ -20,6 +20,7 @@ from dualstruct import _core
 from dualstruct.data.packed import PackedRows
 from dualstruct.data.schema import stored_array
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.structures.base import Structure, check_beta, digest_of
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Chain(Structure):
         allowed: AllowedLabels | None = None,
     ) -> None:
         if not 1 <= labels <= MAX_LABELS:
-            raise InputError(f"{labels} labels: a chain takes 1 to {MAX_LABELS}")
+            raise InputError(f"{plural(labels, 'label')}: a chain takes 1 to {MAX_LABELS}")
         self.rows = rows
         self.labels = labels
         self.sentences = np.ascontiguousarray(rows.sentences, dtype=np.int64)
@@ -111,7 +112,7 @@ class Chain(Structure):
         if truth is not None:
             truth = np.ascontiguousarray(truth, dtype=np.int32)
             if truth.shape != (tokens,):
-                raise InputError(f"{tokens} tokens, but {truth.size} labels")
+                raise InputError(f"{plural(tokens, 'token')}, but {plural(truth.size, 'label')}")
             if truth.size and not 0 <= truth.min() <= truth.max() < labels:
                 bad = int(np.flatnonzero((truth < 0) | (truth >= labels))[0])
                 raise InputError(f"{self.name_token(bad)}: a label that is not among the {labels}")
@@ -411,7 +412,7 @@ class Chain(Structure):
             return None
         given = np.ascontiguousarray(weights, dtype=np.float32)
         if given.shape != (tokens,):
-            raise InputError(f"{tokens} tokens, but {given.size} token weights")
+            raise InputError(f"{plural(tokens, 'token')}, but {plural(given.size, 'token weight')}")
         good = (given >= 0) & (given <= MAX_VALUE)  # false for NaN
         if not good.all():
             bad = int(np.flatnonzero(~good)[0])
@@ -434,7 +435,7 @@ class Chain(Structure):
             first, length = int(self.sentences[i]), self.tokens(i)
             if sentence is not None and len(sentence) != length:
                 raise InputError(
-                    f"sentence {i + 1}: allowed has {len(sentence)} tokens of {length}"
+                    f"sentence {i + 1}: allowed has {plural(len(sentence), 'token')} of {length}"
                 )
             for t in range(length):
                 choice = None if sentence is None else sentence[t]

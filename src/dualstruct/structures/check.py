@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.structures.base import Structure
 from dualstruct.structures.custom import CustomStructure
 from dualstruct.structures.custom_examples import CustomExamples, described, key_of
@@ -48,7 +49,9 @@ class StructureReport:
     warnings: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        done = f"{self.name}: {self.examples} examples, {self.decodings} decodings"
+        done = (
+            f"{self.name}: {plural(self.examples, 'example')}, {plural(self.decodings, 'decoding')}"
+        )
         count = len(self.errors)
         lines = [f"{done}, {count or 'no'} mistake{'s' if count != 1 else ''} found"]
         lines += [f"  mistake: {text}" for text in self.errors]

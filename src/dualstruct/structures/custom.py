@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.data.schema import Range, fit_type, stored_array
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.structures.base import Structure
 from dualstruct.structures.custom_examples import (
     BadAnswerError,
@@ -271,7 +272,8 @@ class CustomStructure(OutputType):
             w = w if len(w) else np.zeros(1, dtype=np.float32)
         elif self.dimension is not None and len(w) != self.dimension:
             raise InputError(
-                f"it has {len(w)} weights, and dimension of the structure is {self.dimension}"
+                f"it has {plural(len(w), 'weight')}, and dimension of the structure is "
+                f"{self.dimension}"
             )
         known = self._with(FeatureSpace(len(w), names, frozen=True))
         known.hash_bits = hash_bits

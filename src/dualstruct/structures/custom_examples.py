@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from dualstruct import _core
 from dualstruct.data.schema import fit_type, parse_json, stored_array
 from dualstruct.errors import InputError, UnsupportedError
+from dualstruct.printable import plural
 from dualstruct.structures.base import Structure, digest_of
 
 if TYPE_CHECKING:
@@ -84,7 +85,9 @@ class Calls:
         if hasattr(features, "tocoo"):
             row = features.tocoo()
             if row.ndim == 2 and row.shape[0] != 1:
-                self.wrong(i, method, f"returned a matrix of {row.shape[0]} rows, not one row")
+                self.wrong(
+                    i, method, f"returned a matrix of {plural(row.shape[0], 'row')}, not one row"
+                )
             indices, values = (row.col if row.ndim == 2 else row.coords[0]), row.data
         elif isinstance(features, np.ndarray) and features.ndim == 1:
             indices = np.flatnonzero(features)
@@ -92,7 +95,7 @@ class Calls:
         else:
             self.wrong(i, method, not_features(features))
         if features.shape[-1] != self._size:
-            self.wrong(i, method, f"has {features.shape[-1]} features, not {self._size}")
+            self.wrong(i, method, f"has {plural(features.shape[-1], 'feature')}, not {self._size}")
         return indices.astype(np.int64), values.astype(np.float64)
 
     def wrong(self, i: int, method: str, what: str) -> NoReturn:

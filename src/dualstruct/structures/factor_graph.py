@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.graphs import Best, Graph, Hard, Marginals, Tables
+from dualstruct.printable import plural
 from dualstruct.sparse import is_sparse
 from dualstruct.structures.base import Structure, check_beta, digest_of
 
@@ -298,7 +299,9 @@ class FactorGraph(Structure):
                 )
             expected = self.kinds[kind]
             if features != expected[0]:
-                raise InputError(f"{where}: {features} features; this kind has {expected[0]}")
+                raise InputError(
+                    f"{where}: {plural(features, 'feature')}; this kind has {expected[0]}"
+                )
             good = configurations == expected[1] if block.tie is None else True
             if not good or configurations > expected[1]:
                 raise InputError(
@@ -326,7 +329,8 @@ def find_kinds(graphs: Sequence[Graph]) -> Kinds:
                 known = kinds.get(kind, (features, configurations))
                 if known[0] != features or (block.tie is None and known[1] != configurations):
                     raise InputError(
-                        f"example {i + 1}, {graph.name_factor(first + k)}: {features} features and "
+                        f"example {i + 1}, {graph.name_factor(first + k)}: "
+                        f"{plural(features, 'feature')} and "
                         f"{configurations} configurations; elsewhere {known[0]} and {known[1]}"
                     )
                 kinds[kind] = (features, max(configurations, known[1]))

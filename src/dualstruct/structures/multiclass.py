@@ -20,6 +20,7 @@ from dualstruct import _core
 from dualstruct.data.schema import Range, fit_type, stored_array
 from dualstruct.errors import InputError
 from dualstruct.graphs import MAX_VALUE
+from dualstruct.printable import plural
 from dualstruct.sparse import SparseRows, is_sparse, rows_of
 from dualstruct.structures.base import Structure, digest_of
 from dualstruct.structures.chain import cost_matrix
@@ -64,14 +65,16 @@ class MulticlassExamples(Structure):
         cost: ArrayLike | None = None,
     ) -> None:
         if labels < 1:
-            raise InputError(f"{labels} labels: there must be at least one")
+            raise InputError(f"{plural(labels, 'label')}: there must be at least one")
         self.labels = labels
         self.X = feature_matrix(X)
         examples, self.features = self.X.shape
         if truth is not None:
             truth = np.ascontiguousarray(truth, dtype=np.int32)
             if truth.shape != (examples,):
-                raise InputError(f"{examples} examples, but {truth.size} labels")
+                raise InputError(
+                    f"{plural(examples, 'example')}, but {plural(truth.size, 'label')}"
+                )
             bad = np.flatnonzero((truth < 0) | (truth >= labels))
             if bad.size:
                 raise InputError(f"example {int(bad[0]) + 1}: a label not among the {labels}")
@@ -101,7 +104,7 @@ class MulticlassExamples(Structure):
         values = np.ascontiguousarray(output, dtype=np.int32)
         if values.shape != (1,) or not 0 <= values[0] < self.labels:
             raise InputError(
-                f"example {i + 1}: {values.tolist()} is not one of {self.labels} labels"
+                f"example {i + 1}: {values.tolist()} is not one of {plural(self.labels, 'label')}"
             )
         return values
 
@@ -251,7 +254,7 @@ def feature_matrix(X: Any, features: int | None = None) -> Any:
     if wrong.size:
         raise InputError(f"example {int(wrong[0]) + 1}: a feature is NaN or too large")
     if features is not None and matrix.shape[1] != features:
-        raise InputError(f"X has {matrix.shape[1]} features; the model has {features}")
+        raise InputError(f"X has {plural(matrix.shape[1], 'feature')}; the model has {features}")
     return matrix
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dualstruct import _core
 from dualstruct.data.schema import stored_array
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.renamed import old_names
 from dualstruct.structures.base import Structure
 
@@ -78,4 +79,6 @@ class OutputType(ABC):
 def check_size(field: str, wanted: int, w: NDArray[np.float32]) -> None:
     """Refuse a file that asks for more weights than it has."""
     if wanted > len(w):
-        raise InputError(f"{field} asks for {wanted:,} weights, and the file has {len(w):,}")
+        raise InputError(
+            f"{field} asks for {plural(wanted, 'weight')}, and the file has {len(w):,}"
+        )

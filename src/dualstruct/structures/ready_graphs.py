@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dualstruct.data.schema import Range, fit_type
 from dualstruct.errors import InputError
 from dualstruct.graphs import Graph, chain_edges, complete_edges, grid_edges
+from dualstruct.printable import plural
 from dualstruct.structures.factor_graph import Kinds
 from dualstruct.structures.graph_output import GraphOutput
 from dualstruct.structures.multiclass import find_labels, number_labels, pack_labels
@@ -188,7 +189,7 @@ class GraphCRF(Labelled):
         features = None if len(x) == 2 else np.asarray(x[2], dtype=np.float32)
         if features is not None and (features.ndim != 2 or len(features) != len(edges)):
             raise InputError(
-                f"edge features of shape {features.shape} for {len(edges)} edges; "
+                f"edge features of shape {features.shape} for {plural(len(edges), 'edge')}; "
                 "they take [edges, features]"
             )
         return nodes, edges, features
@@ -389,7 +390,9 @@ class KGramChain(Labelled):
     def assignment(self, x: Any, y: Any) -> NDArray[np.int32]:
         numbers, K = self.number(y).tolist(), len(self.labels_)
         if len(numbers) != len(self._parts(x)[0]):
-            raise InputError(f"{len(numbers)} labels for {len(self._parts(x)[0])} positions")
+            raise InputError(
+                f"{plural(len(numbers), 'label')} for {plural(len(self._parts(x)[0]), 'position')}"
+            )
         states = []
         for t in range(len(numbers)):
             state = 0

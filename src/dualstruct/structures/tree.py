@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dualstruct import _core
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.structures.base import Structure, check_beta, digest_of
 
 MAX_LABELS = _core.Tree.max_labels
@@ -129,7 +130,8 @@ class Tree(Structure):
         if lengths.size and lengths.max() > MAX_WORDS:
             long = int(lengths.argmax())
             raise InputError(
-                f"{self.name_example(long, -1)} has {lengths[long]} words; trees take at most "
+                f"{self.name_example(long, -1)} has {plural(lengths[long], 'word')}; trees take "
+                "at most "
                 f"{MAX_WORDS}, because memory grows with the square"
             )
         resolved = columns.resolved()
@@ -193,7 +195,9 @@ class Tree(Structure):
         given = np.ascontiguousarray(output, dtype=np.int32)
         n = self.words(i)
         if given.shape != (2 * n,):
-            raise InputError(f"{self.name_example(i, -1)} has {n} heads and {n} labels")
+            raise InputError(
+                f"{self.name_example(i, -1)} has {plural(n, 'head')} and {plural(n, 'label')}"
+            )
         heads, labels = given[:n], given[n:]
         if ((heads < 0) | (heads > n)).any():
             raise InputError(f"{self.name_example(i, -1)}: a head is not among 0 … {n}")
@@ -206,7 +210,10 @@ class Tree(Structure):
     ) -> None:
         words = int(self.sentences[-1])
         if heads.shape != (words,) or labels.shape != (words,):
-            raise InputError(f"{words} words, but {heads.size} heads and {labels.size} labels")
+            raise InputError(
+                f"{plural(words, 'word')}, but {plural(heads.size, 'head')} and "
+                f"{plural(labels.size, 'label')}"
+            )
         if ((labels < 0) | (labels >= self.n_labels)).any():
             raise InputError(f"a label is not among the {self.n_labels}")
         for i in range(len(self.sentences) - 1):

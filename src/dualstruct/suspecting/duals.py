@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dualstruct.data.arrays import read_arrays
 from dualstruct.data.schema import stored_array
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.training.loop import CHECKPOINT_FORMAT
 
 #: Σ α of a sentence counts as at its bound from this share of it on.
@@ -45,7 +46,8 @@ def read_duals(path: str | Path, examples: int, loss: str, C: float) -> Duals:
     mass = stored_array(arrays, "sum_alpha", np.float64)
     if len(mass) != examples:
         raise InputError(
-            f"{path} is of a run on {len(mass):,} sentences, and there are {examples:,} here"
+            f"{path} is of a run on {plural(len(mass), 'sentence')}, and there are {examples:,} "
+            "here"
         )
     given_up = None
     if "given_up" in arrays:

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from dualstruct.data.schema import Range, fit_type, parse_json
 from dualstruct.data.writing import OutputError, replace_file
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.solvers.base import present_settings
 from dualstruct.training.results import TracePoint
 from dualstruct.workers.communicator import Communicator, in_place_of
@@ -129,7 +130,8 @@ class Checkpoints:
             if manifest is not None:
                 if manifest.workers != self._workers.size:
                     raise InputError(
-                        f"{self._manifest(name)} was written by {manifest.workers} workers; "
+                        f"{self._manifest(name)} was written by "
+                        f"{plural(manifest.workers, 'worker')}; "
                         f"here there are {self._workers.size}"
                     )
                 fault = self._fault(name, manifest)

@@ -61,13 +61,11 @@ class Choices:
         ends = ("gap", "passes", "seconds")
         self._free_end = all(getattr(estimator, x) is None and x not in fixed for x in ends)
         #: After which passes runs are judged; none if the settings say when training ends.
-        counted = estimator.default_gap is None and estimator.solver == "auto"
-        self.passes: tuple[int, ...] = PASSES if self._free_end and counted else ()
+        gap, passes = estimator.usual_end
+        self.passes: tuple[int, ...] = PASSES if self._free_end and gap is None else ()
         self._longer = True
         #: How a run of the settings given ends.
-        self.default_way = Way(
-            estimator.default_passes if self.passes else None, estimator.averaged
-        )
+        self.default_way = Way(passes if self.passes else None, estimator.averaged)
 
     def end_within(self, passes: float) -> None:
         """Judge no run after more passes than these: there is no time to train for so long."""

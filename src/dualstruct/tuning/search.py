@@ -27,6 +27,7 @@ from typing import Any
 from dualstruct.errors import InputError
 from dualstruct.estimators.base import Estimator
 from dualstruct.metrics.comparing import compared
+from dualstruct.printable import plural
 from dualstruct.renamed import old_parameters
 from dualstruct.solvers import Iterate
 from dualstruct.training.settings import untrained
@@ -207,7 +208,8 @@ class _Search:
         needed = 2 * self._count if dev is None else 1
         if len(train.numbers) < needed:
             raise InputError(
-                f"there are {len(train.numbers)} examples, too few to choose settings on: "
+                f"the data has {plural(len(train.numbers), 'example')}, too few to choose "
+                "settings on: "
                 f"{self._count} folds need at least {needed}"
             )
         if dev is not None and not len(dev.numbers):
@@ -241,7 +243,7 @@ class _Search:
         self._choices.see(known.offered(), known.structure.feature_mass)
         if self._budget.seconds is None:
             return
-        passes = self._given.default_passes
+        _, passes = self._given.usual_end
         probe = self._folds.estimator({"passes": PROBE, "gap": None})
         cpu, wall = seconds_of_a_pass(probe, known, SHARE_OF_THE_PROBE * self._budget.seconds)
         # Of a machine that is busy at the moment only the CPU time says something.
@@ -475,7 +477,7 @@ class _Search:
             estimator.set_params(passes=estimator.result_.passes)
             if self._watch is not None:
                 ended = estimator.result_.passes
-                self._watch(f"the budget is over: training ended after {ended} passes")
+                self._watch(f"the budget is over: training ended after {plural(ended, 'pass')}")
         estimator.settings_ = settings
         estimator.candidates_ = candidates
         return estimator

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from dualstruct.data.opening import PathOrFile, begins_with, name_of, read_bytes
 from dualstruct.data.writing import replace_file
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 
 __all__ = ["WapitiModel", "is_wapiti", "parse_wapiti", "read_wapiti", "write_wapiti"]
 
@@ -148,7 +149,9 @@ class _Parser:
         templates = self.strings(count)
         labels = self.strings(*self.header(r"#qrk#(\d{1,9})\r?\n", "#qrk#… with the labels"))
         if not 1 <= len(labels) <= MOST_LABELS or len(set(labels)) < len(labels):
-            raise self.fail(f"{len(labels)} labels, each once, cannot be: 1 to {MOST_LABELS} can")
+            raise self.fail(
+                f"{plural(len(labels), 'label')}, each once, cannot be: 1 to {MOST_LABELS} can"
+            )
         seen = self.header(r"#qrk#(\d{1,9})\r?\n", "#qrk#… with the observations")
         observations = self.strings(*seen)
         places, weights = np.empty(active, np.int64), np.empty(active)

@@ -269,7 +269,7 @@ export class Templates {
       if (!one) plain = false;
       if (wide < least) least = wide;
     }
-    if (least < this.columns) throw new Error(`a token has ${least} columns; the model wants ${this.columns}`);
+    if (least < this.columns) throw new Error(`a token has ${least} of the ${this.columns} columns that the model wants`);
     if (this.sources.some((source) => source.count > MOST_WORDS)) this.forget();
     for (const source of this.sources) {
       const { column } = source;

@@ -296,7 +296,9 @@ class Templates:
         else:
             columns = [list(column) for column in zip(*tokens, strict=True)]
         if len(columns) < self.columns:
-            raise ValueError(f"a token has {len(columns)} columns; the model wants {self.columns}")
+            raise ValueError(
+                f"a token has {len(columns)} of the {self.columns} columns that the model wants"
+            )
         return columns
 
 

@@ -54,7 +54,7 @@ class Engine {
         if (token.length < least) least = token.length;
         for (let c = 0; c < width; c++) text += token[c] + "\0";
       }
-      if (least < width) throw new Error(`a token has ${least} columns; the model wants ${width}`);
+      if (least < width) throw new Error(`a token has ${least} of the ${width} columns that the model wants`);
     }
     return text;
   }

@@ -24,6 +24,7 @@ from dualstruct.features.clusters import read_clusters
 from dualstruct.labels.names import Labels
 from dualstruct.losses import find_loss
 from dualstruct.metrics.counts import share as share_of
+from dualstruct.printable import plural
 from dualstruct.problem import Problem
 from dualstruct.solvers import Solver, auto_solver
 from dualstruct.structures import Tree
@@ -307,7 +308,7 @@ def _weights_of(
     if weights is None:
         return None
     if len(weights) != len(given):
-        raise InputError(f"{len(weights)} weights for {len(given)} sentences")
+        raise InputError(f"{plural(len(weights), 'weight')} for {plural(len(given), 'sentence')}")
     if len(given) == len(valid):
         return weights
     faults = given.faults(single_root)

@@ -96,7 +96,9 @@ def learn(
     if old is None:
         return KnownTagging(settings, job, _first_set(settings, job, X, y, first))
     if first is not None:
-        raise InputError("a model of two stages cannot go on learning: fit it anew on all data")
+        raise InputError(
+            "a model of two stages cannot be trained further: fit it again on all data"
+        )
     inner_y = old.codec.to_inner(y)
     found = Labels(union(job.workers, known_labels(inner_y, settings.unknown_label).names))
     codec = replace(old.codec, labels=old.labels.extend(found))

@@ -26,6 +26,7 @@ from dualstruct.features.templates import MOST_COLUMNS
 from dualstruct.labels.names import Labels
 from dualstruct.labels.schemes import Scheme, convert_scheme
 from dualstruct.lazy import Deferring
+from dualstruct.printable import plural
 from dualstruct.structures import Chain
 from dualstruct.tasks.tagging.compact import compact_arrays
 from dualstruct.tasks.tagging.sentences import as_sentences
@@ -224,7 +225,9 @@ class ChainModel(Deferring):
         temperature = checked_temperature(stored.temperature)
         layout = stored.layout
         if layout is not None and len(layout.columns) != stored.columns:
-            raise InputError(f"the layout has {len(layout.columns)} columns, not {stored.columns}")
+            raise InputError(
+                f"the layout has {plural(len(layout.columns), 'column')}, not {stored.columns}"
+            )
         nothing: Any = None
         made = cls(extractor, codec, transitions, nothing, stored.columns, temperature, layout)
         made.defer("w", lambda: chain.pack(emission, transition, pairs))

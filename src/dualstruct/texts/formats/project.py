@@ -22,6 +22,7 @@ from dualstruct.data.opening import PathOrFile, name_of
 from dualstruct.data.schema import fit_type
 from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.texts.alignment import label_spans
 from dualstruct.texts.documents import Document
 from dualstruct.texts.formats.base import Format
@@ -176,7 +177,7 @@ def _labels(value: Any, tokens: int, where: str) -> list[str]:
         or len(found) != tokens
         or not all(isinstance(label, str) and label for label in found)
     ):
-        raise InputError(f"{where}: its labels are not one for each of {tokens} tokens")
+        raise InputError(f"{where}: its labels are not one for each of {plural(tokens, 'token')}")
     return found
 
 

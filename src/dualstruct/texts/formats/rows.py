@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from dualstruct.errors import InputError
+from dualstruct.printable import plural
 from dualstruct.texts.documents import Document, TextSpan, joined, named, shortened
 
 __all__ = ["checked_span", "document_of", "span_list"]
@@ -65,7 +66,9 @@ def _span(one: Any, text: str, where: str) -> TextSpan:
     probability = None
     if isinstance(one, list | tuple):
         if len(one) < 3:
-            raise InputError(f"{where} has {len(one)} entries; start, end and label are wanted")
+            raise InputError(
+                f"{where} has {plural(len(one), 'entry')}; start, end and label are wanted"
+            )
         start, end, label = one[:3]
     elif isinstance(one, dict):
         points = one.get("points")
@@ -133,7 +136,9 @@ def _of_words(value: dict[str, Any], where: str, label: str | None) -> Document:
     elif key == "ner" or not all(isinstance(one, str) for one in value[key]):
         document.spans = _token_spans(value[key], document, f"{where}: {key}")
     elif len(value[key]) != len(words):
-        raise InputError(f"{where}: {len(words)} {name}, but {len(value[key])} {key}")
+        raise InputError(
+            f"{where}: {name} has {plural(len(words), 'entry')}, but {key} has {len(value[key])}"
+        )
     else:
         document.labels = list(value[key])
     document.check()
