@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
-from dualstruct.cli import app as cli
 from dualstruct.cli.boundary import run
+from dualstruct.cli.command import Command
+from dualstruct.cli.commands import COMMANDS
+from dualstruct.cli.dispatching import dispatch
 
 
 class Stream(io.TextIOWrapper):
@@ -46,25 +47,27 @@ def run_command(arguments: Sequence[str], terminal: bool = False) -> tuple[Any, 
     streams = {"stdin": Stream(), "stdout": output, "stderr": messages}
     with _put(argv=["dualstruct", *arguments], **streams):
         try:
-            run(cli.app)
+            run(lambda: dispatch(arguments))
         except SystemExit as done:
             return done.code, output.text(), messages.text()
     raise AssertionError("the command line ended without an exit code")
 
 
+def called(*arguments: object, stdin: str = "") -> str:
+    """What a command prints; an error is raised here, where a program would say it."""
+    output, given = Stream(), Stream()
+    given.write(stdin)
+    given.seek(0)
+    with _put(stdin=given, stdout=output, stderr=Stream()):
+        dispatch([str(each) for each in arguments])
+    return output.text()
+
+
 def numeric_options() -> list[tuple[str, str, type]]:
     """Every option of every command that takes a number: command, option, int or float."""
-    found = []
-    for command in cli.app.registered_commands:
-        callback = command.callback
-        assert callback is not None
-        hints = get_type_hints(callback, include_extras=True)
-        for name in inspect.signature(callback).parameters:
-            kind, info = get_args(hints[name])[:2]
-            for number in {int, float} & ({kind} | set(get_args(kind))):
-                # typer takes the first of the names for a default.
-                named = [each for each in (info.default, *(info.param_decls or ())) if each]
-                option = next((each for each in named if str(each)[0] == "-"), None)
-                option = option or "--" + name.replace("_", "-")
-                found.append((command.name or callback.__name__, option, number))
-    return found
+    return [
+        (name, option.title, option.type)
+        for name in COMMANDS
+        for option in Command.named(name).parameters
+        if option.names and option.type in (int, float)
+    ]

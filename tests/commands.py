@@ -158,7 +158,7 @@ def _run(
         if streams.get("unprivileged"):
             _give_up_privileges()
         sys.argv = ["dualstruct", *arguments]
-        from dualstruct.cli.app import main
+        from dualstruct.cli import main
 
         main()
         sys.exit()

@@ -83,7 +83,6 @@ PRELOADED = [
     "scipy.sparse",
     "sklearn.base",
     "sklearn.model_selection",
-    "typer",
 ]
 #: Of pytest's plugins only these: the others take a second to import, in each process.
 PLUGINS = ["pytest_timeout", "_hypothesis_pytestplugin"]

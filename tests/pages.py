@@ -35,7 +35,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from commands import run_command
-from dualstruct.demo import write_files
+from dualstruct.practice import write_files
 from patience import HANGS
 
 ROOT = Path(__file__).parents[1]

@@ -25,27 +25,23 @@ not exist, or 130 after Ctrl-C.
 def command_page() -> str:
     """Every command with its arguments, its options and examples, as Markdown."""
     import_source()
-    import typer
-
-    from dualstruct.cli.app import app
+    from dualstruct.cli.command import Command
     from dualstruct.cli.commands import GROUPS
 
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     lines = HEAD.splitlines()
     for group in GROUPS.values():
         lines += [f"| [{name}](#{name}) | {known.does} |" for name, known in group.items()]
     for title, group in GROUPS.items():
         lines += ["", f"## {title}"]
         for name, known in group.items():
-            lines += ["", f"### {name} {{ #{name} }}", "", *_command(commands[name])]
+            lines += ["", f"### {name} {{ #{name} }}", "", *_command(Command.named(name))]
             lines += ["", "```console", *(f"$ dualstruct {each}" for each in known.examples), "```"]
     return "\n".join(lines) + "\n"
 
 
 def _command(command: Any) -> list[str]:
-    context = command.context_class(command, info_name=f"dualstruct {command.name}")
-    lines = [_prose(inspect.cleandoc(command.help or ""))]
-    for title, records in command.panels(context).items():
+    lines = [_prose(inspect.cleandoc(command.function.__doc__ or ""))]
+    for title, records in command.panels().items():
         rows = [f"| `{_cell(name)}` | {_prose(_cell(help))} |" for name, help in records]
         lines += ["", f"| {title} | |", "| --- | --- |", *rows]
     return lines

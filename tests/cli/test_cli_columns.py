@@ -5,24 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from typer.testing import CliRunner
 
+from command_line import called
 from dualstruct import InputError, SequenceTagger, read_columns
-from dualstruct.cli.app import app
 from dualstruct.data.arrays import read_arrays, write_arrays
 from dualstruct.data.layout import ColumnLayout
 from dualstruct.datasets import load_english
 
 TREES = load_english("test")
-
-
-def dualstruct(*arguments, stdin=None):
-    """Standard output, or the error that the command would tell."""
-    done = CliRunner().invoke(app, [*map(str, arguments)], input=stdin)
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == 0, done.output
-    return done.stdout
 
 
 def rows(*order):
@@ -78,7 +68,7 @@ def trained(request, tmp_path_factory):
     text, options = FILES[request.param]
     folder = tmp_path_factory.mktemp("columns")
     (folder / "file.txt").write_text(text)
-    dualstruct(
+    called(
         "train", folder / "file.txt", "--dev", folder / "file.txt", *options, "--passes", 5,
         "--features", "word[0]\nword[-1]\n", "--model", folder / "m.dstruct", "-C", 1,
     )  # fmt: skip
@@ -87,7 +77,7 @@ def trained(request, tmp_path_factory):
 
 def test_predict_prints_the_file_with_other_labels(trained):
     folder, options = trained
-    told = dualstruct("predict", folder / "m.dstruct", folder / "file.txt")
+    told = called("predict", folder / "m.dstruct", folder / "file.txt")
     before = (folder / "file.txt").read_text()
     label = dict(zip(options[::2], options[1::2], strict=True)).get("--label-column", -1)
     tagger = SequenceTagger.load(folder / "m.dstruct")
@@ -106,8 +96,8 @@ def test_predict_prints_the_file_with_other_labels(trained):
             assert new == old
     # What was printed can be read as the file was.
     (folder / "out.txt").write_text(told)
-    assert dualstruct("predict", folder / "m.dstruct", folder / "out.txt") == told
-    same = dualstruct("evaluate", folder / "m.dstruct", folder / "out.txt", "--json")
+    assert called("predict", folder / "m.dstruct", folder / "out.txt") == told
+    same = called("evaluate", folder / "m.dstruct", folder / "out.txt", "--json")
     assert json.loads(same)["accuracy"] == 1
 
 
@@ -125,7 +115,7 @@ def _token_lines(folder):
 @pytest.mark.parametrize("more", [["--k-best", 2], ["--marginals"], ["--confidence"], ["--json"]])
 def test_predict_takes_the_file_in_every_way(trained, more):
     folder, _ = trained
-    told = dualstruct("predict", folder / "m.dstruct", folder / "file.txt", *more)
+    told = called("predict", folder / "m.dstruct", folder / "file.txt", *more)
     if more != ["--json"]:
         for line in (folder / "file.txt").read_text().split("\n")[:2]:
             assert line in told or "\t".join(line.split()) in told
@@ -141,17 +131,17 @@ def test_predict_takes_the_file_in_every_way(trained, more):
 def test_all_commands_read_the_file_as_training_did(trained):
     folder, options = trained
     model, file = folder / "m.dstruct", folder / "file.txt"
-    report = json.loads(dualstruct("evaluate", model, file, "--json"))
+    report = json.loads(called("evaluate", model, file, "--json"))
     assert report["tokens"] == sum(len(s.forms) for s in TREES)
     assert report["f1"] > 0.9
-    again = json.loads(dualstruct("evaluate", model, file, *options, "--json"))
+    again = json.loads(called("evaluate", model, file, *options, "--json"))
     assert {**again, "seconds": 0, "tokens_per_second": 0} == {
         **report, "seconds": 0, "tokens_per_second": 0,
     }  # fmt: skip
-    found = json.loads(dualstruct("suspects", model, file, "--format", "json", "--top", 3))
+    found = json.loads(called("suspects", model, file, "--format", "json", "--top", 3))
     assert len(found["suspects"]) == 3
-    assert dualstruct("calibrate", model, file).startswith("temperature ")
-    explained = json.loads(dualstruct("explain", model, file, "--format", "json", "--most", 1))
+    assert called("calibrate", model, file).startswith("temperature ")
+    explained = json.loads(called("explain", model, file, "--format", "json", "--most", 1))
     [sentence] = explained["sentences"]
     assert [token["form"] for token in sentence["tokens"]] == list(TREES[0].forms)
 
@@ -164,18 +154,16 @@ def test_tokens_alone_are_taken_and_files_that_leave_a_choice_refused(trained):
     alone = "\t".join(cells) + "\n"
     if tagger.layout_.columns == (1, 0):  # in which order?
         with pytest.raises(InputError, match="the number of columns is 2"):
-            dualstruct("predict", folder / "m.dstruct", stdin=alone)
+            called("predict", folder / "m.dstruct", stdin=alone)
     else:
-        told = dualstruct("predict", folder / "m.dstruct", stdin=alone)
+        told = called("predict", folder / "m.dstruct", stdin=alone)
         assert told.split("\t")[:-1] == cells
     wide = "\t".join(["cell"] * 20) + "\n"
     with pytest.raises(
         InputError, match=r"standard input: the number of columns is 20, .*--columns"
     ):
-        dualstruct("predict", folder / "m.dstruct", stdin=wide)
-    told = dualstruct(
-        "predict", folder / "m.dstruct", "--columns", ",".join("23"[:own]), stdin=wide
-    )
+        called("predict", folder / "m.dstruct", stdin=wide)
+    told = called("predict", folder / "m.dstruct", "--columns", ",".join("23"[:own]), stdin=wide)
     assert told.split("\t")[:-1] == ["cell"] * 20
 
 
@@ -214,16 +202,16 @@ def test_old_models_read_tokens_with_a_label_behind_them_or_not(old):
     assert tagger.layout_ == ColumnLayout((0, 1), 2, 3)
     for command in (["predict"], ["evaluate", "--json"]):
         told = [
-            dualstruct(command[0], old / name, old / "file.txt", *command[1:])
+            called(command[0], old / name, old / "file.txt", *command[1:])
             for name in ("old.dstruct", "new.dstruct")
         ]
         if command == ["predict"]:
             assert told[0] == told[1]
         else:
             assert json.loads(told[0])["f1"] == json.loads(told[1])["f1"]
-    assert dualstruct("predict", old / "old.dstruct", stdin="a\tDET\n").startswith("a\tDET\t")
+    assert called("predict", old / "old.dstruct", stdin="a\tDET\n").startswith("a\tDET\t")
     with pytest.raises(InputError, match="the number of columns is 1"):
-        dualstruct("predict", old / "old.dstruct", stdin="a\n")
+        called("predict", old / "old.dstruct", stdin="a\n")
 
 
 def test_a_layout_that_does_not_fit_its_model_is_refused(old):
@@ -239,12 +227,12 @@ def test_a_layout_that_does_not_fit_its_model_is_refused(old):
 def test_labels_of_two_files_are_compared(tmp_path, trained):
     folder, options = trained
     out = tmp_path / "out.txt"
-    out.write_text(dualstruct("predict", folder / "m.dstruct", folder / "file.txt"))
-    told = json.loads(dualstruct("evaluate", folder / "m.dstruct", folder / "file.txt", "--json"))
-    files = json.loads(dualstruct("evaluate", folder / "file.txt", out, *options, "--json"))
+    out.write_text(called("predict", folder / "m.dstruct", folder / "file.txt"))
+    told = json.loads(called("evaluate", folder / "m.dstruct", folder / "file.txt", "--json"))
+    files = json.loads(called("evaluate", folder / "file.txt", out, *options, "--json"))
     assert files == {name: told[name] for name in files}
-    table = dualstruct("evaluate", folder / "m.dstruct", folder / "file.txt")
-    assert table.startswith(dualstruct("evaluate", folder / "file.txt", out, *options))
+    table = called("evaluate", folder / "m.dstruct", folder / "file.txt")
+    assert table.startswith(called("evaluate", folder / "file.txt", out, *options))
 
 
 @pytest.mark.parametrize(
@@ -262,9 +250,9 @@ def test_files_of_other_words_cannot_be_compared(other, message, tmp_path):
     (tmp_path / "gold.txt").write_text("Ada B\nsings O\n")
     (tmp_path / "pred.txt").write_text(other)
     with pytest.raises(InputError, match=message):
-        dualstruct("evaluate", tmp_path / "gold.txt", tmp_path / "pred.txt")
+        called("evaluate", tmp_path / "gold.txt", tmp_path / "pred.txt")
     with pytest.raises(InputError, match="confidence is that of a model"):
-        dualstruct("evaluate", tmp_path / "gold.txt", tmp_path / "pred.txt", "--confidence")
+        called("evaluate", tmp_path / "gold.txt", tmp_path / "pred.txt", "--confidence")
 
 
 COMMANDS = ["predict", "explain", "suspects", "calibrate", "inspect"]
@@ -277,16 +265,16 @@ def test_text_and_models_of_crfsuite_are_no_models(command, tmp_path):
     (tmp_path / "theirs.crfsuite").write_bytes(b"lCRF and so on")
     more = [] if command == "inspect" else [data]
     with pytest.raises(InputError, match=r"file.txt is a text file, and a model is wanted"):
-        dualstruct(command, data, *more)
+        called(command, data, *more)
     with pytest.raises(InputError, match=r"theirs.crfsuite is a model of CRFsuite; .*convert"):
-        dualstruct(command, tmp_path / "theirs.crfsuite", *more)
+        called(command, tmp_path / "theirs.crfsuite", *more)
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate", "explain", "suspects", "calibrate"])
 def test_json_without_texts_is_refused(command, old):
     (old / "a.jsonl").write_text('{"words": 3}\n')
     with pytest.raises(InputError, match=r"a.jsonl, line 1: there is no text"):
-        dualstruct(command, old / "new.dstruct", old / "a.jsonl")
+        called(command, old / "new.dstruct", old / "a.jsonl")
     if command in ("predict", "explain"):
         with pytest.raises(InputError, match=r"a.jsonl, line 1: this is JSON"):
-            dualstruct(command, old / "new.dstruct", old / "a.jsonl", "--text")
+            called(command, old / "new.dstruct", old / "a.jsonl", "--text")

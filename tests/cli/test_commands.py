@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import re
 import shlex
 import subprocess
 import sys
 from importlib import import_module
+from shutil import which
 
 import pytest
 
 from command_cases import PLAIN, make_files
-from command_line import run_command
-from dualstruct.cli.building import app_of
+from command_line import called, run_command
+from dualstruct.cli.command import Command
 from dualstruct.cli.commands import COMMANDS
+from dualstruct.cli.parameters import UsageError
 from patience import HANGS
 
 
@@ -40,15 +41,12 @@ def test_help_has_examples_that_the_command_takes_and_no_types_of_python(name):
         assert f"\n  dualstruct {example}\n" in shown
         words = shlex.split(example.partition(" < ")[0])
         assert words[0] == name
-        group = import_module("typer.main").get_command(app_of([name]))
-        command = group.commands[name]
-        command.make_context(name, words[1:])  # refuses what it does not know
+        Command.named(name).parse(words[1:])  # refuses what it does not know
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_json(name):
-    group = import_module("typer.main").get_command(app_of([name]))
-    assert any("--json" in option.opts for option in group.commands[name].params)
+    assert Command.named(name).options["--json"].type is bool
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +84,7 @@ def test_all_commands_are_in_the_overview():
 
 @pytest.mark.parametrize(
     ("arguments", "unwanted"),
-    [(["--version"], "typer"), (["--help"], "typer"), (["draw", "--help"], "numpy")],
+    [(["--version"], "numpy"), (["--help"], "numpy"), (["draw", "--help"], "numpy")],
 )
 def test_little_is_imported_for_little(arguments, unwanted):
     program = (
@@ -101,20 +99,31 @@ def test_little_is_imported_for_little(arguments, unwanted):
 
 
 def test_the_shell_completes_commands_and_options():
-    program = "import sys; sys.argv = ['dualstruct']; from dualstruct.cli import main; main()"
-    for typed, wanted in (
-        ("dualstruct ev", "evaluate"),
-        ("dualstruct evaluate --conf", "--confusion"),
-    ):
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env={
-                **os.environ,
-                "_DUALSTRUCT_COMPLETE": "complete_bash",
-                "COMP_WORDS": typed,
-                "COMP_CWORD": str(len(typed.split()) - 1),
-            },
-            capture_output=True,
-            timeout=HANGS,
-        )
-        assert wanted in done.stdout.decode().split()
+    for shell, typed in (("bash", "${COMPREPLY[@]}"), ("zsh", "$found")):
+        if which(shell) is None:
+            continue
+        function = called("--show-completion", shell)
+        for words, wanted in (("ev", "evaluate"), ("evaluate --conf", "--confidence --confusion")):
+            given = ["dualstruct", *words.split()]
+            program = (
+                f'dualstruct() {{ "{sys.executable}" -m dualstruct "$@"; }}\n'
+                f"compdef() {{ :; }}; compadd() {{ :; }}\n{function}\n"
+                f"COMP_WORDS=({shlex.join(given)}); COMP_CWORD={len(given) - 1}\n"
+                f"words=({shlex.join(given)}); CURRENT={len(given)}\n"
+                f'_dualstruct; printf "%s\\n" "{typed}"'
+            )
+            done = subprocess.run([shell, "-c", program], capture_output=True, timeout=HANGS)
+            assert sorted(done.stdout.decode().split()) == wanted.split(), done.stderr
+
+
+def test_completion_is_installed_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SHELL", "/usr/bin/bash")
+    (tmp_path / ".bashrc").write_text("alias a=b")
+    for said in ("is installed in", "has it already"):
+        assert said in called("--install-completion")
+    text = (tmp_path / ".bashrc").read_text()
+    assert text == f"alias a=b\n{called('--show-completion', 'bash').rstrip()}\n"
+    assert "completion" in called("--install-completion", "fish")
+    with pytest.raises(UsageError, match="no completion for the shell 'tcsh', only for bash, zsh"):
+        called("--install-completion", "tcsh")

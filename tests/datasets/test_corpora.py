@@ -12,10 +12,9 @@ import threading
 import zipfile
 
 import pytest
-from typer.testing import CliRunner
 
+from command_line import called
 from corpora_here import corpus_here
-from dualstruct.cli.app import app
 from dualstruct.datasets import corpora
 from dualstruct.datasets.corpora import CORPORA, Corpus, Part, brown_parts, check, download
 from dualstruct.errors import InputError
@@ -26,10 +25,6 @@ TEST = b"Cy\tPROPN\nleft\tVERB\n"
 
 def part(data: bytes, **more) -> Part:
     return Part(*corpora.fingerprint(data), **more)
-
-
-def command(*arguments):
-    return CliRunner().invoke(app, [*map(str, arguments)], catch_exceptions=False)
 
 
 @contextlib.contextmanager
@@ -94,7 +89,7 @@ def test_a_folder_is_checked_part_by_part(known, tmp_path):
     assert found["train"].same
     assert found["dev"].path is None
     assert (found["test"].sentences, found["test"].same) == (1, False)
-    said = command("datasets", "toy", "--data", tmp_path).stdout
+    said = called("datasets", "toy", "--data", tmp_path)
     assert "train: 2 sentences, 5 tokens, as it should be" in said
     assert "dev: missing (toy/dev.txt" in said
     assert "get it from: ask us" in said
@@ -105,7 +100,7 @@ def test_a_part_that_is_cut_short_is_noticed(known, tmp_path):
     known("toy", {"train": part(TRAIN)})
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy/train.txt").write_bytes(TRAIN[:20])
-    said = command("datasets", "--data", tmp_path).stdout
+    said = called("datasets", "--data", tmp_path)
     assert "1 sentence, 2 tokens, where 2 sentences, 5 tokens are expected" in said
 
 
@@ -124,7 +119,7 @@ def test_files_and_members_of_archives_are_downloaded(known, tmp_path):
                 "test": part(TEST, address=f"{address}/b.zip", member="b/test.txt"),
             },
         )
-        said = command("datasets", "toy", "--download", "--data", data).stdout
+        said = called("datasets", "toy", "--download", "--data", data)
     assert said.count("as it should be") == 2
     assert (data / "toy/train.txt").read_bytes() == TRAIN
     assert corpora.find_part(data, "toy", "test") == data / "toy/test.txt"
@@ -167,5 +162,5 @@ def test_the_corpora_of_this_machine_are_the_published_ones():
 
 def test_an_unknown_corpus_lists_those_that_there_are():
     with pytest.raises(InputError, match="there is conll2000, "):
-        command("datasets", "conll2001")
-    assert "dualstruct datasets wnut17 --download --data FOLDER" in command("datasets").stdout
+        called("datasets", "conll2001")
+    assert "dualstruct datasets wnut17 --download --data FOLDER" in called("datasets")

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import worker_jobs
+from command_line import called
 from dualstruct import (
     DCD,
     DependencyParser,
@@ -26,7 +26,6 @@ from dualstruct import (
     read_conllu,
     write_columns,
 )
-from dualstruct.cli.app import app
 from dualstruct.data.sources import ColumnFiles, InMemory, TreeFiles
 from dualstruct.datasets import load_english
 from dualstruct.distributed import BQO, partition, run_local, training
@@ -448,10 +447,7 @@ def test_unseen_labels_are_told_once_with_their_place(files, tmp_path):
 
 
 def command(*arguments: object) -> str:
-    done = CliRunner().invoke(app, [str(each) for each in ("train", *arguments)])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done.output
+    return called("train", *arguments)
 
 
 def test_the_command_trains_on_workers_and_says_what_it_took(files, tmp_path):

@@ -35,7 +35,7 @@ import sys
 from dualstruct import SequenceTagger, load_model
 SequenceTagger(features="pos").fit([["a"]], [["B"]]).save("model.dstruct")
 load_model("model.dstruct").predict([["a"]])
-heavy = {"scipy", "sklearn", "typer", "click", "rich", "safetensors", "pandas", "ray"}
+heavy = {"scipy", "sklearn", "rich", "safetensors", "pandas", "ray"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
 
@@ -106,15 +106,25 @@ def test_what_needs_more_says_what(code, sentence, tmp_path):
     assert done.stderr.splitlines()[-1] == f"dualstruct.errors.InputError: {sentence}"
 
 
-def test_the_command_without_its_extra_is_one_sentence(tmp_path):
+def test_the_command_needs_numpy_alone_and_rich_for_colours(tmp_path):
     code = ALONE + "from dualstruct.cli import main\nmain()\n"
-    done = run(code, tmp_path, "train", "train.txt")
-    wanted = "the command dualstruct needs typer: pip install 'dualstruct[cli]'"
+    (tmp_path / "train.txt").write_text("Ada B-PER\nsings O\n\n" * 3)
+    for arguments in (
+        ["--help"],
+        ["--version"],
+        ["train", "train.txt", "--model", "m.dstruct"],
+        ["evaluate", "m.dstruct", "train.txt"],
+        ["predict", "m.dstruct", "train.txt"],
+        ["convert", "train.txt", "train.jsonl"],
+        ["compress", "m.dstruct", "small.dstruct", "--size", "1MB"],
+        ["export", "m.dstruct", "m.py"],
+    ):
+        done = run(code, tmp_path, *arguments)
+        assert (done.returncode, done.stderr) == (0, ""), arguments
+        assert done.stdout
+    done = run(code, tmp_path, "explain", "m.dstruct", "Ada sings")
+    wanted = "a table in colours needs rich: pip install 'dualstruct[cli]'"
     assert (done.returncode, done.stderr) == (1, f"dualstruct: {wanted}\n")
-    for option in ("--help", "--version"):
-        done = run(code, tmp_path, option)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "dualstruct" in done.stdout
 
 
 def test_every_extra_that_is_named_exists():

@@ -208,7 +208,7 @@ def test_more_connections_than_descriptors_neither_block_the_server_nor_fill_its
     program = (
         "import resource, sys; "
         "resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)); "
-        "from dualstruct.cli.app import main; main()"
+        "from dualstruct.cli import main; main()"
     )
     model = tmp_path / "m.dstruct"
     command = [sys.executable, "-c", program, "serve", str(model), "--port", "0", "--no-browser"]

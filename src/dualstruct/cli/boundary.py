@@ -17,38 +17,28 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from dualstruct.cli.output import tell, use_streams, warnings_printed
+from dualstruct.cli.parameters import UsageError
 from dualstruct.errors import DualstructError
 
-__all__ = ["CarriedError", "run"]
+__all__ = ["run"]
 
-FAILED, MISTAKE_OF_OURS, INTERRUPTED = 1, 70, 130
-
-
-class CarriedError(Exception):
-    """Brings an exception past typer, which has an exit code of its own for some."""
-
-    def __init__(self, problem: BaseException) -> None:
-        self.problem = problem
+FAILED, WRONG_USAGE, MISTAKE_OF_OURS, INTERRUPTED = 1, 2, 70, 130
 
 
-def run(app: Callable[[], Any]) -> NoReturn:
+def run(work: Callable[[], object]) -> NoReturn:
     """Run the command line and leave the program."""
+    code: Any = 0
     with use_streams():
         try:
-            with warnings_printed():
-                code = _exit_code(app)
+            try:
+                with warnings_printed():
+                    work()
+            except SystemExit as done:
+                code = done.code
             sys.stdout.flush()
         except BaseException as problem:
-            code = _tell(problem.problem if isinstance(problem, CarriedError) else problem)
+            code = _tell(problem)
     sys.exit(code)
-
-
-def _exit_code(app: Callable[[], Any]) -> Any:
-    try:
-        app()
-    except SystemExit as done:
-        return done.code
-    return 0
 
 
 def _tell(problem: BaseException) -> int:
@@ -63,6 +53,8 @@ def _tell(problem: BaseException) -> int:
 
 def explain(problem: BaseException) -> tuple[int, str]:
     """The exit code for an exception, and what to say about it."""
+    if isinstance(problem, UsageError):
+        return WRONG_USAGE, str(problem)
     if isinstance(problem, DualstructError):
         return FAILED, str(problem)
     if isinstance(problem, KeyboardInterrupt):

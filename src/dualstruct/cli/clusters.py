@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dualstruct.cli.options import Json
-from dualstruct.cli.output import print_json, say, tell
+from dualstruct.cli.output import print_json, say, tell, watching
+from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,38 +25,33 @@ OF_TEXT |= {"checkpoint": None, "resume": False}
 
 
 def clusters(
-    out: Annotated[Path, typer.Option("--out", help="Where to write the clusters.")],
+    out: Annotated[Path, Option("--out", help="Where to write the clusters.")],
     raw: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="RAW",
             help="Text with a sentence on each line, words separated by blanks (.gz, .xz too); - "
             "is standard input.",
-            show_default=False,
         ),
     ] = None,
     vectors: Annotated[
         Path | None,
-        typer.Option(help="Cluster the words of this file of vectors instead (k-means)."),
+        Option(help="Cluster the words of this file of vectors instead (k-means)."),
     ] = None,
-    clusters: Annotated[int, typer.Option(min=2, help="The number of clusters.")] = 1000,
+    clusters: Annotated[int, Option(min=2, help="The number of clusters.")] = 1000,
     min_count: Annotated[
-        int, typer.Option(min=1, max=2**31 - 1, help="Leave out words seen fewer times than this.")
+        int, Option(min=1, max=2**31 - 1, help="Leave out words seen fewer times than this.")
     ] = 1,
     restrict: Annotated[
-        Path | None, typer.Option(help="Cluster only the words that are in this text.")
+        Path | None, Option(help="Cluster only the words that are in this text.")
     ] = None,
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Convert words to lower case.")
-    ] = False,
-    threads: Annotated[
-        int, typer.Option(min=1, help="Threads; the clusters do not depend on them.")
-    ] = 1,
+    lowercase: Annotated[bool, Option("--lowercase", help="Convert words to lower case.")] = False,
+    threads: Annotated[int, Option(min=1, help="Threads; the clusters do not depend on them.")] = 1,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Save a checkpoint here every half minute.")
+        Path | None, Option(help="Save a checkpoint here every half minute.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Resume from the checkpoint, if it exists.")
+        bool, Option("--resume", help="Resume from the checkpoint, if it exists.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -82,7 +74,7 @@ def clusters(
         raise InputError("--resume needs --checkpoint, the file to resume from")
     _check_out(out, [*(raw or ()), *filter(None, [vectors, restrict, checkpoint])])
     started, cpu_started = time.perf_counter(), time.process_time()
-    with _progress() as watch:
+    with watching("clusters") as watch:
         if vectors is None:
             found = _of_text(raw or [], clusters, of_text, watch)
         else:
@@ -149,15 +141,3 @@ def _check_out(out: Path, read: list[str | Path]) -> None:
             raise InputError(
                 f"{out} exists and is no file of clusters; choose another name"
             ) from None
-
-
-@contextmanager
-def _progress() -> Iterator[Watch | None]:
-    """A line on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("reading …") as status:
-        yield lambda line: status.update(f"clusters: {line}")

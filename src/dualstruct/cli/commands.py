@@ -18,6 +18,8 @@ class Known(NamedTuple):
 
 
 ABOUT = "Linear structured prediction by dual methods."
+#: The variable by which a shell asks what may come next (``completing.py``).
+COMPLETING = "_DUALSTRUCT_COMPLETE"
 
 #: By what people want.
 GROUPS: dict[str, dict[str, Known]] = {
@@ -59,7 +61,7 @@ GROUPS: dict[str, dict[str, Known]] = {
     },
     "Use": {
         "predict": Known(
-            "app:predict",
+            "predict:predict",
             "Label or parse new sentences, or find spans in texts.",
             (
                 "predict ner.dstruct new.txt",
@@ -136,7 +138,7 @@ GROUPS: dict[str, dict[str, Known]] = {
             ("draw parsed.conllu --sentence 3", "draw gold.conllu parsed.conllu"),
         ),
         "inspect": Known(
-            "app:inspect",
+            "predict:inspect",
             "Show what a model has learned: its strongest weights and transitions, if it is a "
             "tagger.",
             ("inspect ner.dstruct --label B-LOC --top 20",),
@@ -144,7 +146,7 @@ GROUPS: dict[str, dict[str, Known]] = {
     },
     "Try": {
         "demo": Known(
-            "app:demo",
+            "predict:demo",
             "Train on the corpus that comes with dualstruct, and tag and parse new sentences.",
             ("demo", "demo --files practice"),
         ),

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dualstruct.cli.files import check_page, write_page
 from dualstruct.cli.options import Json, Reading, SameColumns, SameLabelColumn, Threads
 from dualstruct.cli.output import console, print_json
+from dualstruct.cli.parameters import Argument, Option
 
 #: How many sentences a page has at least.
 ON_A_PAGE = 50
@@ -17,19 +16,15 @@ HELP = "A model file that train wrote, or a file with predicted labels or trees.
 
 
 def compare(
-    one: Annotated[Path, typer.Argument(metavar="A", help=HELP)],
-    other: Annotated[Path, typer.Argument(metavar="B", help=HELP)],
-    test: Annotated[
-        str, typer.Argument(metavar="TEST", help="A file with the true labels or trees.")
-    ],
+    one: Annotated[Path, Argument(metavar="A", help=HELP)],
+    other: Annotated[Path, Argument(metavar="B", help=HELP)],
+    test: Annotated[str, Argument(metavar="TEST", help="A file with the true labels or trees.")],
     most: Annotated[
-        int, typer.Option(min=0, help="How many of the sentences in which they differ to show.")
+        int, Option(min=0, help="How many of the sentences in which they differ to show.")
     ] = 5,
-    seed: Annotated[
-        int, typer.Option(min=0, help="The seed of the random exchanges of the test.")
-    ] = 0,
+    seed: Annotated[int, Option(min=0, help="The seed of the random exchanges of the test.")] = 0,
     html: Annotated[
-        Path | None, typer.Option(help="Write a page with scores and sentences to this file.")
+        Path | None, Option(help="Write a page with scores and sentences to this file.")
     ] = None,
     label_column: SameLabelColumn = None,
     columns: SameColumns = None,
@@ -58,9 +53,9 @@ def compare(
     if as_json:
         print_json(found.to_dict(most))
         return
+    screen = console()
     from dualstruct.mistakes.terminal import comparison_lines
 
-    screen = console()
     screen.print(comparison_lines(found, most, screen.width), soft_wrap=True)
 
 

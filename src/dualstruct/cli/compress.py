@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dualstruct.cli.files import check_outputs
 from dualstruct.cli.options import Json, Model, Reading, SameColumns, SameLabelColumn, Threads
 from dualstruct.cli.output import print_json, say, tell
+from dualstruct.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from dualstruct.compressing import Compression
@@ -18,23 +17,23 @@ if TYPE_CHECKING:
 
 def compress(
     model: Model,
-    out: Annotated[Path, typer.Argument(help="The file to write.")],
+    out: Annotated[Path, Argument(help="The file to write.")],
     dev: Annotated[
         str | None,
-        typer.Option(help="Labels or trees not trained on, on which what is lost is measured."),
+        Option(help="Labels or trees not trained on, on which what is lost is measured."),
     ] = None,
     loss_of: Annotated[
-        float, typer.Option(help="How much the score on --dev may fall: 0.0005 is 0.05 points.")
+        float, Option(help="How much the score on --dev may fall: 0.0005 is 0.05 points.")
     ] = 0.0005,
     size: Annotated[
-        str | None, typer.Option(help="The largest file that is wanted, such as 450KB or 1MB.")
+        str | None, Option(help="The largest file that is wanted, such as 450KB or 1MB.")
     ] = None,
     bits: Annotated[
-        int | None, typer.Option(min=3, max=8, help="Bits of a weight; 8 or 6 by default.")
+        int | None, Option(min=3, max=8, help="Bits of a weight; 8 or 6 by default.")
     ] = None,
     names: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--names/--no-names",
             help="Keep the names of features; without them the model predicts, but does not "
             "explain.",

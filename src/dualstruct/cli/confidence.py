@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dualstruct.cli.options import Json, Reading, SameColumns, SameLabelColumn, Threads
 from dualstruct.cli.output import print_json, say
+from dualstruct.cli.parameters import Argument
 
 if TYPE_CHECKING:
     from dualstruct.cli.columns import Sentences
@@ -19,10 +18,8 @@ if TYPE_CHECKING:
 
 
 def calibrate(
-    model: Annotated[Path, typer.Argument(help="A model file that train wrote; it is changed.")],
-    dev: Annotated[
-        str, typer.Argument(help="A file with true labels or trees that was not trained on.")
-    ],
+    model: Annotated[Path, Argument(help="A model file that train wrote; it is changed.")],
+    dev: Annotated[str, Argument(help="A file with true labels or trees that was not trained on.")],
     label_column: SameLabelColumn = None,
     columns: SameColumns = None,
     threads: Threads = 1,

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-import typer
-
 from dualstruct.cli.files import check_not_read, check_outputs
 from dualstruct.cli.options import (
     Json,
@@ -19,6 +17,7 @@ from dualstruct.cli.options import (
     asked_tokenizer,
 )
 from dualstruct.cli.output import print_json, say, tell
+from dualstruct.cli.parameters import Argument, Option
 from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.errors import InputError
 from dualstruct.printable import plural
@@ -70,24 +69,24 @@ def _formats() -> list[_Format]:
 def convert(
     source: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="A file of texts, tokens or labels in any format that train reads; or a tagger "
             "that train wrote, or a model file of CRFsuite or Wapiti."
         ),
     ],
     target: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="The file to write. Of data: .jsonl, .conll, .conllu, .csv, .labelstudio.json, "
             ".spacy, .parquet, or a folder .brat. Of models: .dstruct is ours, .crfsuite "
             "(.crfmodel, .crf, .model) CRFsuite's, .wapiti Wapiti's."
         ),
     ],
     read_as: Annotated[
-        str | None, typer.Option("--from", help="The format of the data, if it is not recognised.")
+        str | None, Option("--from", help="The format of the data, if it is not recognised.")
     ] = None,
     write_as: Annotated[
-        str | None, typer.Option("--to", help="The format to write, if the name does not show it.")
+        str | None, Option("--to", help="The format to write, if the name does not show it.")
     ] = None,
     label_column: LabelColumn = None,
     tokenizer: TokenizerOption = None,

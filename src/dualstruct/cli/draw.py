@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dualstruct.cli.files import check_page, write_page
 from dualstruct.cli.options import Json
 from dualstruct.cli.output import console, print_json, say
+from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
 from dualstruct.printable import printable
 
@@ -21,28 +20,26 @@ if TYPE_CHECKING:
 
 def draw(
     file: Annotated[
-        str, typer.Argument(metavar="FILE|GOLD", help="A CoNLL-U file; - is standard input.")
+        str, Argument(metavar="FILE|GOLD", help="A CoNLL-U file; - is standard input.")
     ],
     predicted: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="[PREDICTED]",
             help="Predicted trees of the same sentences: both are drawn where they differ, wrong "
             "arcs marked.",
         ),
     ] = None,
     sentence: Annotated[
-        str | None, typer.Option(help="Only this sentence: its sent_id, or its number from 1.")
+        str | None, Option(help="Only this sentence: its sent_id, or its number from 1.")
     ] = None,
     svg: Annotated[
-        Path | None, typer.Option(help="Draw the sentence (the first unless named) to this file.")
+        Path | None, Option(help="Draw the sentence (the first unless named) to this file.")
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option(help="Draw the sentences on a page, this file.")
-    ] = None,
-    most: Annotated[int, typer.Option(min=1, help="How many sentences to draw at most.")] = 10,
+    html: Annotated[Path | None, Option(help="Draw the sentences on a page, this file.")] = None,
+    most: Annotated[int, Option(min=1, help="How many sentences to draw at most.")] = 10,
     width: Annotated[
-        int | None, typer.Option(min=20, help="How many columns to use; the terminal's by default.")
+        int | None, Option(min=20, help="How many columns to use; the terminal's by default.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -153,12 +150,12 @@ def _draw_page(
 def _draw_text(
     treebank: Treebank, other: Treebank | None, shown: Iterable[int], columns: int
 ) -> None:
+    screen = console()
     from rich.text import Text
 
     from dualstruct.drawing import draw_comparison, draw_tree
     from dualstruct.drawing.comparison import shown_relations
 
-    screen = console()
     for i in shown:
         one = treebank[i]
         if other is None:

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dualstruct.cli.files import check_outputs, check_page, write_page
 from dualstruct.cli.options import (
     FileFormat,
@@ -21,6 +19,7 @@ from dualstruct.cli.options import (
     Threads,
 )
 from dualstruct.cli.output import console, print_json, say
+from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,14 +36,14 @@ BY = ("length", "document", "seen")
 def evaluate(
     model: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="MODEL|GOLD",
             help="A model file that train wrote, or a file with the true labels or trees.",
         ),
     ],
     test: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="TEST|PREDICTED",
             help="What to score the model on (- is standard input), or a file with predicted "
             "labels or trees.",
@@ -52,8 +51,9 @@ def evaluate(
     ],
     errors: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="[N]",
+            alone="5",
             min=0,
             help="Show the mistakes by kind, the most frequent first, with N examples of each (5 "
             "without N).",
@@ -61,41 +61,39 @@ def evaluate(
     ] = None,
     confusion: Annotated[
         bool,
-        typer.Option("--confusion", help="Show which types, labels or relations are confused."),
+        Option("--confusion", help="Show which types, labels or relations are confused."),
     ] = False,
     by: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="Show the scores by length of the sentence, by document, or by seen and unseen "
             "words (with --train); may be given several times.",
             metavar="length|document|seen",
         ),
     ] = None,
     train: Annotated[
-        str | None, typer.Option(help="The training file, whose words are seen; for --by seen.")
+        str | None, Option(help="The training file, whose words are seen; for --by seen.")
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option(
-            help="Write a page with mistakes, confusions and scores by part to this file."
-        ),
+        Option(help="Write a page with mistakes, confusions and scores by part to this file."),
     ] = None,
     unseen_labels: Annotated[
-        str, typer.Option(help="Labels never seen in training: warn, count (as mistakes) or error.")
+        str, Option(help="Labels never seen in training: warn, count (as mistakes) or error.")
     ] = "warn",
     confidence: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--confidence", help="Compare confidence with accuracy: bins, and the ECE of each kind."
         ),
     ] = False,
     reliability: Annotated[
         Path | None,
-        typer.Option(help="Draw the same as reliability diagrams to this file, .svg or .png."),
+        Option(help="Draw the same as reliability diagrams to this file, .svg or .png."),
     ] = None,
     raw_text: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--raw-text",
             help="Score what a pipeline makes of a file's running text, or two files of CoNLL-U as "
             "made from raw text, by the definitions of CoNLL-2018; done by itself where the words "

@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from dualstruct.cli.options import Json
 from dualstruct.cli.output import console, print_json, say, tell
+from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
 from dualstruct.printable import plural
 
@@ -19,49 +18,48 @@ WIDTH = 130
 
 Data = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         help="The folder with the corpora.",
         metavar="FOLDER",
-        envvar="DUALSTRUCT_DATA",
-        show_envvar=True,
+        environment="DUALSTRUCT_DATA",
     ),
 ]
 
 
 def experiment(
     name: Annotated[
-        str | None, typer.Argument(help="The experiment; without it, a list of them.")
+        str | None, Argument(help="The experiment; without it, a list of them.")
     ] = None,
     data: Data = None,
     quick: Annotated[
         bool,
-        typer.Option(help="A small version; without --data, on the corpus of dualstruct itself."),
+        Option(help="A small version; without --data, on the corpus of dualstruct itself."),
     ] = False,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where tables, figures and JSON go.")
+        Path, Option(metavar="FOLDER", help="Where tables, figures and JSON go.")
     ] = Path("results"),
     seconds: Annotated[
-        float | None, typer.Option(min=0, help="CPU seconds for a curve, at most.")
+        float | None, Option(min=0, help="CPU seconds for a curve, at most.")
     ] = None,
     sentences: Annotated[
-        int | None, typer.Option(min=20, help="Training sentences of a task, at most.")
+        int | None, Option(min=20, help="Training sentences of a task, at most.")
     ] = None,
     task: Annotated[
-        list[str] | None, typer.Option(help="Only this task; may be given several times.")
+        list[str] | None, Option(help="Only this task; may be given several times.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of everything random.")] = 0,
+    seed: Annotated[int, Option(min=0, help="The seed of everything random.")] = 0,
     repeats: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             help="Repeat it this many times, each with the next seed, and judge by the means; "
             "what --out already holds is taken from there.",
-            show_default="5; with --quick 1",
+            default="5; with --quick 1",
         ),
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option(help="Write the results in --out into this page; run nothing."),
+        Option(help="Write the results in --out into this page; run nothing."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -116,11 +114,11 @@ def experiment(
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="A corpus; all by default.")] = None,
+    name: Annotated[str | None, Argument(help="A corpus; all by default.")] = None,
     data: Data = None,
     download: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--download", help="Download it into the folder, where its licence allows a program to."
         ),
     ] = False,

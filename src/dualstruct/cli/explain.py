@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dualstruct.cli.options import (
     Json,
     Presplit,
@@ -18,6 +16,7 @@ from dualstruct.cli.options import (
     splitting,
 )
 from dualstruct.cli.output import console, print_json, tell, write
+from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
 from dualstruct.printable import printable
 
@@ -29,10 +28,10 @@ FORMATS = ("text", "html", "json")
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="A model file that train wrote.")],
+    model: Annotated[Path, Argument(help="A model file that train wrote.")],
     file: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="FILE|SENTENCE",
             help="A column file, or CoNLL-U for parsers; - is standard input. Or a sentence, in "
             "quotes, for models that look at words alone.",
@@ -42,18 +41,16 @@ def explain(
     presplit: Presplit = False,
     tokenizer: TokenizerOption = None,
     sentence: Annotated[
-        str | None, typer.Option(help="Only this sentence: its number from 1, or its sent_id.")
+        str | None, Option(help="Only this sentence: its number from 1, or its sent_id.")
     ] = None,
-    token: Annotated[
-        int | None, typer.Option(min=1, help="Only this token, counted from 1.")
-    ] = None,
-    most: Annotated[int, typer.Option(min=1, help="How many sentences to explain at most.")] = 10,
+    token: Annotated[int | None, Option(min=1, help="Only this token, counted from 1.")] = None,
+    most: Annotated[int, Option(min=1, help="How many sentences to explain at most.")] = 10,
     top: Annotated[
-        int, typer.Option(min=1, help="How many contributions to show one by one, as text.")
+        int, Option(min=1, help="How many contributions to show one by one, as text.")
     ] = 12,
     gold: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--gold",
             help="FILE has true labels or trees: explain what is wrong, and why it beat what is "
             "right.",
@@ -61,10 +58,10 @@ def explain(
     ] = False,
     labels: Annotated[
         str | None,
-        typer.Option(help="The true labels of SENTENCE, in quotes, as --gold does for a file."),
+        Option(help="The true labels of SENTENCE, in quotes, as --gold does for a file."),
     ] = None,
     columns: SameColumns = None,
-    format: Annotated[str, typer.Option(help="text, html or json.")] = "text",
+    format: Annotated[str, Option(help="text, html or json.")] = "text",
     as_json: Json = False,
 ) -> None:
     """Show which features and transitions made each label, or each arc, beat the runner-up.
@@ -99,11 +96,11 @@ def explain(
 
 
 def _print(explanations: list[tuple[int, Explanation]], top: int) -> None:
+    screen = console()
     from rich.text import Text
 
     from dualstruct.explaining.terminal import explanation_lines
 
-    screen = console()
     for number, each in explanations:
         screen.print(Text(printable(f"# {number} {' '.join(each.forms)}"), style="dim"))
         screen.print(explanation_lines(each, top))

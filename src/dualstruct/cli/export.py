@@ -5,29 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-import typer
-
 from dualstruct.cli.files import check_not_read
 from dualstruct.cli.options import Json
 from dualstruct.cli.output import print_json, say
+from dualstruct.cli.parameters import Argument, Option
 
 
 def export(
     model: Annotated[
-        Path, typer.Argument(help="A model file that train wrote, or one of CRFsuite or Wapiti.")
+        Path, Argument(help="A model file that train wrote, or one of CRFsuite or Wapiti.")
     ],
-    out: Annotated[
-        Path, typer.Argument(help="The file to write, ….py, or a folder for other targets.")
-    ],
+    out: Annotated[Path, Argument(help="The file to write, ….py, or a folder for other targets.")],
     target: Annotated[
         str,
-        typer.Option(
-            help="What to write: python, one file; js or wasm, a module for Node and browsers."
-        ),
+        Option(help="What to write: python, one file; js or wasm, a module for Node and browsers."),
     ] = "python",
     weights: Annotated[
         str,
-        typer.Option(help="Where a Python file has its weights: inside, or beside it."),
+        Option(help="Where a Python file has its weights: inside, or beside it."),
     ] = "inside",
     as_json: Json = False,
 ) -> None:

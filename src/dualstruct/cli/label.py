@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dualstruct.cli.files import check_not_read
 from dualstruct.cli.listening import Browser, Host, Listening, Port, is_loopback, need_server
 from dualstruct.cli.options import FileFormat, Json, TokenizerOption, asked_tokenizer
 from dualstruct.cli.output import print_json, say, tell
+from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
 from dualstruct.printable import plural
 
@@ -22,29 +21,28 @@ if TYPE_CHECKING:
 
 def label(
     project: Annotated[
-        Path, typer.Argument(help="The project, a SQLite file; made if it does not exist.")
+        Path, Argument(help="The project, a SQLite file; made if it does not exist.")
     ],
     text: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             help="A file or folder of texts to add: plain text, or any format that train reads, "
             "whose labels are then answers. May be given several times."
         ),
     ] = None,
     labels: Annotated[
-        str | None, typer.Option(help="The labels, with commas between them: PER,LOC.")
+        str | None, Option(help="The labels, with commas between them: PER,LOC.")
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="spans; labels: one for each token (parts of speech); or trees: heads and "
             "relations. Default: spans, or what the texts or the model have.",
-            show_default=False,
         ),
     ] = None,
     seed_labels: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Texts with labels of rules or of another system, as first suggestions; spans may "
             "have a probability.",
@@ -52,20 +50,20 @@ def label(
     ] = None,
     gazetteer: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="LABEL=FILE",
             help="A list of phrases, one per line, as first suggestions.",
         ),
     ] = None,
     pattern: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="LABEL=REGEX", help="A regular expression whose matches are first suggestions."
         ),
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Write what is labelled, in the format of the name (.jsonl, .conll, .conllu, "
             ".csv, .labelstudio.json, .spacy, .parquet, a folder .brat), and end.",
@@ -73,14 +71,14 @@ def label(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="A tagger or parser that train wrote: it makes the first suggestions."),
+        Option(help="A tagger or parser that train wrote: it makes the first suggestions."),
     ] = None,
-    serve: Annotated[bool, typer.Option(help="Open the page once texts are added.")] = True,
+    serve: Annotated[bool, Option(help="Open the page once texts are added.")] = True,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     token: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="A secret that the address of the page must contain; needed beyond this machine."
         ),
     ] = None,

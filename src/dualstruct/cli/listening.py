@@ -10,21 +10,20 @@ import webbrowser
 from collections.abc import Callable
 from typing import Annotated, Any
 
-import typer
-
 from dualstruct.cli.output import print_json, say, tell
+from dualstruct.cli.parameters import Option
 from dualstruct.errors import InputError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 Host = Annotated[
     str,
-    typer.Option(
+    Option(
         help="The address to listen on; any other than the default is reachable from the network."
     ),
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any free one.")]
-Browser = Annotated[bool, typer.Option(help="Open the page in a browser.")]
+Port = Annotated[int, Option(min=0, max=65535, help="The port; 0 takes any free one.")]
+Browser = Annotated[bool, Option(help="Open the page in a browser.")]
 
 
 def need_server(command: str) -> None:

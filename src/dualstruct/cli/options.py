@@ -6,24 +6,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
     from dualstruct.data.tokenizing import Splitter
 
-Model = Annotated[Path, typer.Argument(help="A model file that train wrote.")]
+Model = Annotated[Path, Argument(help="A model file that train wrote.")]
 Columns = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="Which columns make up the tokens, such as 0,2, counted from 0; all but the label by "
         "default."
     ),
 ]
 LabelColumn = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="COLUMN",
         help="Where the label is, counted from 0, or from the end if negative (default: -1); "
         "upos, xpos, feats or misc:KEY of CoNLL-U; a name in the header of CSV, or in JSON.",
@@ -32,11 +31,11 @@ LabelColumn = Annotated[
 #: The same for a model, which knows how its training file was read.
 SameColumns = Annotated[
     str | None,
-    typer.Option("--columns", help="Which columns make up the tokens; as in training by default."),
+    Option("--columns", help="Which columns make up the tokens; as in training by default."),
 ]
 SameLabelColumn = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--label-column",
         metavar="COLUMN",
         help="Where the label is; as in training by default.",
@@ -44,44 +43,41 @@ SameLabelColumn = Annotated[
 ]
 FileFormat = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--format",
         help="The format of the files: conll, conllu, jsonl, brat, labelstudio, csv, spacy or "
         "parquet; found by their content by default.",
-        show_default=False,
     ),
 ]
 Misaligned = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="Spans that do not begin and end with a token: move (to the tokens that they touch), "
         "drop or refuse. Default: move.",
-        show_default=False,
     ),
 ]
 Overlapping = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="Spans that overlap: refuse, or longest (keep the longer one). Default: refuse.",
-        show_default=False,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Threads = Annotated[int, typer.Option(min=1, help="Threads for inference.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
+Threads = Annotated[int, Option(min=1, help="Threads for inference.")]
 Text = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--text",
         help="The input is plain text: each line is split into sentences and words by rules.",
     ),
 ]
 Presplit = Annotated[
     bool,
-    typer.Option("--presplit", help="With --text: each line is a sentence, words between blanks."),
+    Option("--presplit", help="With --text: each line is a sentence, words between blanks."),
 ]
 TokenizerOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--tokenizer",
         metavar="SETTINGS|FILE",
         help="How text is split, such as hyphens=keep,sentences=lines, or a model of --task "

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dualstruct.libraries import library
 from dualstruct.printable import json_text, printable
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = [
     "tell",
     "use_streams",
     "warnings_printed",
+    "watching",
     "write",
     "write_bytes",
 ]
@@ -73,6 +75,7 @@ def print_json(value: Any) -> None:
 
 def console(**options: Any) -> Console:
     """What tables and colours are printed on."""
+    library("rich", "cli", "a table in colours")
     from rich.console import Console
 
     class OurConsole(Console):
@@ -80,6 +83,22 @@ def console(**options: Any) -> Console:
             raise BrokenPipeError  # rich's own would leave the program
 
     return OurConsole(highlight=False, **options)
+
+
+@contextmanager
+def watching(what: str) -> Iterator[Callable[[str], object] | None]:
+    """On a terminal, a line that can be told how far the work is; nothing elsewhere."""
+    from dualstruct.training.progress import StatusLine
+
+    line = StatusLine()
+    if not line.seen:
+        yield None
+        return
+    line.write(f"{what} …")
+    try:
+        yield lambda text: line.write(f"{what}: {text}")
+    finally:
+        line.write("")
 
 
 @contextmanager

@@ -6,25 +6,24 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dualstruct.cli.listening import Browser, Host, Listening, Port, need_server
 from dualstruct.cli.options import Json
 from dualstruct.cli.output import tell
+from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
 
 
 def serve(
     models: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="MODEL [OTHER]",
             help="A model file that train wrote; of two, the page shows where they differ.",
         ),
     ],
     train: Annotated[
         Path | None,
-        typer.Option(help="The training file: the page shows which of its sentences are suspect."),
+        Option(help="The training file: the page shows which of its sentences are suspect."),
     ] = None,
     host: Host = "127.0.0.1",
     port: Port = 8000,

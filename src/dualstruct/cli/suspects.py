@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dualstruct.cli.options import Json, Reading, SameColumns, SameLabelColumn, Threads
 from dualstruct.cli.output import console, print_json, write
+from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
 from dualstruct.printable import printable
 from dualstruct.suspecting import FOLDS
@@ -31,14 +30,14 @@ TSV = (
 
 
 def suspects(
-    model: Annotated[Path, typer.Argument(help="A model file that train wrote.")],
+    model: Annotated[Path, Argument(help="A model file that train wrote.")],
     train: Annotated[
-        str, typer.Argument(metavar="TRAIN", help="The file that the model was trained on.")
+        str, Argument(metavar="TRAIN", help="The file that the model was trained on.")
     ],
-    top: Annotated[int, typer.Option(min=1, help="How many sentences to show.")] = 20,
+    top: Annotated[int, Option(min=1, help="How many sentences to show.")] = 20,
     folds: Annotated[
         int,
-        typer.Option(
+        Option(
             min=0,
             help="Judge each sentence by a quick model of the other folds; 0: by the model itself, "
             "for sentences that it has not seen.",
@@ -46,12 +45,12 @@ def suspects(
     ] = FOLDS,
     duals: Annotated[
         Path | None,
-        typer.Option(help="A checkpoint of the training: rank by its dual mass."),
+        Option(help="A checkpoint of the training: rank by its dual mass."),
     ] = None,
     label_column: SameLabelColumn = None,
     columns: SameColumns = None,
     threads: Threads = 1,
-    format: Annotated[str, typer.Option(help="text, json or tsv.")] = "text",
+    format: Annotated[str, Option(help="text, json or tsv.")] = "text",
     as_json: Json = False,
 ) -> None:
     """Rank training sentences with which the model disagrees, with what it says instead.
@@ -88,9 +87,9 @@ def suspects(
 
 
 def _print(found: list[Suspect], places: list[str]) -> None:
+    screen = console()
     from rich.text import Text
 
-    screen = console()
     for rank, (each, place) in enumerate(zip(found, places, strict=True), 1):
         facts = "".join(f", {fact}" for fact in _facts(each))
         line = f"{rank}. sentence {each.sentence} ({place}): {each.score:.3f}{facts}"

@@ -335,9 +335,9 @@ class TaggerCommands:
             )
             print_json({**summary, **lists})
             return
+        screen = console()
         from rich.table import Table
 
-        screen = console()
         screen.print(
             f"{plural(len(table.labels), 'label')}, {plural(tagger.n_features_, 'feature')}, "
             f"{plural(len(table), 'weight')}",

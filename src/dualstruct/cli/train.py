@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dualstruct.cli.files import check_outputs
 from dualstruct.cli.options import (
     Columns,
@@ -24,11 +22,13 @@ from dualstruct.cli.options import (
     TokenizerOption,
 )
 from dualstruct.cli.output import print_json, say, tell
+from dualstruct.cli.parameters import OPTIONS, Argument, Option
 from dualstruct.errors import InputError
 from dualstruct.printable import plural
 from dualstruct.tasks.parsing.settings import PARSERS, ParserSettings
 from dualstruct.tasks.tagging.settings import TAGGERS, TaggerSettings
-from dualstruct.training.settings import Option, options_of
+from dualstruct.training.settings import Option as Setting
+from dualstruct.training.settings import options_of
 
 if TYPE_CHECKING:
     from dualstruct.compressing import Compression
@@ -55,7 +55,7 @@ ONLY_FOR = {
 }
 
 
-def flag_of(name: str, option: Option) -> str:
+def flag_of(name: str, option: Setting) -> str:
     """What a setting is called on the command line."""
     return option.flag or f"--{name.replace('_', '-')}"
 
@@ -66,7 +66,7 @@ def with_settings(without: tuple[str, ...] = ()) -> Callable[[Any], Any]:
 
 
 def _with_settings(without: tuple[str, ...], command: Any) -> Any:
-    found: dict[str, tuple[Option, Any]] = {}
+    found: dict[str, tuple[Setting, Any]] = {}
     for kind in TASKS.values():
         for name, known in options_of(kind).items():
             if name not in without:
@@ -77,12 +77,11 @@ def _with_settings(without: tuple[str, ...], command: Any) -> Any:
     for name, (option, default) in found.items():
         flag = flag_of(name, option)
         shown = option.default or ("" if default in (None, False) else str(default))
-        declared = typer.Option(
+        declared = Option(
             f"{flag}/--no-{flag[2:]}" if option.type is bool else flag,
             help=f"{option.help} Default: {shown}." if shown else option.help,
-            metavar=option.metavar,
-            rich_help_panel=option.panel,
-            show_default=False,
+            metavar=option.metavar or "",
+            panel=option.panel or OPTIONS,
         )
         annotation: Any = Annotated[option.type | None, declared]
         options.append(
@@ -121,53 +120,51 @@ def given_settings(task: str, values: dict[str, Any]) -> dict[str, Any]:
 
 TrainFiles = Annotated[
     list[str],
-    typer.Argument(
+    Argument(
         metavar="TRAIN",
         help="Texts with spans, column files, or CoNLL-U for trees (.gz, .xz too); - is standard "
         "input.",
     ),
 ]
-ModelToWrite = Annotated[Path, typer.Option("--model", help="Where to write the model.")]
+ModelToWrite = Annotated[Path, Option("--model", help="Where to write the model.")]
 Task = Annotated[
     str,
-    typer.Option(
+    Option(
         help="tag: labels; parse: trees; tag+parse: trees from words alone; tokenize: words and "
         "sentences in text; pipeline: all of it, lemmas and morphology too, from raw text."
     ),
 ]
-Dev = Annotated[
-    Path | None, typer.Option(help="Development data: keep the weights that do best on it.")
-]
+Dev = Annotated[Path | None, Option(help="Development data: keep the weights that do best on it.")]
 Start = Annotated[
-    Path | None, typer.Option("--start", help="Start from this model instead of from zero.")
+    Path | None, Option("--start", help="Start from this model instead of from zero.")
 ]
 OutOfCore = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         metavar="DIR",
         help="Keep hashed features on disk here, for files larger than memory.",
-        rich_help_panel=TAGGERS,
+        panel=TAGGERS,
     ),
 ]
 Tune = Annotated[
     float | None,
-    typer.Option(
+    Option(
         metavar="SECONDS",
         help="First choose the settings that are not given, within this time (see tune).",
     ),
 ]
 Size = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="SIZE",
         help="Compress the model to a file no larger than this, such as 1MB (see compress).",
     ),
 ]
 Folds = Annotated[
     int | None,
-    typer.Option(
+    Option(
         help="How many folds tag+parse and pipeline use to tag its training sentences. Default: 5.",
-        rich_help_panel=PARSERS,
+        panel=PARSERS,
     ),
 ]
 

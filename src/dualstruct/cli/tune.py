@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
 
 from dualstruct.cli.files import (
     check_outputs,
@@ -21,7 +17,8 @@ from dualstruct.cli.files import (
     text_format,
 )
 from dualstruct.cli.options import Columns, Json, LabelColumn, TextOptions
-from dualstruct.cli.output import print_json, say
+from dualstruct.cli.output import print_json, say, watching
+from dualstruct.cli.parameters import Option
 from dualstruct.cli.train import TrainFiles, flag_of, given_settings, task_of, with_settings
 from dualstruct.errors import InputError
 from dualstruct.training.settings import options_of
@@ -38,41 +35,35 @@ NOT_TUNED = ("checkpoint", "resume", "engine", "workers", "address", "certify_ev
 @with_settings(without=(*NOT_TUNED, "features"))
 def tune(
     train: TrainFiles,
-    task: Annotated[str, typer.Option(help="tag: labels; parse: trees.")] = "tag",
+    task: Annotated[str, Option(help="tag: labels; parse: trees.")] = "tag",
     dev: Annotated[
         Path | None,
-        typer.Option(help="Development data to judge by; without, folds of the training data."),
+        Option(help="Development data to judge by; without, folds of the training data."),
     ] = None,
     budget: Annotated[
         float,
-        typer.Option(metavar="SECONDS", help="Wall-clock time for choosing and training together."),
+        Option(metavar="SECONDS", help="Wall-clock time for choosing and training together."),
     ] = BUDGET,
     trials: Annotated[
         int | None,
-        typer.Option(
+        Option(
             help="A number of runs instead of a time: the same choice on every machine.",
-            show_default=False,
         ),
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="f1, accuracy, las or uas. Default: f1 of spans, accuracy of other labels, las.",
-            show_default=False,
         ),
     ] = None,
     features: Annotated[
         list[str] | None,
-        typer.Option(
-            help="auto, a preset or a template file; several are compared.", show_default=False
-        ),
+        Option(help="auto, a preset or a template file; several are compared."),
     ] = None,
-    model: Annotated[
-        Path | None, typer.Option("--model", help="Where to write the model.", show_default=False)
-    ] = None,
+    model: Annotated[Path | None, Option("--model", help="Where to write the model.")] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.svg", help="Draw the candidates.", show_default=False),
+        Option(metavar="FILE.svg", help="Draw the candidates."),
     ] = None,
     label_column: LabelColumn = None,
     columns: Columns = None,
@@ -98,7 +89,7 @@ def tune(
     started, cpu_started = time.perf_counter(), time.process_time()
     estimator, data, held_out = _DATA[task](train, dev, label_column, columns)
     estimator.set_params(**given)
-    with _progress() as watch:
+    with watching("tuning") as watch:
         tuned = search(
             estimator,
             *data,
@@ -226,18 +217,6 @@ _DATA: dict[str, Callable[..., tuple[Any, tuple[Any, ...], Any]]] = {
     "tag": _labels,
     "parse": _trees,
 }
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], object] | None]:
-    """A line on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("tuning …") as status:
-        yield lambda line: status.update(f"tuning: {line}")
 
 
 def _command(files: list[str], task: str, settings: dict[str, Any], model: Path | None) -> str:

@@ -17,27 +17,20 @@ if TYPE_CHECKING:
     from dualstruct.training.stopping import Stopping
 
 
-class ProgressLine:
-    """A line that says where training stands, and is gone when it ends."""
+class StatusLine:
+    """One line on standard error that changes, and is gone at the end; nothing if nobody looks."""
 
-    def __init__(self, stopping: Stopping, show: bool) -> None:
-        self._stopping = stopping
+    def __init__(self, show: bool = True) -> None:
         self._show = show
         self._shown = 0  # how many columns are written on
-        self._best: float | None = None
 
-    def __enter__(self) -> Self:
-        self._show = self._show and _is_seen(sys.stderr)
-        self._write("training …")
-        return self
+    @property
+    def seen(self) -> bool:
+        return self._show and _is_seen(sys.stderr)
 
-    def update(self, point: TracePoint, iterate: object) -> None:
-        if self._show:
-            self._write(self.describe(point))
-
-    def _write(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """Show this instead of what was there."""
-        if not self._show:
+        if not self.seen:
             return
         # In a narrow terminal it is cut: a line that is broken would leave its rest behind.
         room = shutil.get_terminal_size().columns - 1
@@ -48,6 +41,23 @@ class ProgressLine:
             sys.stderr.write("\r" * (columns == 0))
             sys.stderr.flush()
         self._shown = columns
+
+
+class ProgressLine:
+    """A line that says where training stands, and is gone when it ends."""
+
+    def __init__(self, stopping: Stopping, show: bool) -> None:
+        self._stopping = stopping
+        self._line = StatusLine(show)
+        self._best: float | None = None
+
+    def __enter__(self) -> Self:
+        self._line.write("training …")
+        return self
+
+    def update(self, point: TracePoint, iterate: object) -> None:
+        if self._line.seen:
+            self._line.write(self.describe(point))
 
     def describe(self, point: TracePoint) -> str:
         """The line for one trace point."""
@@ -84,7 +94,7 @@ class ProgressLine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._write("")
+        self._line.write("")
 
 
 def _is_seen(stream: Any) -> bool:

@@ -1,20 +1,14 @@
-"""The command ``dualstruct``: train, predict, evaluate, explain, draw, inspect, convert, serve,
-clusters, demo, and the papers' experiments with their corpora (``cli_experiments``).
+"""The commands ``dualstruct predict``, ``inspect`` and ``demo``.
 
-Results go to standard output, everything else to standard error. Heavy imports happen inside
-the commands, so that ``--help`` answers at once.
+Results go to standard output, everything else to standard error. In all commands heavy imports
+happen inside the functions, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
-import typer
-
-from dualstruct.cli.building import app_of, run_alone
-from dualstruct.cli.commands import COMMANDS
 from dualstruct.cli.files import check_not_read
 from dualstruct.cli.options import (
     Json,
@@ -31,27 +25,28 @@ from dualstruct.cli.options import (
     splitting,
 )
 from dualstruct.cli.output import console, print_json, say
+from dualstruct.cli.parameters import Argument, Option
 
 
 def predict(
     model: Model,
     file: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="A column file, with or without labels, or CoNLL-U for parsers; - is standard "
             "input. With --out also a folder, a pattern or an address."
         ),
     ] = "-",
     k_best: Annotated[
         int | None,
-        typer.Option(min=1, max=1000, help="The k best labellings or trees of each sentence."),
+        Option(min=1, max=1000, help="The k best labellings or trees of each sentence."),
     ] = None,
     marginals: Annotated[
-        bool, typer.Option("--marginals", help="Add the probability of each label or head.")
+        bool, Option("--marginals", help="Add the probability of each label or head.")
     ] = False,
     confidence: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--confidence",
             help="Add the probability of each label or head, of each entity, and of the whole "
             "sentence; the model must be calibrated.",
@@ -64,35 +59,30 @@ def predict(
     columns: SameColumns = None,
     format: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="What to write: jsonl, conll, conllu, csv, labelstudio, spacy, parquet, or brat "
             "(with --output). "
             "Default: as the file is; columns for --text.",
-            show_default=False,
         ),
     ] = None,
     input_format: Annotated[
         str | None,
-        typer.Option(help="The format of the file, if its content does not show it."),
+        Option(help="The format of the file, if its content does not show it."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option(help="Write to this file or folder instead of printing.")
+        Path | None, Option(help="Write to this file or folder instead of printing.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FOLDER",
             help="Label many files: one file in this folder for each. The same command resumes.",
         ),
     ] = None,
-    engine: Annotated[
-        str | None, typer.Option(help="With --out: local, ray or mpi.", show_default=False)
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="With --out: the number of workers.")
-    ] = None,
+    engine: Annotated[str | None, Option(help="With --out: local, ray or mpi.")] = None,
+    workers: Annotated[int | None, Option(min=1, help="With --out: the number of workers.")] = None,
     address: Annotated[
-        str | None, typer.Option(help="With --engine ray: the address of a running cluster.")
+        str | None, Option(help="With --engine ray: the address of a running cluster.")
     ] = None,
     threads: Threads = 1,
     as_json: Json = False,
@@ -143,8 +133,8 @@ def predict(
 
 def inspect(
     model: Model,
-    label: Annotated[str | None, typer.Option(help="Only the weights of this label.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many weights to show.")] = 15,
+    label: Annotated[str | None, Option(help="Only the weights of this label.")] = None,
+    top: Annotated[int, Option(min=1, help="How many weights to show.")] = 15,
     as_json: Json = False,
 ) -> None:
     """Show what a model has learned: its strongest weights and transitions, if it is a tagger."""
@@ -156,7 +146,7 @@ def inspect(
 def demo(
     files: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="Write the corpus into this folder instead, as files to practise on: train, dev "
             "and test as columns (.txt), texts with spans (.jsonl) and trees (.conllu)."
         ),
@@ -164,36 +154,18 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Train on the corpus that comes with dualstruct, and tag and parse new sentences."""
-    from dualstruct.demo import run_demo, write_files
-
     if files is not None:
+        from dualstruct.practice import write_files
+
         written = [str(path) for path in write_files(files)]
         if as_json:
             print_json({"files": written})
         else:
             say(f"written: {', '.join(written)}")
         return
-    found = run_demo(console(quiet=as_json))
+    screen = console(quiet=as_json)
+    from dualstruct.demo import run_demo
+
+    found = run_demo(screen)
     if as_json:
         print_json(found)
-
-
-if TYPE_CHECKING:
-    app: typer.Typer
-
-
-def __getattr__(name: str) -> Any:
-    """``app`` is the whole command line, made when somebody asks for it."""
-    if name != "app":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()["app"] = whole = app_of(COMMANDS)
-    return whole
-
-
-def main() -> None:
-    """Run the command line; whatever goes wrong is one sentence, never a traceback."""
-    run_alone(sys.argv[1:2])
-
-
-if __name__ == "__main__":
-    main()
