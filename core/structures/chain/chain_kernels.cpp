@@ -7,17 +7,9 @@ namespace dualstruct::DUALSTRUCT_ISA {
 namespace {
 
 // Rows of at most 8 vectors get code of their own; the rest share the tiled form.
-// A row of 8 labels is narrower than the widest vector, so the width depends on the labels too.
-template <class Call>
-auto with_shape(const ChainInput& in, Call call) {
-    constexpr int N = DUALSTRUCT_LANES;
-    if constexpr (N > 8) {
-        if (in.stride <= 8 && in.pair_offsets) return call.template operator()<Kernels<8, 0, true>>();
-    }
+template <int N, class Call>
+auto with_vectors(const ChainInput& in, Call call) {
     if (in.pair_offsets) return call.template operator()<Kernels<N, 0, true>>();
-    if constexpr (N > 8) {
-        if (in.stride <= 8) return call.template operator()<Kernels<8, 1>>();
-    }
     switch ((in.labels + N - 1) / N) {
         case 1: return call.template operator()<Kernels<N, 1>>();
         case 2: return call.template operator()<Kernels<N, 2>>();
@@ -29,6 +21,22 @@ auto with_shape(const ChainInput& in, Call call) {
         case 8: return call.template operator()<Kernels<N, 8>>();
         default: return call.template operator()<Kernels<N, 0>>();
     }
+}
+
+// Rows are padded to 8 labels. Where these are no whole number of the widest vectors, every other row would begin in
+// the middle of one: vectors of 8 go through such rows, of which those of 1 and 3 get code of their own.
+template <class Call>
+auto with_shape(const ChainInput& in, Call call) {
+    constexpr int N = DUALSTRUCT_LANES;
+    if constexpr (N > 8) {
+        if (in.stride % N != 0) {
+            if (in.pair_offsets) return call.template operator()<Kernels<8, 0, true>>();
+            if (in.stride == 8) return call.template operator()<Kernels<8, 1>>();
+            if (in.stride == 24) return call.template operator()<Kernels<8, 3>>();
+            return call.template operator()<Kernels<8, 0>>();
+        }
+    }
+    return with_vectors<N>(in, call);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ HELP = ("--help", "-h")
 
 
 def meant(word: str, known: Sequence[str]) -> str:
-    """A question that may follow after an unknown word."""
+    """The question that comes with an unknown word."""
     close = get_close_matches(word, known, n=1)
     return f"; do you mean {close[0]}?" if close else ""
 
