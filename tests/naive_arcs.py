@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import numpy as np
 
@@ -34,6 +35,7 @@ LABEL_PAIRS = [
 ]  # fmt: skip
 
 
+@cache
 def hash_bytes(text: str) -> int:
     data = text.encode()
     n = len(data)
@@ -59,6 +61,7 @@ def combine(h: int, value: int) -> int:
     return h ^ h >> 29
 
 
+@cache
 def salt(k: int) -> int:
     return NaiveRandom._mix(A * (k + 1) % BITS)
 
@@ -74,12 +77,18 @@ class NaiveArcs:
         self.words, self.between, self.labels = words, list(between), labels
         self.line_bits, self.label_bits = line_bits, label_bits
         self.known: dict[tuple[int, int, int], Counter] = {}
+        self.known_keys: dict[tuple[int, str], int] = {}
         self.stride = -(-labels // 16) * 16
         self.between_base = 16 * 2**line_bits
         self.label_base = self.between_base + 32 * 2 ** min(line_bits, 14)
         self.dimension = self.label_base + self.stride * 2**label_bits
 
     def key(self, node: int, combination: str) -> int:
+        if (node, combination) not in self.known_keys:
+            self.known_keys[node, combination] = self._key(node, combination)
+        return self.known_keys[node, combination]
+
+    def _key(self, node: int, combination: str) -> int:
         if node == 0:
             return NaiveRandom._mix((ROOT + COMBINATIONS.index(combination)) % BITS)
         form, lemma, coarse, fine, morphology = (hash_bytes(x) for x in self.words[node - 1])

@@ -32,7 +32,6 @@ class NaiveSecondOrder:
         self.arcs, self.bits = arcs, bits
         self.siblings, self.grandparents = siblings, grandparents
         self.dimension = arcs.dimension + 16 * 2**bits
-        self.known: dict[bytes, np.ndarray] = {}
         self.known_trees: dict[tuple[int, ...], Counter] = {}
 
     def key(self, node: int | str, combination: str) -> int:
@@ -82,11 +81,9 @@ class NaiveSecondOrder:
         return found
 
     def features(self, output: np.ndarray) -> np.ndarray:
-        if output.tobytes() not in self.known:
-            total = np.zeros(self.dimension)
-            total[: self.arcs.dimension] = self.arcs.features(output)
-            n = len(self.arcs.words)
-            for index, value in self.tree(tuple(output[:n].tolist())).items() if n else ():
-                total[index] += value
-            self.known[output.tobytes()] = total
-        return self.known[output.tobytes()]
+        total = np.zeros(self.dimension)
+        total[: self.arcs.dimension] = self.arcs.features(output)
+        n = len(self.arcs.words)
+        for index, value in self.tree(tuple(output[:n].tolist())).items() if n else ():
+            total[index] += value
+        return total
