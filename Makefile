@@ -7,7 +7,7 @@ CORE := $(shell find core -name '*.cpp' -o -name '*.hpp')
 PIP := -m pip install --quiet --disable-pip-version-check
 BUILD := --no-build-isolation --config-settings=build-dir=build/release --config-settings=cmake.define.DUALSTRUCT_WERROR=$(or $(WERROR),OFF)
 # A file's tests stay together: some share a cluster or a browser. tests/conftest.py says in which order.
-CORES := --numprocesses auto --dist loadfile --no-loadscope-reorder
+FILES := --dist loadfile --no-loadscope-reorder
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs gallery look terminal-picture sanitize tsan flips text-check export-check wasm wheel-test clean \
@@ -17,8 +17,10 @@ TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 demo: .venv/installed
 	$(BIN)/dualstruct demo
 
+# One process more than there are cores: some tests wait, for a cluster or a browser.
 test: .venv/installed-test
-	$(BIN)/python tests/loopback.py $(BIN)/python -m pytest $(CORES) tests --pyargs dualstruct
+	$(BIN)/python tests/loopback.py $(BIN)/python -m pytest --numprocesses $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') \
+		$(FILES) tests --pyargs dualstruct
 
 # Random cases for the tests of hypothesis, until the time is over: `make test` always tries the same.
 FUZZ_SECONDS ?= 300
@@ -38,10 +40,8 @@ soak: .venv/installed-test
 	$(BIN)/python tests/loopback.py $(BIN)/python tests/soak.py --seconds $(SOAK_SECONDS)
 
 # Hostile inputs to a core under AddressSanitizer and UBSan.
-fuzz-sanitized: .venv-sanitize/installed
-	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	.venv-sanitize/bin/python tests/hostile_inputs.py --seconds $(FUZZ_SECONDS)
+fuzz-sanitized: build/address,undefined/installed
+	$(SANITIZED) tests/hostile_inputs.py --seconds $(FUZZ_SECONDS)
 
 # Small changes that some test ought to notice: the share that none does must be small. MUTANTS says
 # how many of each file (or "all"), WHERE which files.
@@ -108,11 +108,15 @@ NOT_SANITIZED := \
 	training/test_training_report.py \
 	workers/%
 
-# The core under AddressSanitizer and UBSan, in an environment of its own.
-sanitize: .venv-sanitize/installed
+# Python with a core under AddressSanitizer and UBSan, which stands before the usual one.
+SANITIZED := PYTHONPATH=$(CURDIR)/build/address,undefined/package \
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	.venv-sanitize/bin/python -m pytest $(CORES) -k "not instruction and not little_memory" -p no:cacheprovider \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 $(BIN)/python
+
+# The core under AddressSanitizer and UBSan. Whether results are right is shown by `make test`: fewer random cases
+# visit the same code.
+sanitize: build/address,undefined/installed
+	DUALSTRUCT_SHARE_OF_CASES=0.2 $(SANITIZED) -m pytest --numprocesses auto $(FILES) -k "not instruction and not little_memory" -p no:cacheprovider \
 		$(filter-out $(addprefix tests/,$(NOT_SANITIZED)),$(wildcard tests/*/test_*.py))
 
 # The core for browsers and Node, which comes with the package where clang can compile it (core/wasm/build.cmake).
@@ -151,9 +155,9 @@ THREADED := \
 	structures/test_factor_graph.py \
 	tasks/test_large.py
 
-tsan: .venv-tsan/installed
-	LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS=halt_on_error=1 \
-	.venv-tsan/bin/python -m pytest -p no:cacheprovider \
+tsan: build/thread/installed
+	PYTHONPATH=$(CURDIR)/build/thread/package LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS=halt_on_error=1 \
+	$(BIN)/python -m pytest -p no:cacheprovider \
 		-k "(claimed or dropped or thread) and not bounded and not fork and not program and not cannot_be_started" \
 		$(addprefix tests/,$(THREADED))
 
@@ -264,9 +268,12 @@ bench-solvers: .venv/installed-bench
 	$(BIN)/python benchmarks/smooth.py
 
 # A small version of every paper's experiment, on the corpus that comes with dualstruct.
+# `make --jobs 2 experiments-quick` runs two at a time.
 experiments-quick: .venv/installed-experiments
-	for name in $$($(BIN)/dualstruct experiment | cut -d ' ' -f 1); do \
-		$(BIN)/dualstruct experiment $$name --quick --out build/experiments || exit 1; done
+	names="$$($(BIN)/dualstruct experiment | sed 's/ .*/-quick/')" && test "$$names" && $(MAKE) --no-print-directory $$names
+
+%-quick: .venv/installed-experiments
+	$(BIN)/dualstruct experiment $* --quick --out build/experiments
 
 .venv/tools:
 	$(PYTHON) -m venv .venv
@@ -286,18 +293,12 @@ experiments-quick: .venv/installed-experiments
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python $(PIP) $(BUILD) '.[$*]'
 	touch $@
 
-.venv-sanitize/installed: $(SOURCES)
-	$(PYTHON) -m venv .venv-sanitize
-	.venv-sanitize/bin/python $(PIP) --config-settings=build-dir=build/sanitize \
-		--config-settings=cmake.define.DUALSTRUCT_WASM=OFF \
-		--config-settings=cmake.define.DUALSTRUCT_SANITIZE=address,undefined '.[test]'
-	touch $@
-
-.venv-tsan/installed: $(SOURCES)
-	$(PYTHON) -m venv .venv-tsan
-	.venv-tsan/bin/python $(PIP) --config-settings=build-dir=build/tsan \
-		--config-settings=cmake.define.DUALSTRUCT_WASM=OFF --config-settings=cmake.define.DUALSTRUCT_SANITIZE=thread '.[test]'
+# The package once more, with a core under the sanitizers of its folder's name; all else is that of .venv.
+build/%/installed: .venv/installed-test
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python $(PIP) --no-deps --no-build-isolation --upgrade --target build/$*/package \
+		--config-settings=build-dir=build/$* --config-settings=cmake.define.DUALSTRUCT_WASM=OFF \
+		--config-settings=cmake.define.DUALSTRUCT_SANITIZE=$* .
 	touch $@
 
 clean:
-	rm -rf .venv .venv-sanitize .venv-tsan build dist
+	rm -rf .venv build dist

@@ -18,9 +18,11 @@ from hypothesis import HealthCheck, settings
 
 from dualstruct import cli
 from engines_here import job, run
+from random_cases import share_of
 
 settings.register_profile(
     "fixed",
+    max_examples=share_of(100),
     derandomize=True,
     deadline=None,
     database=None,
@@ -39,18 +41,23 @@ settings.load_profile("fixed")
 #: those that wait (for a cluster of Ray) beside those that compute.
 LONG = [
     "test_faults.py",
+    "test_examples.py",
+    "test_streams.py",
+    "test_workers.py",
+    "test_smooth.py",
     "test_structures.py",
     "test_chain.py",
-    "test_smooth.py",
-    "test_streams.py",
+    "test_gallery.py",
+    "test_published.py",
+    "test_tuning.py",
+    "test_experiments.py",
     "test_cli.py",
-    "test_workers.py",
     "test_cli_trees.py",
     "test_template_features.py",
-    "test_experiments.py",
     "test_tree_algorithms.py",
     "test_silly_numbers.py",
     "test_mutation.py",
+    "test_label_page.py",
     "test_serving.py",
     "test_serving_page.py",
     "test_serving_schema.py",

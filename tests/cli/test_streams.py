@@ -28,7 +28,8 @@ def outcomes(
     """Exit code, output and messages of each way."""
     found = {}
     for name, way in ways.items():
-        done = run_command(*(part.replace("{}", str(folder)) for part in way), **streams)
+        arguments = (part.replace("{}", str(folder)) for part in way)
+        done = run_command(*arguments, short_demo=True, **streams)
         found[name] = (done.returncode, done.stdout, done.stderr)
     return found
 

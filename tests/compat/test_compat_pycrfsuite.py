@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dualstruct.compat.pycrfsuite as ours
@@ -18,6 +18,7 @@ from dualstruct.crfsuite.files import parse_crfsuite
 from dualstruct.crfsuite.items import attributes_of
 from dualstruct.crfsuite.log import LabelScore, TrainLogParser
 from dualstruct.errors import InputError
+from random_cases import cases
 
 theirs = pytest.importorskip("pycrfsuite", reason="missing: pip install python-crfsuite")
 
@@ -93,7 +94,7 @@ def test_items_are_those_of_python_crfsuite(items):
 
 
 @given(st.lists(st.one_of(ITEMS), min_size=1, max_size=3))
-@settings(max_examples=50)
+@cases(50)
 def test_sequences_mean_the_same_whether_the_core_or_python_reads_them(items):
     trainer = ours.Trainer("ap", {"max_iterations": 1}, verbose=False)
     read_by_python = [list(attributes_of(item)) for item in items]

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_trees
@@ -21,6 +21,7 @@ from dualstruct.labels.schemes import spans
 from dualstruct.metrics import reliability
 from dualstruct.tasks.tagging.confidence import Spans
 from naive import random_chain
+from random_cases import cases
 
 SCHEMES = [
     ["O", "B-A", "I-A", "B-B", "I-B"],
@@ -60,7 +61,7 @@ def every_labelling(chain, w, i, beta, n_labels):
     return outputs, p / p.sum()
 
 
-@settings(max_examples=30)
+@cases(30)
 @given(st.integers(0, 10**6), st.sampled_from(SCHEMES), st.floats(0.3, 3.0))
 def test_entities_have_the_probability_of_all_labellings_with_them(seed, names, beta):
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dualstruct.crfsuite.files import (
@@ -20,6 +20,7 @@ from dualstruct.crfsuite.files import (
     write_crfsuite,
 )
 from dualstruct.errors import InputError
+from random_cases import cases
 
 pycrfsuite = pytest.importorskip("pycrfsuite", reason="missing: pip install python-crfsuite")
 
@@ -135,7 +136,7 @@ def models(draw):
 
 
 @given(models(), st.data())
-@settings(max_examples=60)
+@cases(60)
 def test_models_written_here_open_in_crfsuite_and_tag_identically(tmp_path_factory, model, data):
     path = tmp_path_factory.getbasetemp() / "ours"
     write_crfsuite(path, model)
@@ -264,7 +265,7 @@ def parsed_or_refused(data, names=()):
 
 
 @given(st.data())
-@settings(max_examples=400)
+@cases(400)
 def test_flipped_bytes_never_crash(healthy, data):
     damaged = bytearray(healthy)
     places = st.one_of(st.integers(0, 60), st.integers(0, len(healthy) - 1))

@@ -8,7 +8,7 @@ import io
 from itertools import chain
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_features as naive
@@ -19,6 +19,7 @@ from dualstruct.data.blocks import read_blocks
 from dualstruct.data.sources import ColumnFiles
 from dualstruct.workers.communicator import SingleWorker
 from dualstruct.workers.local import run_local
+from random_cases import cases
 
 
 def read(text, **how):
@@ -131,7 +132,7 @@ def workers_pairs(path):
     return [(list(x), list(y)) for _, x, y in sorted(found, key=lambda each: each[0])]
 
 
-@settings(max_examples=400)
+@cases(400)
 @given(
     st.lists(st.one_of(WORDS, BLANKS), min_size=1, max_size=7),
     st.sampled_from(["\n", "\r\n"]),

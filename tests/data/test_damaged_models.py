@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dualstruct import SequenceTagger
@@ -16,6 +16,7 @@ from dualstruct.compat import pycrfsuite
 from dualstruct.crfsuite.conversion import crfsuite_from_tagger
 from dualstruct.data.arrays import read_arrays, write_arrays
 from dualstruct.errors import InputError
+from random_cases import cases
 
 resource = pytest.importorskip("resource", reason="memory is measured as on Unix")
 
@@ -88,7 +89,7 @@ def crfsuite_file() -> bytes:
     return crfsuite_from_tagger(tagger).to_bytes()
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(data=st.data())
 def test_crfsuite_files_with_other_bytes(crfsuite_file, data):
     content = mutated(crfsuite_file, data)

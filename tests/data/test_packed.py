@@ -6,11 +6,12 @@ import lzma
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dualstruct.data.packed import PackedRows, pack, squeeze, unpack
 from dualstruct.errors import InputError
+from random_cases import cases
 
 
 def same(a, b):
@@ -41,7 +42,7 @@ def states(draw):
     }
 
 
-@settings(max_examples=30)
+@cases(30)
 @given(arrays=states(), form=st.sampled_from([pack, squeeze]))
 def test_what_is_packed_comes_back_bit_for_bit(arrays, form):
     metadata, packed = form({"about": [1]}, arrays)
@@ -111,7 +112,7 @@ def test_bytes_that_expand_without_end_are_refused(packed):
         unpack(metadata, {"squeezed": data})
 
 
-@settings(max_examples=30)
+@cases(30)
 @given(data=st.data())
 def test_squeezed_bytes_that_changed_are_refused_or_come_back(packed, data):
     metadata, arrays = squeeze({}, {"w": packed})

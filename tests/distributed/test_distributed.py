@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dualstruct import (
@@ -51,6 +51,7 @@ from dualstruct.workers.sparse import (
     unpack,
 )
 from naive_truth import Truth
+from random_cases import cases
 from structure_cases import CASES
 
 CHAINS = make_chains(sentences=40, tokens=5, labels=3, features=30, noise=0.5, seed=3).structure()
@@ -110,7 +111,7 @@ def test_sums_are_taken_in_rank_order_and_are_the_same_everywhere():
     dimension=st.integers(1, 3000),
     share=st.floats(0, 1),
 )
-@settings(max_examples=30)
+@cases(30)
 def test_sparse_sums_are_those_of_dense_vectors(seed, workers, dimension, share):
     rng = np.random.default_rng(seed)
     dense = rng.normal(size=(workers, dimension)).astype(np.float32)
@@ -227,7 +228,7 @@ def test_the_primal_of_all_ranks_is_that_of_one_machine(loss):
 
 
 @pytest.mark.parametrize("kind", CASES)
-@settings(max_examples=5)
+@cases(5)
 @given(seed=st.integers(0, 2**31), share=st.floats(0, 1), loss=st.sampled_from(LOSSES))
 def test_duals_are_interpolated_along_a_line_and_dropped_cuts_come_back(kind, seed, share, loss):
     rng = np.random.default_rng(seed)
@@ -348,7 +349,7 @@ def test_a_round_has_as_many_inference_passes_as_asked_for(local_passes, revisit
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("kind", CASES)
-@settings(max_examples=3)
+@cases(3)
 @given(seed=st.integers(0, 2**31))
 def test_bqo_reaches_the_optimum_of_every_structure(kind, loss, seed):
     case = CASES[kind](np.random.default_rng(seed))
@@ -363,7 +364,7 @@ def test_bqo_reaches_the_optimum_of_every_structure(kind, loss, seed):
 
 @pytest.mark.parametrize("kind", ["chain", "projective tree"])
 @pytest.mark.parametrize("loss", LOSSES)
-@settings(max_examples=8)
+@cases(8)
 @given(seed=st.integers(0, 2**31), workers=st.integers(1, 3), theta=st.sampled_from([None, 1.0]))
 def test_bqo_never_loses_and_all_ranks_agree_on_w_and_alpha(kind, loss, seed, workers, theta):
     structure = CASES[kind](np.random.default_rng(seed)).structure
@@ -533,7 +534,7 @@ def test_lbfgs_reaches_the_optimum_of_one_machine(workers, loss):
 
 @pytest.mark.parametrize("solver", [LBFGS(), LBFGS("observed"), LBFGS(l1=0.05)], ids=str)
 @pytest.mark.parametrize("kind", ["chain", "projective tree", "tree"])
-@settings(max_examples=5)
+@cases(5)
 @given(seed=st.integers(0, 2**31), weighted=st.booleans())
 def test_lbfgs_takes_the_steps_of_one_machine(kind, solver, seed, weighted):
     """Up to rounding, with weights of examples and a center, too."""

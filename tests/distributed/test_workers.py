@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import worker_jobs
@@ -35,6 +35,7 @@ from dualstruct.features.merging import fit_features
 from dualstruct.workers.merging import agree
 from dualstruct.workers.ray import start_ray
 from engines_here import mpiexec, needs_ray, run
+from random_cases import cases
 
 WORDS = ["Ada", "sings", "the", "old", "song", "in", "Turin", "and", "Bo", "waits", "."]
 TREES = load_english("train").select(range(24))
@@ -126,7 +127,7 @@ def test_examples_in_memory_are_divided_whatever_holds_them(X):
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 3), st.booleans())
-@settings(max_examples=25)
+@cases(25)
 def test_merged_features_are_those_of_one_machine(seed, workers, min_count, templates):
     """Every token has the same features by name, in other numbers, the same on all workers."""
     X = sentences(workers + seed % 9, seed)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -15,6 +15,7 @@ from dualstruct import InputError
 from dualstruct.datasets import load_english
 from dualstruct.drawing import draw_comparison, draw_tree, tree_page, tree_svg
 from dualstruct.drawing.layout import Measures, lay_out
+from random_cases import cases
 
 WORDS = ["a", "cat", "sat", "on", "mats", "reluctantly", "!", "I"]
 LABELS = ["nsubj", "x", "obl:npmod", "root", "det"]
@@ -189,7 +190,7 @@ def test_impossible_heads_are_refused(heads, message):
 
 
 @given(trees(most=30), st.integers(20, 60), st.booleans())
-@settings(max_examples=60)
+@cases(60)
 def test_no_line_is_wider_than_the_terminal(tree, width, marked):
     words, heads, labels = tree
     words = [word * (1 + 7 * (t % 5 == 3)) for t, word in enumerate(words)]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run_command
@@ -38,6 +38,7 @@ from dualstruct.solvers import (
 from dualstruct.structures import Subset
 from naive import NaiveChain, random_chain, solve_hinge
 from naive_online import solve_smooth
+from random_cases import cases
 
 EXACT = [
     (DCD(admission=1e-9), "squared_hinge"),
@@ -78,7 +79,7 @@ def optimum(naive: NaiveChain, loss: str, C: float) -> float:
 
 
 @pytest.mark.parametrize(("solver", "loss"), EXACT, ids=names)
-@settings(max_examples=8)
+@cases(8)
 @given(seed=st.integers(0, 2**32 - 1), C=st.sampled_from([0.05, 1.0]))
 def test_a_weight_of_k_is_the_example_k_times_at_the_optimum(solver, loss, seed, C):
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_trees
@@ -27,6 +27,7 @@ from dualstruct.explaining.results import by_size
 from dualstruct.explaining.text import sides
 from dualstruct.tasks.tagging.explaining import explain_chain
 from naive import random_chain
+from random_cases import cases
 
 X = [["Ada", "lives", "in", "Turin"], ["Bo", "left", "Rome"], ["Rome", "is", "old"]]
 Y = [["B-PER", "O", "O", "B-LOC"], ["B-PER", "O", "B-LOC"], ["B-LOC", "O", "O"]]
@@ -72,7 +73,7 @@ def total(alternative):
     return sum(each.amount for each in alternative.contributions)
 
 
-@settings(max_examples=80)
+@cases(80)
 @given(st.integers(0, 10**6), st.booleans(), st.booleans(), st.sampled_from([0, 2]))
 def test_runner_up_is_the_best_labelling_with_another_label(seed, constrained, real, pairs):
     rng = np.random.default_rng(seed)
@@ -194,7 +195,7 @@ def test_what_is_left_out_is_never_more_than_what_is_shown(numbers, most):
     assert sum(len(side.shown) for side in found) >= min(most, len(numbers))
 
 
-@settings(max_examples=40)
+@cases(40)
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from([0, 2]))
 def test_a_wrong_label_is_compared_with_the_best_labelling_that_has_the_right_one(
     seed, constrained, pairs

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dualstruct.errors import InputError
 from dualstruct.features import from_state, make_extractor, parse_patterns
 from naive_patterns import command, search
+from random_cases import cases
 
 WORDS = ["The", "cat", "Éa-9", "x", "USA", "1990", "a.b", "", "ﬁ“", "_x-1"]
 ITEMS = [".", "a", "e", "x", "-", "\\d", "\\D", "\\a", "\\A", "\\w", "\\W", "\\l", "\\L", "\\u",
@@ -81,7 +82,7 @@ def expected_names(dialect, lines, letter, sentence, at):
     return names
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(regexes, st.text("aexé-.9AZ ", max_size=8) | st.sampled_from(WORDS))
 def test_regular_expressions_find_what_the_slow_matcher_finds(regex, word):
     extractor = make_extractor(f'U:%m[0,0,"{regex}"]\nU:t%t[0,0,"{regex}"]', dialect="wapiti")
@@ -92,7 +93,7 @@ def test_regular_expressions_find_what_the_slow_matcher_finds(regex, word):
     assert extractor.names(rows.ids) == list(dict.fromkeys([matched, tested]))
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(files(), sentences)
 def test_patterns_make_the_features_that_the_slow_version_makes(file, X):
     dialect, lines = file

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_features as naive
@@ -21,6 +21,7 @@ from dualstruct.features.gazetteers import make_gazetteer
 from dualstruct.features.template_extractor import TemplateExtractor
 from dualstruct.features.templates import PRESETS, parse_templates
 from patience import HANGS
+from random_cases import cases
 
 WORDS = st.one_of(
     st.text(max_size=8),
@@ -282,7 +283,7 @@ def test_text_without_tokens_has_no_rows():
         extractor.fit([])
 
 
-@settings(max_examples=5)
+@cases(5)
 @given(SENTENCES)
 def test_many_threads_transform_alike(sentences):
     extractor = everything()

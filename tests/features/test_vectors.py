@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dualstruct import InputError, SequenceTagger, WithVectors
 from dualstruct.features import VectorExtractor, from_state, make_extractor
+from random_cases import cases
 
 RNG = np.random.default_rng(0)
 WORDS = [["a", "b", "c"], ["b"], ["c", "a"]] * 8
@@ -17,7 +18,7 @@ VECTORS = [RNG.normal(size=(len(words), 4)).astype(np.float32) for words in WORD
 LABELS = [["P" if v[0] > 0 else "N" for v in rows] for rows in VECTORS]
 
 
-@settings(max_examples=40)
+@cases(40)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 4), st.booleans())
 def test_rows_are_those_of_dense_matrices_side_by_side(seed, width, stacked):
     rng = np.random.default_rng(seed)

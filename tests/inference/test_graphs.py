@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
@@ -16,6 +16,7 @@ from naive_graphs import NaiveGraph, random_graph
 from naive_optima import largest_of_linear_program
 from naive_trees import marginals as tree_marginals
 from naive_trees import scored_trees
+from random_cases import cases
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -25,7 +26,7 @@ def build(seed: int, forest: bool) -> tuple[NaiveGraph, Graph]:
     return naive, naive.fast()
 
 
-@settings(max_examples=1000)
+@cases(1000)
 @given(seeds)
 def test_max_product_finds_the_best_assignment_of_a_forest(seed):
     naive, graph = build(seed, forest=True)
@@ -43,7 +44,7 @@ def test_max_product_finds_the_best_assignment_of_a_forest(seed):
     assert graph.score(found.assignment) == pytest.approx(found.score, abs=1e-9)
 
 
-@settings(max_examples=600)
+@cases(600)
 @given(seeds)
 def test_sum_product_is_exact_on_forests(seed):
     naive, graph = build(seed, forest=True)
@@ -57,7 +58,7 @@ def test_sum_product_is_exact_on_forests(seed):
         np.testing.assert_allclose(p, q, atol=1e-8)
 
 
-@settings(max_examples=400)
+@cases(400)
 @given(seeds, st.integers(1, 12))
 def test_k_best_of_a_forest_are_the_first_of_all_assignments(seed, k):
     naive, graph = build(seed, forest=True)
@@ -72,7 +73,7 @@ def test_k_best_of_a_forest_are_the_first_of_all_assignments(seed, k):
         assert naive.score(tuple(y)) == pytest.approx(score, abs=1e-9)
 
 
-@settings(max_examples=500)
+@cases(500)
 @given(seeds)
 def test_loops_never_claim_more_than_enumeration_says(seed):
     naive, graph = build(seed, forest=False)
@@ -92,7 +93,7 @@ def test_loops_never_claim_more_than_enumeration_says(seed):
     assert proven.score == pytest.approx(best, abs=1e-5)
 
 
-@settings(max_examples=200)
+@cases(200)
 @given(seeds)
 def test_loopy_marginals_say_that_they_are_not_exact_and_stay_distributions(seed):
     naive, graph = build(seed, forest=False)
@@ -108,7 +109,7 @@ def test_loopy_marginals_say_that_they_are_not_exact_and_stay_distributions(seed
         assert (q[p == 0] == 0).all()
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(seeds)
 def test_weak_loops_have_nearly_exact_marginals(seed):
     rng = np.random.default_rng(seed)
@@ -149,7 +150,7 @@ def relaxation_by_linear_program(naive: NaiveGraph) -> float:
     return largest_of_linear_program(c, np.array(rows), np.array(right, dtype=float))
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(seeds, st.sampled_from([2, 3]), st.booleans())
 def test_the_bound_is_that_of_the_linear_program(seed, states, triples):
     rng = np.random.default_rng(seed)
@@ -162,7 +163,7 @@ def test_the_bound_is_that_of_the_linear_program(seed, states, triples):
     assert found.bound <= relaxed + 1e-3 or found.exact
 
 
-@settings(max_examples=40)
+@cases(40)
 @given(seeds, st.integers(2, 7))
 def test_matchings_by_exactly_one_factors_are_those_of_scipy(seed, n):
     scores = np.random.default_rng(seed).normal(size=(n, n))
@@ -178,7 +179,7 @@ def test_matchings_by_exactly_one_factors_are_those_of_scipy(seed, n):
     assert found.score == pytest.approx(scores[rows, columns].sum(), abs=1e-5)
 
 
-@settings(max_examples=40)
+@cases(40)
 @given(seeds)
 def test_facilities_by_or_with_output_and_a_budget(seed):
     rng = np.random.default_rng(seed)
@@ -210,7 +211,7 @@ def tree_graph(scores: np.ndarray, projective: bool, single_root: bool) -> tuple
     return graph, arcs
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(seeds, st.integers(1, 4), st.booleans(), st.booleans())
 def test_tree_factors_hold_every_tree_and_nothing_else(seed, words, projective, single_root):
     rng = np.random.default_rng(seed)
@@ -234,7 +235,7 @@ def test_tree_factors_hold_every_tree_and_nothing_else(seed, words, projective, 
         assert marginals.variables[v][1] == pytest.approx(expected[h, m], abs=1e-4)
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(seeds, st.booleans())
 def test_second_order_trees_are_solved_by_branch_and_bound(seed, projective):
     rng = np.random.default_rng(seed)

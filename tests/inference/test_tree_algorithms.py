@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_trees
 from dualstruct import _core
 from dualstruct.errors import InputError
+from random_cases import cases
 
 booleans = st.booleans()
 
@@ -37,7 +38,7 @@ def nothing_there(scores: np.ndarray) -> np.ndarray:
     return scores
 
 
-@settings(max_examples=600)
+@cases(600)
 @given(score_matrices(), booleans, booleans)
 def test_decode_finds_the_best_of_all_trees(scores, projective, single_root):
     trees = naive_trees.scored_trees(scores, projective, single_root)
@@ -53,7 +54,7 @@ def test_decode_finds_the_best_of_all_trees(scores, projective, single_root):
     assert naive_trees.score_of(scores, found) == pytest.approx(best, abs=1e-4, rel=1e-6)
 
 
-@settings(max_examples=200)
+@cases(200)
 @given(score_matrices(labels=2, most_words=3), st.integers(1, 400), booleans, booleans)
 def test_k_best_lists_the_best_labelled_trees_in_order(scores, k, projective, single_root):
     expected = naive_trees.labelled_trees(scores, projective, single_root)
@@ -113,7 +114,7 @@ def test_a_sentence_of_500_words_has_a_projective_tree(single_root):
     assert naive_trees.score_of(scores, heads) <= naive_trees.score_of(scores, free)
 
 
-@settings(max_examples=600)
+@cases(600)
 @given(score_matrices(), booleans, booleans)
 def test_marginals_equal_the_sum_over_all_trees(scores, projective, single_root):
     if not naive_trees.scored_trees(scores, projective, single_root):
@@ -184,7 +185,7 @@ def test_sums_over_a_sentence_of_500_words(projective):
     np.testing.assert_allclose(marginals[:, 1:].sum(axis=0), 1, atol=1e-5)
 
 
-@settings(max_examples=100)
+@cases(100)
 @given(score_matrices(most_words=4), booleans, booleans)
 def test_minimum_risk_finds_the_tree_with_most_expected_arcs(scores, projective, single_root):
     trees = naive_trees.scored_trees(scores, projective, single_root)

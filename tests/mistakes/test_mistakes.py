@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_metrics
@@ -19,6 +19,7 @@ from dualstruct.metrics.comparing import compared, exchange_test
 from dualstruct.metrics.counts import Ratio
 from dualstruct.mistakes import compare, label_mistakes, tree_mistakes
 from dualstruct.mistakes.kinds import kinds_of
+from random_cases import cases
 
 LABELS = ["O", "B-A", "I-A", "B-B", "I-B"]
 SCHEMES = [*LABELS, "E-A", "S-B"]
@@ -36,7 +37,7 @@ def words_for(labels):
 
 
 @given(two_labellings(SCHEMES))
-@settings(max_examples=150)
+@cases(150)
 def test_mistakes_of_spans_are_those_that_a_slow_search_finds(pair):
     gold, predicted = pair
     found = label_mistakes(words_for(gold), gold, predicted, labels=SCHEMES)
@@ -52,7 +53,7 @@ def test_mistakes_of_spans_are_those_that_a_slow_search_finds(pair):
 
 
 @given(two_labellings(SCHEMES))
-@settings(max_examples=100)
+@cases(100)
 def test_the_kind_of_a_mistake_is_one_that_its_tokens_have(pair):
     """Suspects are told by token, mistakes by span: the kinds are the same."""
     for true, said in zip(*pair, strict=True):
@@ -67,7 +68,7 @@ def test_the_kind_of_a_mistake_is_one_that_its_tokens_have(pair):
 
 
 @given(two_labellings(LABELS))
-@settings(max_examples=100)
+@cases(100)
 def test_scores_and_confusions_of_spans_add_up_to_the_usual_counts(pair):
     gold, predicted = pair
     found = label_mistakes(words_for(gold), gold, predicted, labels=LABELS)
@@ -88,7 +89,7 @@ def test_scores_and_confusions_of_spans_add_up_to_the_usual_counts(pair):
 
 
 @given(two_labellings(TAGS))
-@settings(max_examples=60)
+@cases(60)
 def test_labels_that_mark_no_spans_are_compared_token_by_token(pair):
     gold, predicted = pair
     found = label_mistakes(words_for(gold), gold, predicted, labels=TAGS)
@@ -123,7 +124,7 @@ def two_treebanks(draw):
 
 
 @given(two_treebanks())
-@settings(max_examples=60)
+@cases(60)
 def test_mistakes_of_trees_are_the_words_with_another_arc(treebanks):
     gold, predicted = treebanks
     found = tree_mistakes(gold, predicted)
@@ -170,7 +171,7 @@ def test_tags_and_lemmas_that_differ_are_mistakes_of_their_own_kinds():
 
 
 @given(two_labellings(LABELS), st.sampled_from(["length", "seen", "document"]))
-@settings(max_examples=60)
+@cases(60)
 def test_parts_add_up_to_the_whole(pair, by):
     gold, predicted = pair
     documents = [f"d{i % 2}" for i in range(len(gold))]
@@ -263,7 +264,7 @@ F1 = Ratio("F1", (0, 0, 2), (1, 1, 0))
 
 
 @given(counts)
-@settings(max_examples=60)
+@cases(60)
 def test_few_exchanges_are_all_tried(pair):
     one, other = (np.array(side, dtype=float) for side in pair)
     expected = naive_mistakes.exchange_probability(*pair, F1)

@@ -11,7 +11,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dualstruct import InputError, Problem, Stopping, _core, conversions, fit, write_columns
@@ -24,6 +24,7 @@ from naive_custom import Orders
 from naive_online import NaiveCCCP, NaiveOnline, solve_smooth
 from naive_optima import solve_simplex_qp
 from patience import HANGS
+from random_cases import cases
 
 C = 0.7
 DATA = make_chains(sentences=120, tokens=8, labels=4, features=60, noise=0.6, seed=1)
@@ -99,7 +100,7 @@ def compare(
 seeds = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(seeds)
 def test_a_perceptron_pass_is_that_of_collins(seed):
     naive = untied(seed)
@@ -108,7 +109,7 @@ def test_a_perceptron_pass_is_that_of_collins(seed):
     compare(naive, Perceptron(), "perceptron", slow, slow.perceptron, center=w)
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(seeds, st.sampled_from([0.02, 0.7, 100.0]))
 def test_a_mira_pass_is_that_of_crammer(seed, C):
     naive = untied(seed)
@@ -116,7 +117,7 @@ def test_a_mira_pass_is_that_of_crammer(seed, C):
     compare(naive, MIRA(), "hinge", slow, slow.mira)
 
 
-@settings(max_examples=30)
+@cases(30)
 @given(seeds, st.sampled_from([2, 4]), st.sampled_from([0.1, 2.0]))
 def test_a_k_best_mira_pass_solves_the_small_problem_of_each_example(seed, k, C):
     naive = untied(seed)
@@ -130,7 +131,7 @@ def test_a_k_best_mira_pass_solves_the_small_problem_of_each_example(seed, k, C)
     compare(naive, MIRA(k=k), "hinge", slow, meet, center=w, passes=1)
 
 
-@settings(max_examples=40)
+@cases(40)
 @given(seeds, st.sampled_from([0.05, 2.0, None]))
 def test_prediction_based_mira_is_footnote_7_of_martins_and_without_slack_that_of_chang(seed, C):
     naive = untied(seed)
@@ -145,7 +146,7 @@ def test_prediction_based_mira_is_footnote_7_of_martins_and_without_slack_that_o
     compare(naive, solver, "hinge", slow, meet, center=w, passes=1)
 
 
-@settings(max_examples=20)
+@cases(20)
 @given(seeds, st.sampled_from([2, 4]), st.booleans())
 def test_k_best_mira_of_the_predictions_solves_the_small_problem_of_each_example(seed, k, slack):
     naive = untied(seed)
@@ -160,7 +161,7 @@ def test_k_best_mira_of_the_predictions_solves_the_small_problem_of_each_example
     compare(naive, solver, "hinge", slow, meet, center=w, passes=1)
 
 
-@settings(max_examples=40)
+@cases(40)
 @given(seeds, st.booleans(), st.sampled_from([1, 3]))
 def test_pegasos_with_the_ramp_is_cccp_with_fixed_outputs(seed, costed, T):
     naive = untied(seed)
@@ -195,7 +196,7 @@ def test_the_bound_of_the_risk_is_above_the_risk_and_zero_without_cost():
         assert bound[i] >= risk - 1e-4
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(seeds, st.sampled_from([(1.0, 0.0), (1.0, 1.0), (3.0, 0.5)]))
 def test_a_dca_pass_is_algorithm_2_of_martins(seed, shape):
     naive = untied(seed)
@@ -203,7 +204,7 @@ def test_a_dca_pass_is_algorithm_2_of_martins(seed, shape):
     compare(naive, DCA(), SoftmaxMargin(*shape), slow, lambda met: slow.dca(met, *shape))
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(
     seeds,
     st.sampled_from(["bottou", "lecun", "printed"]),
@@ -234,7 +235,7 @@ def test_an_sgd_pass_is_gradient_descent(seed, schedule, loss, setting):
     compare(naive, solver, loss, slow, lambda met: slow.sgd(met, eta, kind, shape))
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(
     seeds,
     st.sampled_from([1, 2, 5, 9]),
@@ -288,7 +289,7 @@ def test_a_projection_that_shrinks_w_again_and_again_leaves_the_average_exact():
     assert np.linalg.norm(whole.answer().array) <= radius * (1 + 1e-5)
 
 
-@settings(max_examples=40)
+@cases(40)
 @given(seeds, st.sampled_from([1, 3]))
 def test_dca_on_the_hinge_takes_the_very_steps_of_mira(seed, k):
     chain = random_chain(np.random.default_rng(seed), sentences=8, tokens=4).fast()
@@ -317,7 +318,7 @@ def test_dca_tends_to_mira_as_beta_grows():
     assert distances[2] < 1e-3 * np.linalg.norm(target.w.array)
 
 
-@settings(max_examples=200)
+@cases(200)
 @given(seeds, st.integers(1, 6), st.integers(1, 8), st.sampled_from([0.01, 0.5, 20.0]))
 @example(36330, 6, 1, 20.0)  # rows that pull against each other
 @example(34238, 6, 2, 20.0)

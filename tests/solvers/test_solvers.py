@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
@@ -30,6 +30,7 @@ from dualstruct.solvers import (
 )
 from dualstruct.solvers.base import DualIterate, distance
 from naive import problems, random_chain, solve_hinge
+from random_cases import cases
 from structure_cases import CASES, Case
 
 #: Solvers that reach the optimum of a convex loss as exactly as wanted, with the loss.
@@ -55,7 +56,7 @@ def optimum(naive, loss: str, C: float) -> float:
 
 
 @pytest.mark.parametrize(("solver", "loss"), EXACT, ids=names)
-@settings(max_examples=25)
+@cases(25)
 @given(naive=problems, C=st.sampled_from([0.05, 1.0, 5.0]))
 def test_exact_solvers_reach_the_optimum_of_a_qp_solver(solver, loss, naive, C):
     problem = Problem(naive.fast(), loss, C)
@@ -68,7 +69,7 @@ def test_exact_solvers_reach_the_optimum_of_a_qp_solver(solver, loss, naive, C):
 
 
 @pytest.mark.parametrize(("solver", "loss"), EXACT, ids=names)
-@settings(max_examples=15)
+@cases(15)
 @given(naive=problems)
 def test_duals_rise_and_stay_feasible(solver, loss, naive):
     problem = Problem(naive.fast(), loss, 0.7)
@@ -122,7 +123,7 @@ def primal_by_enumeration(case: Case, w: np.ndarray, loss: str, C: float) -> flo
 
 @pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "crf"])
-@settings(max_examples=3)
+@cases(3)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_solvers_agree_on_the_optimum_of_every_structure(kind, loss, seed):
     case = CASES[kind](np.random.default_rng(seed))
@@ -477,7 +478,7 @@ def test_several_threads_reach_the_same_certified_objective(solver, loss):
 
 
 @pytest.mark.parametrize(("solver", "loss"), CONCURRENT)
-@settings(max_examples=15)
+@cases(15)
 @given(naive=problems, threads=st.integers(2, 6))
 def test_duals_of_several_threads_are_feasible(solver, loss, naive, threads):
     problem = Problem(naive.fast(), loss, 0.7, threads=threads)

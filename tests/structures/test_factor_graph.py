@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
@@ -25,6 +25,7 @@ from dualstruct.structures import (
     MultiLabel,
 )
 from dualstruct.structures.multiclass import MulticlassExamples
+from random_cases import cases
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -52,7 +53,7 @@ def k_gram_viterbi(emission, runs, k):
     return max(best.values())
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(seeds, st.integers(1, 4), st.integers(1, 3), st.integers(1, 7), st.booleans())
 def test_k_gram_chains_equal_a_direct_viterbi_of_higher_order(seed, k, labels, length, observed):
     rng = np.random.default_rng(seed)

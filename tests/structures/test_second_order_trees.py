@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
@@ -14,6 +14,7 @@ import naive_trees
 from dualstruct import DCD, Problem, Stopping, _core, fit
 from dualstruct.errors import InputError
 from dualstruct.structures import SecondOrderTree, Tree, TreeColumns, prune_arcs
+from random_cases import cases
 
 
 class Sentence:
@@ -79,7 +80,7 @@ with_grandparents = st.builds(
 )
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(sentences, st.booleans(), st.booleans())
 def test_exact_decoders_find_the_best_of_all_projective_trees(sentence, single_root, grandparents):
     trees = sentence.scored(True, single_root)
@@ -94,7 +95,7 @@ def test_exact_decoders_find_the_best_of_all_projective_trees(sentence, single_r
     assert sentence.score(tuple(heads[1:].tolist())) == pytest.approx(score, abs=1e-9)
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(with_grandparents, st.booleans())
 def test_exact_decoder_of_grandparents_finds_the_best_of_all_projective_trees(
     sentence, single_root
@@ -111,7 +112,7 @@ def test_exact_decoder_of_grandparents_finds_the_best_of_all_projective_trees(
     assert sentence.score(tuple(heads[1:].tolist())) == pytest.approx(score, abs=1e-9)
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(with_grandparents, st.booleans(), st.booleans())
 def test_relaxation_bounds_all_trees_and_its_certificates_are_true(
     sentence, projective, single_root
@@ -143,7 +144,7 @@ def test_most_relaxations_are_certified_where_the_second_order_is_weak():
     assert exact >= 40
 
 
-@settings(max_examples=100)
+@cases(100)
 @given(with_grandparents, st.booleans(), st.booleans())
 def test_beliefs_are_near_the_true_ones_where_the_second_order_is_weak(
     sentence, projective, single_root
@@ -174,7 +175,7 @@ def test_beliefs_are_near_the_true_ones_where_the_second_order_is_weak(
             assert chain == pytest.approx(p, abs=1e-4)
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(with_grandparents, st.booleans(), st.booleans())
 def test_beliefs_without_second_order_scores_are_first_order_marginals(
     sentence, projective, single_root

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
@@ -12,6 +12,7 @@ from dualstruct import Problem, Stopping, _core, fit
 from dualstruct.errors import UnsupportedError
 from dualstruct.solvers import DCA, LBFGS, SGD, ExponentiatedGradient, find_solver
 from dualstruct.structures import Subset
+from random_cases import cases
 from structure_cases import CASES, Case
 
 seeds = st.integers(0, 2**32 - 1)
@@ -43,7 +44,7 @@ def is_output(case: Case, i: int, y: np.ndarray) -> bool:
 
 
 @kinds
-@settings(max_examples=40)
+@cases(40)
 @given(seed=seeds, cost_weight=st.sampled_from([0.0, 1.0, -1.0, 0.5]))
 def test_decode_finds_the_best_output(kind, seed, cost_weight):
     case, w, weights, _ = build(kind, seed)
@@ -60,7 +61,7 @@ def test_decode_finds_the_best_output(kind, seed, cost_weight):
 
 
 @kinds
-@settings(max_examples=40)
+@cases(40)
 @given(seed=seeds, k=st.integers(1, 9), cost_weight=st.sampled_from([0.0, 1.0, -1.0]))
 def test_k_best_lists_the_best_outputs_in_order(kind, seed, k, cost_weight):
     case, w, weights, _ = build(kind, seed)
@@ -80,7 +81,7 @@ def test_k_best_lists_the_best_outputs_in_order(kind, seed, k, cost_weight):
 
 
 @kinds
-@settings(max_examples=40)
+@cases(40)
 @given(seed=seeds)
 def test_cut_arithmetic_equals_dense_vectors(kind, seed):
     case, w, weights, rng = build(kind, seed)
@@ -117,7 +118,7 @@ def test_cut_arithmetic_equals_dense_vectors(kind, seed):
 
 
 @kinds
-@settings(max_examples=40)
+@cases(40)
 @given(seed=seeds, beta=st.sampled_from([0.3, 1.0, 4.0]), gamma=st.sampled_from([0.0, 1.0]))
 def test_expectations_equal_the_sum_over_all_outputs(kind, seed, beta, gamma):
     case, w, weights, _ = build(kind, seed)
@@ -141,7 +142,7 @@ def test_expectations_equal_the_sum_over_all_outputs(kind, seed, beta, gamma):
 
 
 @kinds
-@settings(max_examples=40)
+@cases(40)
 @given(seed=seeds, gamma=st.sampled_from([0.0, 1.0]))
 def test_parts_carry_the_same_distribution(kind, seed, gamma):
     case, w, weights, _ = build(kind, seed)
@@ -171,7 +172,7 @@ def test_parts_carry_the_same_distribution(kind, seed, gamma):
 
 
 @kinds
-@settings(max_examples=10)
+@cases(10)
 @given(seed=seeds)
 def test_training_certifies_the_optimum(kind, seed):
     case, _, _, _ = build(kind, seed)

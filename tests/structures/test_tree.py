@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dualstruct import InputError, Problem, Stopping, _core, fit
@@ -12,6 +12,7 @@ from dualstruct.solvers import SOLVERS
 from dualstruct.structures import Tree, TreeColumns
 from dualstruct.structures.tree import projectivised, tree_problem
 from naive_trees import all_trees, is_projective, is_tree
+from random_cases import cases
 from structure_cases import CASES
 
 SMALL = {"line_bits": 8, "label_bits": 6}
@@ -23,7 +24,7 @@ def tree(sentences, heads=None, labels=None, **options) -> Tree:
     return Tree(table, TreeColumns(form=0, coarse=1), 2, *as_array, **SMALL, **options)
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=6))
 def test_only_trees_have_no_problem(heads):
     heads = [min(h, len(heads)) for h in heads]

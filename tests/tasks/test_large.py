@@ -8,20 +8,21 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run_command
 from dualstruct import InputError, SequenceTagger, read_columns, write_columns
 from dualstruct.data.blocks import read_blocks
 from dualstruct.datasets import load_english
+from random_cases import cases
 
 TREES = load_english()
 X = [list(TREES[i].forms) for i in range(120)]
 Y = [list(TREES[i].upos) for i in range(120)]
 
 
-@settings(max_examples=100)
+@cases(100)
 @given(
     st.lists(st.lists(st.sampled_from(["a b", "c d", "e\tf"]), min_size=1, max_size=4), min_size=1),
     st.sampled_from(["\n", "\r\n"]),

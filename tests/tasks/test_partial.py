@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
@@ -27,6 +27,7 @@ from dualstruct.solvers import (
 from dualstruct.structures import Chain
 from dualstruct.tasks.tagging.partial import UnknownLabelWarning
 from naive import NaiveChain, random_chain, solve_hinge
+from random_cases import cases
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -89,7 +90,7 @@ def flat(chain: Chain, w) -> np.ndarray:
     return np.concatenate([part.ravel() for part in parts]).astype(float)
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(seeds, st.booleans())
 def test_the_best_completion_is_that_of_enumeration(seed, constrained):
     partial = Partial(seed, constrained=constrained)
@@ -114,7 +115,7 @@ EXACT = [
 
 
 @pytest.mark.parametrize(("solver", "loss"), EXACT, ids=lambda row: getattr(row, "name", row))
-@settings(max_examples=6)
+@cases(6)
 @given(seeds)
 def test_no_round_raises_the_objective(solver, loss, seed):
     partial = Partial(seed)
@@ -134,7 +135,7 @@ def test_no_round_raises_the_objective(solver, loss, seed):
         last = value
 
 
-@settings(max_examples=12)
+@cases(12)
 @given(seeds)
 def test_the_end_is_the_optimum_of_its_own_completion(seed):
     partial = Partial(seed)
@@ -153,7 +154,7 @@ def test_the_end_is_the_optimum_of_its_own_completion(seed):
     assert result.dual is None
 
 
-@settings(max_examples=25)
+@cases(25)
 @given(seeds, st.sampled_from([DCD(), SDM()]))
 def test_cuts_stay_the_same_outputs_when_the_truth_changes(seed, solver):
     partial = Partial(seed)
@@ -282,7 +283,7 @@ def test_scores_leave_unknown_labels_out():
     assert tagger.evaluate(X, [["?", "?", "?"], ["?", "?"]]).tokens == 0
 
 
-@settings(max_examples=50)
+@cases(50)
 @given(seeds)
 def test_scores_are_those_of_the_sentences_cut_where_labels_are_unknown(seed):
     rng = np.random.default_rng(seed)
