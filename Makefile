@@ -98,14 +98,18 @@ NOT_SANITIZED := \
 	experiments/% \
 	exporting/% \
 	labelling/% \
-	metrics/test_metrics.py \
-	plugins/test_ray_data.py \
+	labels/% \
+	metrics/% \
+	mistakes/% \
+	plugins/% \
 	project/% \
 	serving/% \
-	suspecting/test_suspects.py \
+	suspecting/% \
 	tasks/test_large_workers.py \
+	texts/% \
 	training/test_progress.py \
 	training/test_training_report.py \
+	tuning/% \
 	workers/%
 
 # Python with a core under AddressSanitizer and UBSan, which stands before the usual one.

@@ -265,7 +265,7 @@ def parsed_or_refused(data, names=()):
 
 
 @given(st.data())
-@cases(400)
+@cases(200)
 def test_flipped_bytes_never_crash(healthy, data):
     damaged = bytearray(healthy)
     places = st.one_of(st.integers(0, 60), st.integers(0, len(healthy) - 1))

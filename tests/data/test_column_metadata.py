@@ -132,7 +132,7 @@ def workers_pairs(path):
     return [(list(x), list(y)) for _, x, y in sorted(found, key=lambda each: each[0])]
 
 
-@cases(400)
+@cases(200)
 @given(
     st.lists(st.one_of(WORDS, BLANKS), min_size=1, max_size=7),
     st.sampled_from(["\n", "\r\n"]),

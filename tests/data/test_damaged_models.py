@@ -89,7 +89,7 @@ def crfsuite_file() -> bytes:
     return crfsuite_from_tagger(tagger).to_bytes()
 
 
-@cases(300)
+@cases(200)
 @given(data=st.data())
 def test_crfsuite_files_with_other_bytes(crfsuite_file, data):
     content = mutated(crfsuite_file, data)

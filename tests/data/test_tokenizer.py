@@ -61,7 +61,7 @@ def places(text: str, tokenizer: Tokenizer) -> list[list[tuple[int, int]]]:
     return [pairs[a:b] for a, b in pairwise(ends)]
 
 
-@cases(1500)
+@cases(400)
 @given(TEXTS, SETTINGS)
 @example("a@b.c" + "-" * 300, naive_text.Settings())
 @example("x" * 64 + "@b.c", naive_text.Settings())
@@ -73,7 +73,7 @@ def test_tokens_and_sentences_are_those_of_the_slow_rules(text, settings):
     assert places(text, tokenizer_of(settings)) == naive_text.tokenize(text, settings)
 
 
-@cases(300)
+@cases(200)
 @given(st.lists(TEXTS, max_size=4))
 def test_a_text_is_its_tokens_and_blank_gaps(texts):
     found = Tokenizer().split(texts)

@@ -82,7 +82,7 @@ def expected_names(dialect, lines, letter, sentence, at):
     return names
 
 
-@cases(300)
+@cases(200)
 @given(regexes, st.text("aexé-.9AZ ", max_size=8) | st.sampled_from(WORDS))
 def test_regular_expressions_find_what_the_slow_matcher_finds(regex, word):
     extractor = make_extractor(f'U:%m[0,0,"{regex}"]\nU:t%t[0,0,"{regex}"]', dialect="wapiti")

@@ -26,7 +26,7 @@ def build(seed: int, forest: bool) -> tuple[NaiveGraph, Graph]:
     return naive, naive.fast()
 
 
-@cases(1000)
+@cases(300)
 @given(seeds)
 def test_max_product_finds_the_best_assignment_of_a_forest(seed):
     naive, graph = build(seed, forest=True)
@@ -44,7 +44,7 @@ def test_max_product_finds_the_best_assignment_of_a_forest(seed):
     assert graph.score(found.assignment) == pytest.approx(found.score, abs=1e-9)
 
 
-@cases(600)
+@cases(250)
 @given(seeds)
 def test_sum_product_is_exact_on_forests(seed):
     naive, graph = build(seed, forest=True)
@@ -58,7 +58,7 @@ def test_sum_product_is_exact_on_forests(seed):
         np.testing.assert_allclose(p, q, atol=1e-8)
 
 
-@cases(400)
+@cases(200)
 @given(seeds, st.integers(1, 12))
 def test_k_best_of_a_forest_are_the_first_of_all_assignments(seed, k):
     naive, graph = build(seed, forest=True)
@@ -73,7 +73,7 @@ def test_k_best_of_a_forest_are_the_first_of_all_assignments(seed, k):
         assert naive.score(tuple(y)) == pytest.approx(score, abs=1e-9)
 
 
-@cases(500)
+@cases(250)
 @given(seeds)
 def test_loops_never_claim_more_than_enumeration_says(seed):
     naive, graph = build(seed, forest=False)

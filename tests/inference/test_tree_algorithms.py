@@ -38,7 +38,7 @@ def nothing_there(scores: np.ndarray) -> np.ndarray:
     return scores
 
 
-@cases(600)
+@cases(250)
 @given(score_matrices(), booleans, booleans)
 def test_decode_finds_the_best_of_all_trees(scores, projective, single_root):
     trees = naive_trees.scored_trees(scores, projective, single_root)
@@ -114,7 +114,7 @@ def test_a_sentence_of_500_words_has_a_projective_tree(single_root):
     assert naive_trees.score_of(scores, heads) <= naive_trees.score_of(scores, free)
 
 
-@cases(600)
+@cases(250)
 @given(score_matrices(), booleans, booleans)
 def test_marginals_equal_the_sum_over_all_trees(scores, projective, single_root):
     if not naive_trees.scored_trees(scores, projective, single_root):

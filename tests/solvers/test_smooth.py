@@ -80,7 +80,7 @@ def random_weights(naive: NaiveChain, chain: Chain, seed: int) -> tuple[np.ndarr
     return w, chain.pack(*naive.split(w))
 
 
-@cases(300)
+@cases(200)
 @given(chains, losses, st.integers(0, 99), st.integers(1, 3))
 def test_gradient_pass_equals_enumeration_and_differences(naive, loss, seed, threads):
     chain = naive.fast()

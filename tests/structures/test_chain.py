@@ -41,7 +41,7 @@ def build(case) -> tuple[NaiveChain, Chain, np.ndarray, _core.Weights, np.random
     return naive, chain, w, chain.pack(*naive.split(w)), rng
 
 
-@cases(1000)
+@cases(300)
 @given(chains, st.sampled_from([0.0, 1.0, -1.0, 0.5]))
 def test_decode_finds_the_best_of_all_labellings(case, cost_weight):
     naive, chain, w, weights, _ = build(case)
@@ -52,7 +52,7 @@ def test_decode_finds_the_best_of_all_labellings(case, cost_weight):
         assert w @ naive.phi(i, y) + cost_weight * naive.loss(i, y) == pytest.approx(best, abs=1e-4)
 
 
-@cases(1000)
+@cases(300)
 @given(chains, st.integers(1, 12), st.sampled_from([0.0, 1.0, -1.0]))
 def test_k_best_lists_the_best_labellings_in_order(case, k, cost_weight):
     naive, chain, w, weights, _ = build(case)
@@ -67,7 +67,7 @@ def test_k_best_lists_the_best_labellings_in_order(case, k, cost_weight):
             assert value == pytest.approx(score, abs=1e-4)
 
 
-@cases(1000)
+@cases(300)
 @given(chains, st.sampled_from([0.3, 1.0, 4.0]), st.sampled_from([0.0, 1.0, -0.5]))
 def test_expectation_equals_the_sum_over_all_labellings(case, beta, gamma):
     naive, chain, w, weights, _ = build(case)
@@ -80,7 +80,7 @@ def test_expectation_equals_the_sum_over_all_labellings(case, beta, gamma):
         np.testing.assert_allclose(found.pairs, pairs, atol=2e-5)
 
 
-@cases(1000)
+@cases(300)
 @given(chains)
 def test_cut_arithmetic_equals_dense_vectors(case):
     naive, chain, w, weights, rng = build(case)
@@ -110,7 +110,7 @@ def test_cut_arithmetic_equals_dense_vectors(case):
         assert w @ naive.phi(i, y) == pytest.approx(best, abs=1e-4)
 
 
-@cases(500)
+@cases(250)
 @given(chains, st.sampled_from([0.3, 1.0, 4.0]), st.sampled_from([0.0, 1.0]))
 def test_expected_features_equal_the_sum_over_all_labellings(case, beta, gamma):
     naive, chain, w, weights, rng = build(case)

@@ -80,7 +80,7 @@ with_grandparents = st.builds(
 )
 
 
-@cases(300)
+@cases(200)
 @given(sentences, st.booleans(), st.booleans())
 def test_exact_decoders_find_the_best_of_all_projective_trees(sentence, single_root, grandparents):
     trees = sentence.scored(True, single_root)
@@ -95,7 +95,7 @@ def test_exact_decoders_find_the_best_of_all_projective_trees(sentence, single_r
     assert sentence.score(tuple(heads[1:].tolist())) == pytest.approx(score, abs=1e-9)
 
 
-@cases(300)
+@cases(200)
 @given(with_grandparents, st.booleans())
 def test_exact_decoder_of_grandparents_finds_the_best_of_all_projective_trees(
     sentence, single_root
@@ -112,7 +112,7 @@ def test_exact_decoder_of_grandparents_finds_the_best_of_all_projective_trees(
     assert sentence.score(tuple(heads[1:].tolist())) == pytest.approx(score, abs=1e-9)
 
 
-@cases(300)
+@cases(200)
 @given(with_grandparents, st.booleans(), st.booleans())
 def test_relaxation_bounds_all_trees_and_its_certificates_are_true(
     sentence, projective, single_root

@@ -24,7 +24,7 @@ def tree(sentences, heads=None, labels=None, **options) -> Tree:
     return Tree(table, TreeColumns(form=0, coarse=1), 2, *as_array, **SMALL, **options)
 
 
-@cases(300)
+@cases(200)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=6))
 def test_only_trees_have_no_problem(heads):
     heads = [min(h, len(heads)) for h in heads]
