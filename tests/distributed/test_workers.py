@@ -522,7 +522,7 @@ def test_estimators_on_ray_make_the_models_of_one_process(folder, expected):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     unreachable = found.pop("unreachable")
-    assert found == expected
+    assert found == expected, done.stderr
     assert unreachable.startswith("there is no Ray cluster at '127.0.0.1:1'")
 
 
@@ -558,7 +558,8 @@ def test_a_cluster_that_is_too_small_for_the_next_run_is_started_anew(monkeypatc
         def is_initialized(self):
             return bool(self.started) and self.started[-1] is not None
 
-        def init(self, num_cpus, **options):
+        def init(self, address, num_cpus, **options):
+            assert address == "local"  # others may have a cluster here, or name one in RAY_ADDRESS
             self.started.append(num_cpus)
 
         def shutdown(self):

@@ -226,6 +226,7 @@ def start_ray(workers: int, address: str | None = None) -> Any:
                 "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0, or give the address of a running cluster"
             )
         ray.init(
+            address="local",  # not the cluster of RAY_ADDRESS or of `ray start`, nor a look for one
             num_cpus=workers,
             resources={_OURS: 1},
             include_dashboard=False,
