@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
 import json
-import lzma
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -30,11 +28,8 @@ __all__ = [
     "refuse_json",
 ]
 
-_UNPACK: dict[str, Callable[[Any], Any]] = {
-    ".gz": lambda file: gzip.GzipFile(fileobj=file),
-    ".xz": lzma.LZMAFile,
-    ".bz2": bz2.BZ2File,
-}
+#: Modules that unpack files by the ends of their names; models are opened without them.
+_UNPACK = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}
 
 #: As much of a file is looked at to see whether it is JSON, and what its name then ends in.
 _JSON_BEGINNING = 1 << 20
@@ -92,10 +87,18 @@ def _opened(source: PathOrFile) -> Iterator[IO[Any]]:
             yield held.enter_context(_standard_input()) if source == "-" else _open(name, held)
     except FileNotFoundError:
         raise InputError(f"{name}: there is no such file") from None
-    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as problem:
+    except _damage() as problem:
         raise InputError(f"{name}: it cannot be unpacked ({problem})") from None
     except OSError as problem:
         raise InputError(f"{name}: {problem.strerror or problem}") from None
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """What a packed file that is damaged raises."""
+    from gzip import BadGzipFile
+    from lzma import LZMAError
+
+    return EOFError, zlib.error, BadGzipFile, LZMAError
 
 
 def _standard_input() -> AbstractContextManager[IO[bytes]]:
@@ -111,8 +114,10 @@ def _open(name: str, held: ExitStack) -> IO[Any]:
     except ValueError as problem:  # a name that no file can have
         raise InputError(f"{name!r}: {problem}") from None
     held.enter_context(raw)
-    unpack = _UNPACK.get(Path(name).suffix)
-    return cast(IO[Any], raw if unpack is None else held.enter_context(unpack(raw)))
+    unpacks = _UNPACK.get(Path(name).suffix)
+    if unpacks is None:
+        return cast(IO[Any], raw)
+    return cast(IO[Any], held.enter_context(import_module(unpacks).open(raw)))
 
 
 def begins_with(path: str | os.PathLike[str], beginning: bytes) -> bool:

@@ -15,7 +15,6 @@ In a compressed file all of that is one array of bytes, squeezed by LZMA.
 
 from __future__ import annotations
 
-import lzma
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -44,14 +43,13 @@ _UNSIGNED: tuple[Any, ...] = (np.uint8, np.uint16, np.uint32)
 _SQUEEZED = "squeezed"
 #: A larger window would gain next to nothing, and takes 12 times its size to write.
 _WINDOW = {"lc": 3, "pb": 0, "dict_size": 2**20}
-_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, **_WINDOW}]
 #: Names of features: their bytes end to end, and where each begins.
 _BYTES, _OFFSETS = "name_bytes", "name_offsets"
 _DTYPES = Literal["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64",
                   "float16", "float32", "float64"]  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class _Packed:
     """How an array was packed."""
 
@@ -60,7 +58,7 @@ class _Packed:
     shape: Annotated[list[Annotated[int, Range(0, 2**40)]], Range(1, 8)]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class _Piece:
     """An array among the bytes that were squeezed."""
 
@@ -109,6 +107,8 @@ def squeeze(
     metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[Metadata, Arrays]:
     """A state as compressed files hold it."""
+    import lzma  # not before it is needed: ordinary files are opened without it
+
     names, others = _front_coded(arrays)
     about, packed = pack(metadata, others)
     how = names | about.get("packed", {})
@@ -123,7 +123,7 @@ def squeeze(
                 shape = list(array.shape)
                 how[name] = {"how": "levels", "dtype": "float32", "shape": shape}
     for name, array in sorted(packed.items()):
-        stream = lzma.compress(_planes(array), lzma.FORMAT_RAW, filters=_FILTERS)
+        stream = lzma.compress(_planes(array), lzma.FORMAT_RAW, filters=_filters())
         streams.append(stream)
         pieces.append(
             {"name": name, "dtype": str(array.dtype), "shape": list(array.shape)}
@@ -339,7 +339,15 @@ def _planes(array: NDArray[Any]) -> bytes:
     return little.reshape(-1).view(np.uint8).reshape(-1, array.itemsize).T.tobytes()
 
 
+def _filters() -> list[dict[str, int]]:
+    import lzma
+
+    return [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, **_WINDOW}]
+
+
 def _expanded(pieces: Any, arrays: Arrays, room: _Room) -> Arrays:
+    import lzma
+
     data = memoryview(stored_array(arrays, _SQUEEZED, np.uint8))  # type: ignore[arg-type]
     found: Arrays = {}
     begin = 0
@@ -347,7 +355,7 @@ def _expanded(pieces: Any, arrays: Arrays, room: _Room) -> Arrays:
         elements = room.take(piece.name, piece.shape, piece.dtype)
         dtype = np.dtype(piece.dtype).newbyteorder("<")
         wanted = elements * dtype.itemsize
-        reader = lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=_FILTERS)
+        reader = lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=_filters())
         try:
             # One more than it should be: so that more is noticed.
             plain = reader.decompress(data[begin : begin + piece.length], wanted + 1)

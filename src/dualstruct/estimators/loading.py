@@ -40,21 +40,26 @@ def load_model(path: str | Path) -> AnyModel:
     ...     load_model(path).predict([["dog"]])
     [['NOUN']]
     """
-    if begins_with(path, b"lCRF"):
-        raise InputError(
-            f"{path} is a model of CRFsuite; dualstruct convert makes it one of dualstruct"
-        )
-    if begins_with(path, b"#mdl#"):
-        raise InputError(
-            f"{path} is a model of Wapiti; dualstruct convert makes it one of dualstruct"
-        )
-    if is_text(path):
-        raise InputError(
-            f"{path} is a text file, and a model is wanted, as dualstruct train writes"
-        )
-    kind = format_of(path)
+    try:
+        kind = format_of(path)
+    except InputError as problem:
+        raise _other_file(path) or problem from None
     if kind not in KINDS:
         raise InputError(f"{path} is a {kind} file, not a model")
     module, name = KINDS[kind]
     model: AnyModel = getattr(import_module(f"dualstruct.estimators.{module}"), name).load(path)
     return model
+
+
+def _other_file(path: str | Path) -> InputError | None:
+    """What a file is that people take for a model of ours."""
+    for program, beginning in (("CRFsuite", b"lCRF"), ("Wapiti", b"#mdl#")):
+        if begins_with(path, beginning):
+            return InputError(
+                f"{path} is a model of {program}; dualstruct convert makes it one of dualstruct"
+            )
+    if is_text(path):
+        return InputError(
+            f"{path} is a text file, and a model is wanted, as dualstruct train writes"
+        )
+    return None

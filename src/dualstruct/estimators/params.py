@@ -111,7 +111,7 @@ def pack_solver(solver: str | Solver) -> str | dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class _PackedSolver:
     name: str
     settings: dict[str, Any]

@@ -17,7 +17,6 @@ from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.errors import InputError
 from dualstruct.estimators.calibrated import CalibratedEstimator
 from dualstruct.estimators.keeping import KeepsTokenizer
-from dualstruct.features.functions import Function, functions_among, give_again
 from dualstruct.labels.costs import pack_costs
 from dualstruct.labels.names import UnseenLabelWarning
 from dualstruct.outputs import Outputs
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from dualstruct.data.sources import Source
     from dualstruct.distributed.training import Job
     from dualstruct.explaining import Explanation
+    from dualstruct.features.functions import Function
     from dualstruct.metrics import Reliability, Scores
     from dualstruct.mistakes import Mistakes
     from dualstruct.suspecting import Suspect
@@ -217,12 +217,20 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
     def load(cls, path: str | Path, functions: Iterable[Function] = ()) -> Self:
         """Read a model; of functions among ``features`` it has the names: give them again."""
         tagger = super().load(path)
-        give_again(tagger.model_.extractor, functions, Path(path).parent)
+        extractor = tagger.model_.extractor
+        extractor.look_in(Path(path).parent)
+        given = list(functions)
+        if given or extractor.functions():
+            from dualstruct.features.functions import give_again
+
+            give_again(extractor, given)
         return tagger
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if self.__sklearn_is_fitted__():
+            from dualstruct.features.functions import functions_among, give_again
+
             give_again(self.model_.extractor, functions_among(self.features))
 
     def _check_division(self, train: Source) -> None:

@@ -188,7 +188,7 @@ class AttributeExtractor(FeatureExtractor):
         return made
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class _Settings:
     """What a file says of attributes, besides arrays."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
@@ -126,7 +125,7 @@ class FunctionExtractor(FeatureExtractor):
         return cls(None, stored.name, inner)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class _Settings:
     """What a file says of a function's features, besides arrays."""
 
@@ -157,13 +156,9 @@ def functions_among(features: Any) -> list[Function]:
     return [member for member in members if callable(member)]
 
 
-def give_again(
-    extractor: FeatureExtractor, functions: Iterable[Function], folder: str | Path | None = None
-) -> None:
-    """Give what comes from a file the functions that it does not hold, and the folder that it is
-    in; functions that it does not know are refused."""
-    if folder is not None:
-        extractor.look_in(Path(folder))
+def give_again(extractor: FeatureExtractor, functions: Iterable[Function]) -> None:
+    """Give what comes from a file the functions that it does not hold; functions that it does not
+    know are refused."""
     given = functions_by_name(functions)
     wanted = extractor.functions()
     for name in given:

@@ -275,7 +275,7 @@ class Counts:
             raise InputError("features.learned: the counts of labels do not fit the words")
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class _Settings:
     """What a file says of a learned column, besides arrays."""
 

@@ -409,7 +409,7 @@ class TemplateExtractor(FeatureExtractor):
         self._restored = Once(lambda: self._features.restore(hashes(), data, offsets))
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class _Settings:
     """What a file says of templates, besides arrays."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Count = Annotated[int, Range(0, 2**62)]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class _Metadata:
     """What a checkpoint says of an iterate, besides arrays."""
 

@@ -60,7 +60,7 @@ class Codec:
         return convert_scheme(y, self.outer_scheme, self.inner_scheme)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class _Metadata:
     """What a file says of a chain, besides arrays."""
 
