@@ -4,11 +4,13 @@
                                    [CORPUS …]
 
 A fifth of the training data (at most as many sentences as are labelled) judges; test data are not
-looked at. The annotator answers what is asked, with the labels of the corpus, until a tagger
-trained on all answers comes within half a point of one trained on everything. Given is the share
-of the tokens that were labelled by then (between two trainings, along a straight line), and CPU
-seconds; --draw writes the curves as SVG, the mean of the seeds with a band from the lowest to the
-highest. --keep is a file of finished runs: the same command resumes.
+looked at. The annotator answers what is asked, with the labels of the corpus, until the model that
+the page gives (trained on all answers) comes within half a point of one trained on everything.
+Orders: "unsure" asks about the words of which the model is unsure (--ask unsure), and the others
+stay as it suggests, right or wrong; "page" asks about whole sentences, and so does "random". Given
+is the share of the tokens that were asked about by then (between two trainings, along a straight
+line), and CPU seconds; --draw writes the curves as SVG, the mean of the seeds with a band from the
+lowest to the highest. --keep is a file of finished runs: the same command resumes.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import numpy as np
 
 from dualstruct import SequenceTagger, read_columns
 from dualstruct.labelling import Project
+from dualstruct.labelling.sentences import checked_tokens
 from dualstruct.labelling.session import Session
 from dualstruct.texts.documents import joined
 from measuring import DATA
@@ -33,7 +36,9 @@ from measuring import DATA
 CORPORA = ("conll2000", "wnut17", "usaddress")
 WITHIN = 0.005
 #: After so many answers the order is made anew, and after as much more the model.
-REFRESHED, FIRST, GROWTH = 20, 40, 1.3
+REFRESHED, FIRST, GROWTH = 20, 40, 1.2
+#: What each order is: whether sentences are drawn at random, and what is asked about them.
+ORDERS = {"unsure": (True, "unsure"), "page": (True, "all"), "random": (False, "all")}
 
 Rows = list[list[str]]
 #: The share of the tokens that is labelled, and the score then.
@@ -74,36 +79,36 @@ def as_begun(labels: list[str]) -> list[str]:
 
 
 def simulate(
-    data: tuple[Rows, Rows, Rows, Rows], active: bool, seed: int, whole: float
+    data: tuple[Rows, Rows, Rows, Rows], order: str, seed: int, whole: float
 ) -> tuple[Curve, int]:
     """The curve up to the score that is wanted, and how many sentences that took."""
     X, y, judged, truth = data
+    active, ask = ORDERS[order]
     tokens = sum(map(len, X))
     with (
         tempfile.TemporaryDirectory(dir=in_memory()) as folder,
         project_of(folder, X, y) as project,
     ):
-        session = Session(project, active=active, seed=seed)
-        answered = labelled = 0
-        target = FIRST
+        session = Session(project, active=active, ask=ask, seed=seed)
+        answered = given = labelled = 0
+        target: float = FIRST * tokens / len(X)
         curve: Curve = []
         while questions := session.next("simulated", 1, []):
             [question] = questions
-            labels = y[question["sentence"] - 1]
-            session.answer(question["sentence"], labels, question["version"], "simulated", None)
+            number, asked = question["sentence"], question["asked"]
+            labels = said(question, y[number - 1])
+            labelled -= labelled_tokens(project, number)
+            session.answer(number, labels, question["version"], "simulated", None, asked)
             answered += not question["version"]
-            labelled += 0 if question["version"] else len(labels)
-            if answered % REFRESHED == 0:
+            given += 1
+            if given % REFRESHED == 0:
                 session.order.refresh()
-            if answered < target:
+            labelled += labelled_tokens(project, number)
+            if labelled < target:
                 continue
-            target = round(GROWTH * target) + 1
+            target = GROWTH * labelled
             session.learner.catch_up()
-            every = project.settled()
-            tagger = session.learner.maker.new()
-            tagger.unseen_labels = "count"
-            tagger.fit([each.words for each in every], [list(each.labels or ()) for each in every])
-            curve.append((labelled / tokens, tagger.score(judged, truth)))
+            curve.append((labelled / tokens, score_of(session, Path(folder), judged, truth)))
             if curve[-1][1] >= whole - WITHIN:
                 if len(curve) > 1:
                     (a, low), (b, high) = curve[-2:]
@@ -113,11 +118,35 @@ def simulate(
     return [*curve, (1.0, whole)], answered
 
 
+def labelled_tokens(project: Project, number: int) -> int:
+    sentence = project.sentences[number]
+    return checked_tokens(sentence) if sentence.answers else 0
+
+
+def said(question: dict[str, Any], truth: list[str]) -> list[str]:
+    """The truth where the annotator is asked, and what the page shows elsewhere."""
+    if question["asked"] is None:
+        return truth
+    shown = question["labels"] or question["suggestion"]["labels"]
+    mixed = [truth[t] if t in question["asked"] else label for t, label in enumerate(shown)]
+    return as_begun(mixed)
+
+
+def score_of(session: Session, folder: Path, judged: Rows, truth: Rows) -> float:
+    """Of the model as a file, as a button of the page gives it."""
+    model = session.learner.whole()
+    assert model is not None
+    model.save(folder / "m.dstruct")
+    tagger = SequenceTagger.load(folder / "m.dstruct")
+    tagger.unseen_labels = "count"
+    return tagger.score(judged, truth)
+
+
 def drawn(curves: dict[str, dict[str, tuple[float, list[Curve]]]]) -> str:
     """The curves as SVG, a panel for each corpus; the dashed line is what is wanted."""
     width, height, left, top = 260, 180, 40, 28
     parts = []
-    colours = {"page": "#0b62c4", "random": "#b35900"}
+    colours = {"unsure": "#0a7a3d", "page": "#0b62c4", "random": "#b35900"}
     for k, (name, orders) in enumerate(curves.items()):
         whole = next(iter(orders.values()))[0]
         low = min(y for _, each in orders.values() for curve in each for x, y in curve if x > 0.05)
@@ -158,9 +187,10 @@ def drawn(curves: dict[str, dict[str, tuple[float, list[Curve]]]]) -> str:
                 f'<polyline points="{line}" fill="none" stroke="{colours[order]}" '
                 'stroke-width="1.5"/>'
             )
-    for k, (order, said) in enumerate({"page": "order of the page", "random": "at random"}.items()):
+    names = {"unsure": "unsure words", "page": "least sure sentences", "random": "at random"}
+    for k, (order, name) in enumerate(names.items()):
         across, down = left + 150 * k, top + height + 36
-        parts.append(f'<text x="{across}" y="{down}" fill="{colours[order]}">{said}</text>')
+        parts.append(f'<text x="{across}" y="{down}" fill="{colours[order]}">{name}</text>')
     size = f"{left + len(curves) * (width + left)} {top + height + 46}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" font-family="sans-serif" '
@@ -196,7 +226,7 @@ def main() -> None:
     print(f"{'corpus':12}{'order':10}{'whole':>8}{'tokens':>9}{'sentences':>11}{'CPU s':>8}")
     curves: dict[str, dict[str, tuple[float, list[Curve]]]] = {}
     for name in asked.corpora or CORPORA:
-        found: dict[str, list[Any]] = {"page": [], "random": []}
+        found: dict[str, list[Any]] = {order: [] for order in ORDERS}
         for seed in range(asked.seeds):
             X, y, judged, truth = sentences_of(name, asked.data, asked.sentences, seed)
             y, truth = [as_begun(row) for row in y], [as_begun(row) for row in truth]
@@ -206,7 +236,7 @@ def main() -> None:
                 key = f"{name} {order} {seed} {len(X)} {GROWTH}"
                 if key not in kept:
                     began = time.process_time()
-                    curve, answered = simulate(data, order == "page", seed, whole)
+                    curve, answered = simulate(data, order, seed, whole)
                     kept[key] = whole, curve, answered, time.process_time() - began
                     if asked.keep is not None:
                         asked.keep.parent.mkdir(parents=True, exist_ok=True)

@@ -295,3 +295,26 @@ def test_nothing_is_seriously_inaccessible(browser, tmp_path, scheme, kind):
         wide = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
         assert not wide
         page.close()
+
+
+def test_words_that_are_not_asked_about_are_muted_and_may_be_changed(page, tmp_path):
+    with labelling(tmp_path, ["Ada met Bo in Rome"] * 30, ask="unsure") as (project, address):
+        for sentence in list(project.sentences.values())[:-3]:
+            labels = ["B-PER", "O", "B-PER", "O", "B-LOC"]
+            project.answer(sentence.id, labels, annotator="import", seen=0)
+        page.goto(f"{address}")
+        page.keyboard.press("Enter")  # the model learns, if it has not yet
+        expect(page.locator("#sentence .token.given").first).to_be_visible()
+        expect(page.locator("#reason")).to_contain_text("words in full ink")
+        given = page.locator("#sentence .token.given").first
+        expect(given).to_have_attribute("aria-label", re.compile("not asked about"))
+        t = int(given.get_attribute("data-t"))
+        given.click()
+        page.keyboard.press("2")
+        muted = page.locator("#sentence .token.given")
+        left = {int(each.get_attribute("data-t")) for each in muted.all()} - {t}
+        page.keyboard.press("Enter")
+        saved(page, project, 2)
+        last = max(project.answered_sentences(), key=lambda each: each.version)
+        assert {k for k, known in enumerate(last.checked) if not known} == left
+        assert last.labels[t] == "B-LOC"

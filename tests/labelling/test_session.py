@@ -353,3 +353,58 @@ def test_labels_of_tokens_are_learned_too(tmp_path):
             assert set(question["suggestion"]["labels"]) <= set(project.types)
             with pytest.raises(InputError, match="tokens, but 0 labels"):
                 session.answer(question["sentence"], [], 0, "me", None)
+
+
+def test_only_words_of_which_the_model_is_unsure_are_asked_about(tmp_path):
+    with Project(tmp_path / "p.db", "spans", Tokenizer("blanks", "lines")) as project:
+        project.add(Document(" ".join(s.forms)) for s in CORPUS[:200])
+        session = Session(project, ask="unsure")
+        back = asked = words = 0
+        for _ in range(400):
+            found = session.next("me", 1, [])
+            if not found:
+                break
+            [question] = found
+            number, parts = question["sentence"], question["asked"]
+            truth = TRUTH[tuple(question["words"])]
+            if parts is None:
+                assert session.learner.model is None or is_measured(number)
+            else:
+                assert parts
+                known = project.sentences[number].checked or ()
+                assert not any(known[t] for t in parts if known)  # nothing is asked twice
+                back += bool(question["version"])
+                asked, words = asked + len(parts), words + len(truth)
+            session.answer(number, truth, question["version"], "me", None, parts)
+            assert number not in session.order._waiting()
+            if len(project.answered) % 20 == 0:
+                session.learner.catch_up()
+        assert len(project.answered) == 200
+        assert asked < 0.8 * words
+        assert session.state()["tokens"] < sum(len(s.tokens) for s in project.sentences.values())
+        assert all(project.sentences[n].checked is None for n in project.answered if is_measured(n))
+
+
+def test_words_that_were_not_asked_about_are_not_learned_from(tmp_path):
+    """The model's own mistakes, left as they were shown, do not become its truth."""
+    with Project(tmp_path / "p.db", "labels", Tokenizer("blanks", "lines")) as project:
+        project.add(Document("a b") for _ in range(60))
+        session = Session(project)
+        numbers = [n for n in project.sentences if not is_measured(n)]
+        for k, number in enumerate(numbers[:45]):
+            if k < 15:
+                session.answer(number, ["A", "B"], 0, "me", None)
+            else:
+                session.answer(number, ["A", "WRONG"], 0, "me", None, [0])
+        session.answer(numbers[45], ["WRONG", "B"], 0, "me", None, [1])
+        model = session.learner.whole()
+        [suggestion] = model.suggest([project.sentences[numbers[50]]])
+        assert suggestion.labels == ("A", "B")
+
+
+def test_trees_are_asked_about_as_a_whole(tmp_path):
+    with Project(tmp_path / "p.db", "trees") as project:
+        with pytest.raises(InputError, match="of trees whole sentences are asked about"):
+            Session(project, ask="unsure")
+        with pytest.raises(InputError, match="ask is 'some'; it is all or unsure"):
+            Session(project, ask="some")

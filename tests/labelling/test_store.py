@@ -56,6 +56,26 @@ def test_an_answer_replaces_what_its_annotator_has_seen_and_nothing_else(project
     assert [row["annotator"] for row in project.history(2)] == ["a", "b", "b"]
 
 
+def test_answers_keep_which_tokens_they_are_about(project):
+    sentence = project.sentences[1]
+    say(project, 1, FIRST, checked=[0, 3])
+    assert sentence.checked == (True, False, False, True, False)
+    say(project, 1, FIRST, checked=[3, 4])  # with what was checked before
+    assert sentence.checked == (True, False, False, True, True)
+    say(project, 2, SECOND, checked=[0, 1, 2])
+    assert project.sentences[2].checked is None
+    say(project, 2, SECOND, checked=[1])
+    assert project.sentences[2].checked is None
+    with pytest.raises(InputError, match="sentence 1 has no such tokens as were checked"):
+        say(project, 1, FIRST, checked=[5])
+    project.close()
+    with Project(project.path) as again:
+        assert again.sentences[1].checked == (True, False, False, True, True)
+        assert again.sentences[2].checked is None
+        say(again, 1, FIRST)
+        assert again.sentences[1].checked is None
+
+
 def test_two_who_say_the_same_are_in_no_conflict(project):
     say(project, 2, SECOND)
     say(project, 2, SECOND, who="b", seen=0)
@@ -164,15 +184,15 @@ def test_older_files_are_migrated_and_a_copy_is_kept(tmp_path, monkeypatch):
     with Project(path) as project:
         project.add([Document(TEXT)])
         say(project, 2, SECOND)
-    monkeypatch.setitem(schema.MIGRATIONS, 2, "ALTER TABLE sentences ADD COLUMN note TEXT;")
-    with closing(schema.connect(path, version=3)) as base:
-        assert base.execute("PRAGMA user_version").fetchone() == (3,)
+    monkeypatch.setitem(schema.MIGRATIONS, 3, "ALTER TABLE sentences ADD COLUMN note TEXT;")
+    with closing(schema.connect(path, version=4)) as base:
+        assert base.execute("PRAGMA user_version").fetchone() == (4,)
         assert base.execute("SELECT count(note), count(*) FROM sentences").fetchone() == (0, 2)
-    with Project(tmp_path / "p.db.version2") as old:
+    with Project(tmp_path / "p.db.version3") as old:
         assert old.sentences[2].labels == tuple(SECOND)
-    with pytest.raises(InputError, match="it is of version 3; this program knows 2"):
+    with pytest.raises(InputError, match="it is of version 4; this program knows 3"):
         Project(path)
-    with pytest.raises(InputError, match="it is of version 3; this program knows 2"):
+    with pytest.raises(InputError, match="it is of version 4; this program knows 3"):
         list(iter_documents(path))
 
 
@@ -183,6 +203,7 @@ def test_files_of_version_1_are_read_and_opened(tmp_path):
         say(project, 2, SECOND)
     with closing(sqlite3.connect(path)) as base:
         base.execute("ALTER TABLE sentences DROP COLUMN tags")
+        base.execute("ALTER TABLE answers DROP COLUMN checked")
         base.execute("PRAGMA user_version = 1")
         base.commit()
     [document] = iter_documents(path)
@@ -196,9 +217,9 @@ def test_a_migration_that_fails_changes_nothing(tmp_path, monkeypatch):
     path = tmp_path / "p.db"
     with Project(path) as project:
         project.add([Document(TEXT)])
-    monkeypatch.setitem(schema.MIGRATIONS, 2, "DROP TABLE answers; SELECT * FROM absent;")
+    monkeypatch.setitem(schema.MIGRATIONS, 3, "DROP TABLE answers; SELECT * FROM absent;")
     with pytest.raises(InputError, match="no such table: absent"):
-        schema.connect(path, version=3)
+        schema.connect(path, version=4)
     with Project(path) as project:
         assert say(project, 2, SECOND).id == 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,9 @@ from dualstruct.printable import plural
 
 if TYPE_CHECKING:
     from dualstruct.labelling.store import Project
+
+#: Seconds after which one thread of the server makes way for another.
+SWITCHES = 0.0005
 
 
 def label(
@@ -73,6 +77,14 @@ def label(
         Path | None,
         Option(help="A tagger or parser that train wrote: it makes the first suggestions."),
     ] = None,
+    ask: Annotated[
+        str,
+        Option(
+            metavar="WHAT",
+            help="all: whole sentences are asked about; unsure: only words of which the model is "
+            "not sure, and the others are as it suggests.",
+        ),
+    ] = "all",
     serve: Annotated[bool, Option(help="Open the page once texts are added.")] = True,
     host: Host = "127.0.0.1",
     port: Port = 8000,
@@ -109,7 +121,7 @@ def label(
         _draft(opened, gazetteer or [], pattern or [])
         counts = _counts(opened)
         if serve and export is None:
-            _serve(opened, model, Address(host, port, token, browser), as_json)
+            _serve(opened, model, ask, Address(host, port, token, browser), as_json)
             return
     if export is not None:
         _export(project, export)
@@ -131,7 +143,7 @@ class Address:
     browser: bool
 
 
-def _serve(project: Project, model: Path | None, asked: Address, as_json: bool) -> None:
+def _serve(project: Project, model: Path | None, ask: str, asked: Address, as_json: bool) -> None:
     need_server("label")
     from urllib.parse import quote
 
@@ -144,7 +156,10 @@ def _serve(project: Project, model: Path | None, asked: Address, as_json: bool) 
     where = listening.address
     if asked.token:
         where += f"?token={quote(asked.token)}"
-    with Session(project, model) as session:
+    # Threads that train hold the interpreter's lock for so long when an answer is waiting for it,
+    # and an answer asks for it several times.
+    sys.setswitchinterval(SWITCHES)
+    with Session(project, model, ask=ask) as session:
         app = create_label_app(session, hosts=listening.hosts, token=asked.token)
         listening.announce(str(project.path), {"project": str(project.path)}, as_json, where)
         listening.run(app, asked.browser, lambda: None, where)

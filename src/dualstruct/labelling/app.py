@@ -125,7 +125,8 @@ class Api:
         return await self._answered(lambda: {"questions": work()})
 
     async def answer(self, request: Request) -> Response:
-        found = await self.body(request, ("sentence", "labels", "version", "annotator", "key"))
+        known = ("sentence", "labels", "version", "annotator", "key", "asked")
+        found = await self.body(request, known)
         return await self._answered(
             partial(
                 self.session.answer,
@@ -134,6 +135,7 @@ class Api:
                 _VERSION.read(found),
                 _name(found),
                 _key(found),
+                _tokens(found),
             )
         )
 
@@ -230,6 +232,16 @@ def _numbers(found: dict[str, Any], name: str) -> list[int]:
     fits = isinstance(given, list) and len(given) <= MOST_NEXT * 10
     if not fits or not all(type(n) is int and 0 < n < MOST_NUMBER for n in given):
         raise RequestError(400, f"{name} has to be a list of numbers of sentences")
+    return list(given)
+
+
+def _tokens(found: dict[str, Any]) -> list[int] | None:
+    given = found.get("asked")
+    if given is None:
+        return None
+    fits = isinstance(given, list) and len(given) <= MOST_TOKENS
+    if not fits or not all(type(t) is int and 0 <= t < MOST_TOKENS for t in given):
+        raise RequestError(400, "asked has to be a list of numbers of tokens")
     return list(given)
 
 

@@ -34,6 +34,8 @@ class Kind(ABC):
     name: ClassVar[str]
     #: What the score is called, F1 of parts as it always is.
     score_name: ClassVar[str]
+    #: Whether models learn from answers of which only some tokens were asked about.
+    takes_parts: ClassVar[bool] = True
     #: The column of CoNLL-U that texts are read with, if not the usual one.
     column: ClassVar[str | None] = None
 
@@ -121,6 +123,7 @@ class Trees(Kind):
 
     name = "trees"
     score_name = "LAS"
+    takes_parts = False
     column = "tree"
 
     def parts(self, labels: Sequence[str]) -> list[Part]:

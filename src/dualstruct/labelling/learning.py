@@ -19,7 +19,7 @@ from pathlib import Path
 from dualstruct.errors import DualstructError
 from dualstruct.labelling.measuring import LEAST, Point, measure
 from dualstruct.labelling.models import Example, Model, Suggestion
-from dualstruct.labelling.sentences import Sentence
+from dualstruct.labelling.sentences import Sentence, checked_tokens
 from dualstruct.labelling.store import Project
 from dualstruct.labelling.training import InProcess, InThread, Task, Training, trained
 
@@ -40,7 +40,7 @@ GROWTH = 1.1
 #: What labels that nobody has looked at count beside answers.
 DRAFTED = 0.3
 #: Answers among the measured sentences from which a temperature is fitted.
-CALIBRATING = 20
+CALIBRATING = 10
 #: Answers from which suspects are looked for, and among how many of them at a time.
 SUSPICIOUS, MOST_SUSPECTED = 60, 1500
 
@@ -155,8 +155,8 @@ class Learner:
         self._measure(model, known)
 
     def whole(self) -> Model | None:
-        """A model for use elsewhere, trained on all answers but those that measure."""
-        task = self._task(self._examples(), prepared=False)
+        """A model for use elsewhere, trained on all answers, also those that measure."""
+        task = self._task(self.project.settled(), prepared=False)
         return trained(self.maker, task, lambda: self._ended) if task.examples else None
 
     # The threads.
@@ -217,8 +217,8 @@ class Learner:
             return []
         known = self.project.answered_numbers()
         numbers += self._random.sample(known, min(REPLAYED, len(known)))
-        found = (self.project.sentences[n] for n in dict.fromkeys(numbers) if not is_measured(n))
-        return [Example(each, each.labels) for each in found if each.labels is not None]
+        found = [self.project.sentences[n] for n in dict.fromkeys(numbers) if not is_measured(n)]
+        return _answered(found)
 
     def _take(self) -> set[int]:
         self._taken, self._new = self._new, set()
@@ -327,7 +327,7 @@ class Learner:
         last = self.points[-1].sentences if self.points else 0
         predicted = [each.labels for each in model.suggest(judged)]
         truth = [each.labels or () for each in judged]
-        tokens = sum(len(each.tokens) for each in known)
+        tokens = sum(map(checked_tokens, known))
         point = measure(self.project.kind, truth, predicted, len(known), tokens)
         if len(known) > last:
             self.project.add_point(point.to_dict())
@@ -353,7 +353,11 @@ class Learner:
 
 
 def _answered(sentences: Sequence[Sentence]) -> list[Example]:
-    return [Example(each, each.labels) for each in sentences if each.labels is not None]
+    return [
+        Example(each, each.labels, known=each.checked)
+        for each in sentences
+        if each.labels is not None
+    ]
 
 
 def _drafted(sentence: Sentence) -> Suggestion | None:

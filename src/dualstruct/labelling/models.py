@@ -41,6 +41,7 @@ class Example:
     sentence: Sentence
     labels: tuple[str, ...]
     weights: tuple[float, ...] | None = None  #: of its tokens; None: it counts as it is
+    known: tuple[bool, ...] | None = None  #: whether the label of each is; None: all are
 
 
 class Model(ABC):

@@ -42,7 +42,8 @@ CREATE TABLE answers (
     labels TEXT,
     withdraws INTEGER REFERENCES answers (id),
     key TEXT UNIQUE,
-    said REAL NOT NULL
+    said REAL NOT NULL,
+    checked TEXT
 );
 CREATE INDEX answers_of_a_sentence ON answers (sentence);
 CREATE TABLE curve (
@@ -51,7 +52,10 @@ CREATE TABLE curve (
 );
 """
 #: What turns a file of each version into one of the next.
-MIGRATIONS: dict[int, str] = {1: "ALTER TABLE sentences ADD COLUMN tags TEXT;"}
+MIGRATIONS: dict[int, str] = {
+    1: "ALTER TABLE sentences ADD COLUMN tags TEXT;",
+    2: "ALTER TABLE answers ADD COLUMN checked TEXT;",
+}
 
 
 def connect(path: Path, version: int = VERSION) -> sqlite3.Connection:

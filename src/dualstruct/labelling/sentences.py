@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from dualstruct.texts.documents import Document
 
-__all__ = ["Answer", "Draft", "Sentence", "token_weights"]
+__all__ = ["Answer", "Draft", "Sentence", "checked_tokens", "token_weights"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,8 @@ class Answer:
     annotator: str
     labels: tuple[str, ...]  #: one for each token, as its kind has them
     said: float  #: seconds since 1970
+    #: Which tokens were asked about; the others are as the model had them. None: all of them.
+    checked: tuple[bool, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Sentence:
     answers: tuple[Answer, ...] = ()  #: that were not withdrawn
     #: What it is labelled with; None without an answer, and where answers differ.
     labels: tuple[str, ...] | None = field(default=None, init=False)
+    #: Which tokens of it somebody was asked about; None if that is all of them.
+    checked: tuple[bool, ...] | None = field(default=None, init=False)
     in_conflict: bool = field(default=False, init=False)
     words: list[str] = field(init=False)
 
@@ -52,7 +56,9 @@ class Sentence:
     def set_answers(self, answers: tuple[Answer, ...]) -> None:
         """Other answers; what they come to is asked for more often than it changes."""
         self.answers = answers
-        found = {each.labels for each in self.counting}
+        counting = self.counting
+        self.checked = _checked(counting)
+        found = {each.labels for each in counting}
         self.in_conflict = len(found) > 1
         self.labels = next(iter(found)) if len(found) == 1 else None
 
@@ -66,6 +72,20 @@ class Sentence:
         """The answers that no later one replaced."""
         seen = max((each.seen for each in self.answers), default=0)
         return [each for each in self.answers if each.id > seen]
+
+
+def _checked(answers: list[Answer]) -> tuple[bool, ...] | None:
+    several = [each.checked for each in answers]
+    if not several or None in several:
+        return None
+    found = tuple(any(of_token) for of_token in zip(*filter(None, several), strict=True))
+    return None if all(found) else found
+
+
+def checked_tokens(sentence: Sentence) -> int:
+    """How many tokens of an answered sentence somebody was asked about."""
+    checked = sentence.checked
+    return len(sentence.tokens) if checked is None else sum(checked)
 
 
 def token_weights(document: Document) -> list[float]:

@@ -16,7 +16,7 @@ from dualstruct.labelling.learning import Learner
 from dualstruct.labelling.measuring import agreement, forecast
 from dualstruct.labelling.models import Suggestion
 from dualstruct.labelling.order import Order, Reason
-from dualstruct.labelling.sentences import Sentence
+from dualstruct.labelling.sentences import Sentence, checked_tokens
 from dualstruct.labelling.store import Project
 
 __all__ = ["Session"]
@@ -25,6 +25,8 @@ MOST_FOUND = 50
 MOST_NEXT = 10
 #: Sentences that a search for disagreement looks at.
 MOST_JUDGED = 2000
+#: What is asked about.
+ASKS = ("all", "unsure")
 
 
 class Session:
@@ -35,6 +37,8 @@ class Session:
     project : Project
     start : path, optional
         The file of a model that makes the first suggestions, and learns on.
+    ask : {"all", "unsure"}
+        Whether whole sentences are asked about, or the words of which the model is unsure.
     active : bool
         Whether sentences of which the model is least sure come first, or any.
     seed : int
@@ -46,12 +50,20 @@ class Session:
         project: Project,
         start: str | Path | None = None,
         *,
+        ask: str = "all",
         active: bool = True,
         seed: int = 0,
     ) -> None:
         self.project = project
+        if ask not in ASKS:
+            raise InputError(f"ask is {ask!r}; it is {' or '.join(ASKS)}")
+        parts = ask == "unsure"
+        if parts and not project.kind.takes_parts:
+            raise InputError(
+                f"of {project.kind.name} whole sentences are asked about: ask is 'all'"
+            )
         self.learner = Learner(project, None if start is None else Path(start), self._refresh)
-        self.order = Order(project, self.learner, active=active, seed=seed)
+        self.order = Order(project, self.learner, active=active, parts=parts, seed=seed)
         self._guard = threading.Lock()  # of the order
         self._counted: tuple[Any, dict[str, Any]] | None = None
 
@@ -105,7 +117,7 @@ class Session:
                 {
                     "sentences": len(self.project.sentences),
                     "labelled": len(settled),
-                    "tokens": sum(len(each.tokens) for each in settled),
+                    "tokens": sum(map(checked_tokens, settled)),
                     "conflicts": sum(each.in_conflict for each in answered),
                     "agreement": None if found is None else asdict(found),
                 },
@@ -125,10 +137,12 @@ class Session:
                     break
                 found.append(one)
                 taken.add(one[0].id)
-        suggested = self.learner.suggest([each for each, _ in found])
+        sentences = [each for each, _ in found]
+        suggested = self.learner.suggest(sentences)
+        asked = self.order.asked(sentences)
         return [
-            self._question(sentence, reason, suggestion)
-            for (sentence, reason), suggestion in zip(found, suggested, strict=True)
+            self._question(sentence, reason, suggestion) | {"asked": words}
+            for (sentence, reason), suggestion, words in zip(found, suggested, asked, strict=True)
         ]
 
     def _question(
@@ -144,6 +158,7 @@ class Session:
             "version": sentence.version,
             "reason": "conflict" if sentence.in_conflict else reason,
             "labels": None if sentence.labels is None else list(sentence.labels),
+            "asked": None,
             "suggestion": _as_data(self._usable(suggestion)),
             "answers": [
                 {"answer": each.id, "annotator": each.annotator, "labels": list(each.labels)}
@@ -164,13 +179,15 @@ class Session:
         """What the model says now of sentences on the page."""
         sentences = [self._sentence(number) for number in numbers]
         found = self.learner.suggest(sentences)
+        asked = self.order.asked(sentences)
         return [
             {
                 "sentence": each.id,
                 "version": each.version,
                 "suggestion": _as_data(self._usable(one)),
+                "asked": words,
             }
-            for each, one in zip(sentences, found, strict=True)
+            for each, one, words in zip(sentences, found, asked, strict=True)
         ]
 
     def open(self, number: int) -> dict[str, Any]:
@@ -189,9 +206,18 @@ class Session:
     # Answers.
 
     def answer(
-        self, sentence: int, labels: Sequence[str], version: int, annotator: str, key: str | None
+        self,
+        sentence: int,
+        labels: Sequence[str],
+        version: int,
+        annotator: str,
+        key: str | None,
+        asked: Sequence[int] | None = None,
     ) -> dict[str, Any]:
-        made = self.project.answer(sentence, labels, annotator=annotator, seen=version, key=key)
+        """Save an answer; ``asked`` are the tokens that it is about, if not all."""
+        made = self.project.answer(
+            sentence, labels, annotator=annotator, seen=version, key=key, checked=asked
+        )
         self.learner.learn(sentence)
         found = self._sentence(sentence)
         return {"answer": made.id, "version": found.version, "conflict": found.in_conflict}

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,11 +133,11 @@ class Project:
             given = None if weights is None else tuple(parsed(weights, "weights"))
             self.sentences[number].draft = Draft(tuple(parsed(labels, "labels")), given)
         found = self._base.execute(
-            f"SELECT id, sentence, seen, annotator, labels, said FROM ({VALID}) ORDER BY id"
+            f"SELECT id, sentence, seen, annotator, labels, said, checked FROM ({VALID}) "
+            "ORDER BY id"
         )
-        for number, sentence, seen, annotator, labels, said in found:
-            row = tuple(parsed(labels, f"{self.name}, answer {number}: labels"))
-            self._take(Answer(number, sentence, seen, annotator, row, said))
+        for row in found:
+            self._take(_answer(row, f"{self.name}, answer {row[0]}"))
 
     def _take(self, answer: Answer) -> None:
         sentence = self.sentences[answer.sentence]
@@ -329,8 +329,8 @@ class Project:
                     drafted.append((number, Draft(labels, weights)))
                 else:
                     now = time.time()
-                    row = self._add_answer(base, number, labels, 0, annotator, None, now)
-                    added[-1].set_answers((Answer(row, number, 0, annotator, labels, now),))
+                    made_now = Answer(0, number, 0, annotator, labels, now)
+                    added[-1].set_answers((self._add_answer(base, made_now, None),))
         for each in added:
             self.sentences[each.id] = each
             self.answered.update({each.id: None} if each.answers else {})
@@ -359,21 +359,23 @@ class Project:
         return len(found)
 
     @staticmethod
-    def _add_answer(
-        base: sqlite3.Connection,
-        sentence: int,
-        labels: Sequence[str],
-        seen: int,
-        annotator: str,
-        key: str | None,
-        said: float,
-    ) -> int:
+    def _add_answer(base: sqlite3.Connection, answer: Answer, key: str | None) -> Answer:
+        """The answer with the number that it gets."""
+        checked = None if answer.checked is None else _json([int(each) for each in answer.checked])
         made = base.execute(
-            "INSERT INTO answers (sentence, seen, annotator, labels, key, said) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            (sentence, seen, annotator, json.dumps(list(labels)), key, said),
+            "INSERT INTO answers (sentence, seen, annotator, labels, key, said, checked) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                answer.sentence,
+                answer.seen,
+                answer.annotator,
+                json.dumps(answer.labels),
+                key,
+                answer.said,
+                checked,
+            ),
         )
-        return made.lastrowid or 0
+        return replace(answer, id=made.lastrowid or 0)
 
     def answer(
         self,
@@ -383,6 +385,7 @@ class Project:
         annotator: str,
         seen: int,
         key: str | None = None,
+        checked: Iterable[int] | None = None,
     ) -> Answer:
         """Add an answer; it is on the disk when this returns.
 
@@ -397,6 +400,8 @@ class Project:
         key : str, optional
             What the client calls this answer. Sent again, because the network lost what we said,
             it is not added again.
+        checked : numbers of tokens, optional
+            Those that the annotator was asked about, if not all; with those of the answers before.
         """
         with self._guard:
             found = self._sentence(sentence)
@@ -408,24 +413,25 @@ class Project:
             self.add_types(self.kind.types_of(labels))
             if self._kind is None:
                 self.set_kind("spans")
-            now = time.time()
+            marks = None if checked is None else _marks(found, set(checked))
+            made = Answer(0, sentence, seen, annotator, tuple(labels), time.time(), marks)
             with self._writing() as base:
-                number = self._add_answer(base, sentence, labels, seen, annotator, key, now)
-            made = Answer(number, sentence, seen, annotator, tuple(labels), now)
+                made = self._add_answer(base, made, key)
             self._take(made)
             return made
 
     def _said_before(self, sentence: int, key: str) -> Answer | None:
         with in_project(self.name):
             row = self._base.execute(
-                "SELECT id, sentence, seen, annotator, labels, said FROM answers WHERE key = ?",
+                "SELECT id, sentence, seen, annotator, labels, said, checked FROM answers "
+                "WHERE key = ?",
                 (key,),
             ).fetchone()
         if row is None:
             return None
         if row[1] != sentence or row[4] is None:
             raise InputError("this key belongs to another answer")
-        return Answer(row[0], row[1], row[2], row[3], tuple(json.loads(row[4])), row[5])
+        return _answer(row, f"{self.name}, answer {row[0]}")
 
     def withdraw(self, answer: int, annotator: str, key: str | None = None) -> Sentence:
         """Take an answer of one's own back: everything is as if it had not been given."""
@@ -481,6 +487,27 @@ class Project:
         with self._guard, in_project(self.name):
             rows = self._base.execute("SELECT point FROM curve ORDER BY id").fetchall()
         return [json.loads(point) for (point,) in rows]
+
+
+def _answer(row: Sequence[Any], where: str) -> Answer:
+    number, sentence, seen, annotator, labels, said, checked = row
+    given = tuple(parsed(labels, f"{where}: labels"))
+    marks = None if checked is None else tuple(map(bool, parsed(checked, f"{where}: checked")))
+    if marks is not None and len(marks) != len(given):
+        raise InputError(f"{where}: what was checked is not one for each token")
+    return Answer(number, sentence, seen, annotator, given, said, marks)
+
+
+def _marks(sentence: Sentence, checked: set[int]) -> tuple[bool, ...] | None:
+    """Which tokens have been asked about by now, as answers have it."""
+    if not checked <= set(range(len(sentence.tokens))):
+        raise InputError(f"sentence {sentence.id} has no such tokens as were checked")
+    before = sentence.checked
+    if sentence.answers and before is None:
+        return None
+    earlier = before or (False,) * len(sentence.tokens)
+    marks = tuple(t in checked or known for t, known in enumerate(earlier))
+    return None if all(marks) else marks
 
 
 def _json(value: Any) -> str:

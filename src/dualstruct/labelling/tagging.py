@@ -25,6 +25,8 @@ __all__ = ["TaggerMaker", "TaggerModel"]
 
 #: Passes over examples that it learns on from.
 PASSES = 2
+#: Stands for a label that nobody was asked about; labels have no blanks.
+UNKNOWN = "not asked"
 
 
 class TaggerModel(Model):
@@ -116,8 +118,11 @@ class TaggerMaker(Maker):
         is_over: Callable[[], bool],
     ) -> Model:
         made = self.new() if self._start is None else copy.copy(self._start)
+        if any(each.known is not None for each in examples):
+            made.unknown_label = UNKNOWN
         train = made.fit if self._start is None else made.partial_fit
-        X, y, weights = _rows(examples)
+        X, _, weights = _rows(examples)
+        y = [_known_labels(each) for each in examples]
         plain = all(each.weights is None for each in examples)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -135,6 +140,14 @@ def _rows(
     y = [list(each.labels) for each in examples]
     weights = [list(each.weights or [1.0] * len(each.labels)) for each in examples]
     return X, y, weights
+
+
+def _known_labels(example: Example) -> list[str]:
+    known = example.known or (True,) * len(example.labels)
+    return [
+        label if is_known else UNKNOWN
+        for label, is_known in zip(example.labels, known, strict=True)
+    ]
 
 
 def _loaded(path: Path, kind: Kind) -> SequenceTagger:

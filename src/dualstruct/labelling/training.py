@@ -139,7 +139,8 @@ class InProcess(Training):
         yield _line({"kind": self._kind.name, "start": start, "to": str(target), "counts": counts})
         for group in groups:
             for each in group:
-                yield _line([each.sentence.words, each.sentence.tags, each.labels, each.weights])
+                words, tags = each.sentence.words, each.sentence.tags
+                yield _line([words, tags, each.labels, each.weights, each.known])
 
     def _said(self) -> Any:
         """What it says next; None if it has ended."""
@@ -156,10 +157,15 @@ def _line(value: Any) -> bytes:
 
 
 def _example(line: bytes) -> Example:
-    words, tags, labels, weights = json.loads(line)
+    words, tags, labels, weights, known = json.loads(line)
     tokens = list(pairwise(accumulate(map(len, words), initial=0)))
     sentence = Sentence(0, "", "".join(words), tokens, tags)
-    return Example(sentence, tuple(labels), None if weights is None else tuple(weights))
+    return Example(
+        sentence,
+        tuple(labels),
+        None if weights is None else tuple(weights),
+        None if known is None else tuple(known),
+    )
 
 
 def work(read: IO[bytes], write: IO[bytes]) -> None:

@@ -11,6 +11,7 @@ const AHEAD = 3; // questions on the page
 const REASONS = {
   any: "the next one",
   unsure: "the model is least sure of this one",
+  "other words": "the model is not sure of other words of it now",
   random: "drawn at random, to measure by",
   "second look": "the model disagrees with its label: a second look",
   conflict: "answers differ: take one of them, or give another",
@@ -20,6 +21,7 @@ const REASONS = {
 export let project = null;
 let questions = []; // the first is on the card
 export let labels = [];
+let shown = []; // as they were before the annotator changed something
 let touched = false; // whether the annotator has changed something
 export let here = 0; // the token of the cursor
 export let anchor = 0; // where the selection began
@@ -142,8 +144,9 @@ function present() {
     preview();
     return;
   }
-  labels = labelsFor(question);
-  byId("reason").textContent = asSentence(REASONS[question.reason] ?? question.reason);
+  shown = labels = labelsFor(question);
+  const reason = asSentence(REASONS[question.reason] ?? question.reason);
+  byId("reason").textContent = question.asked ? `${reason} Only the words in full ink are asked about.` : reason;
   showRivals(question);
   redraw();
   preview();
@@ -301,12 +304,19 @@ export function accept() {
   const question = current();
   if (!question) return;
   complain(null);
-  const body = { sentence: question.sentence, labels: [...labels], version: question.version, annotator: annotator(), key: newKey() };
+  const body = { sentence: question.sentence, labels: [...labels], version: question.version, annotator: annotator(), key: newKey(), asked: askedAbout(question) };
   questions.shift();
   onTheirWay.add(question.sentence);
   present();
   busy = busy.then(() => send(body, question)).finally(() => onTheirWay.delete(question.sentence));
   fetchMore();
+}
+
+// The tokens that were asked about, and those that the annotator changed without being asked; null: all.
+function askedAbout(question) {
+  if (!question.asked) return null;
+  const changed = labels.flatMap((label, t) => (label === shown[t] ? [] : [t]));
+  return [...new Set([...question.asked, ...changed])];
 }
 
 // Sent again with the same key until the server says that it is saved.
@@ -339,6 +349,7 @@ export async function undo() {
     const last = answered.pop();
     if (!last) return;
     const question = await post("api/undo", { answer: last.answer, annotator: annotator(), key: newKey() });
+    question.asked = last.question.asked;
     questions = [question, ...questions.filter((each) => each.sentence !== question.sentence)];
     present();
     labels = [...last.labels];
@@ -432,11 +443,13 @@ async function refresh() {
   const { found } = await post("api/suggest", { sentences: questions.map((each) => each.sentence) });
   for (const each of found) {
     const question = questions.find((other) => other.sentence === each.sentence);
-    if (question) question.suggestion = each.suggestion;
+    if (!question) continue;
+    question.suggestion = each.suggestion;
+    if (question.asked && !(question === current() && touched)) question.asked = each.asked;
   }
   const question = current();
   if (question && !touched && !question.labels && question.reason !== "conflict") {
-    labels = labelsFor(question);
+    shown = labels = labelsFor(question);
     redraw();
   }
 }

@@ -10,16 +10,18 @@ function tinted(element, types, type) {
 }
 
 function token(view, t) {
-  const { words, labels, sure, kind, types } = view;
+  const { words, labels, sure, kind, types, asked } = view;
   const type = kind === "spans" ? spanAt(labels, t)?.type : labels[t];
   const doubt = sure ? 1 - sure[t] : 0;
-  const name = [words[t], type ?? "no label", sure ? `${percent(sure[t])} sure` : null].filter(Boolean).join(", ");
+  const given = asked && !asked.includes(t);
+  const name = [words[t], type ?? "no label", sure ? `${percent(sure[t])} sure` : null, given ? "not asked about" : null].filter(Boolean).join(", ");
   const element = make(
     "button",
     { type: "button", class: "token", "data-t": t, tabindex: "-1", "aria-label": name, title: sure && doubt > 0.05 ? `${percent(sure[t])} sure` : null },
     words[t],
     kind === "spans" ? null : tinted(make("span", { class: "tag" }, labels[t] || "·"), types, labels[t]),
   );
+  if (given) element.classList.add("given");
   if (doubt > 0.05) {
     element.classList.add("unsure");
     element.style.setProperty("--doubts", Math.min(0.35 + doubt, 1).toFixed(2));

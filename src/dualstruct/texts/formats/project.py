@@ -31,7 +31,7 @@ __all__ = ["APPLICATION", "MAGIC", "PROJECT", "VALID", "VERSION", "in_project", 
 
 #: What distinguishes such a file from other SQLite files, and which tables it has.
 APPLICATION = 0x64756C62
-VERSION = 2
+VERSION = 3
 MAGIC = b"SQLite format 3\0"
 #: Answers that were not withdrawn, and those among them that no later one replaced.
 VALID = (
