@@ -151,7 +151,7 @@ def test_spans_that_do_not_fit_are_told_or_refused(model, run, tmp_path):
     assert "a.jsonl, line 1: the spans 3-6 LOC 'Lis' and 3-9 LOC 'Lisbon' overlap" in err
     code, _, err = run("evaluate", model, path, "--overlapping", "longest")
     assert code == 0
-    assert "1 of 2 spans do not begin and end with a token, and were moved" in err
+    assert "1 of 2 spans does not begin and end with a token, and was moved" in err
     code, _, err = run("evaluate", model, path, "--misaligned", "refuse")
     assert code == 1
     assert "the span 3-6 LOC 'Lis' does not begin and end with a token" in err
@@ -189,6 +189,22 @@ def test_convert_turns_data_into_other_formats(files, ask, tmp_path):
     ask("convert", tmp_path / "a.conllu", tmp_path / "b.jsonl")
     both = [list(iter_documents(path)) for path in (files / "train.jsonl", tmp_path / "b.jsonl")]
     assert [(d.text, d.spans) for d in both[0]] == [(d.text, d.spans) for d in both[1]]
+
+
+def test_convert_keeps_labels_of_tokens_or_says_that_it_cannot(ask, tmp_path):
+    words, tags = tmp_path / "words.jsonl", tmp_path / "tags.conllu"
+    words.write_text('{"tokens": ["Ada", "Wu", "left"], "ner_tags": ["B-PER", "I-PER", "O"]}\n')
+    ask("convert", words, tmp_path / "a.brat")
+    [document] = iter_documents(tmp_path / "a.brat")
+    assert [(s.start, s.end, s.label) for s in document.spans] == [(0, 6, "PER")]
+    tags.write_bytes(str(load_english("train")[0]).encode())
+    said = ask("convert", tags, tmp_path / "tags.jsonl", "--label-column", "upos")
+    assert f"1 document with {len(load_english('train')[0])} labels written" in said
+    ask("convert", tmp_path / "tags.jsonl", tmp_path / "b.conllu")
+    [back] = iter_documents(tmp_path / "b.conllu")
+    assert back.labels == load_english("train")[0].upos
+    said = refusal("convert", tags, tmp_path / "b.brat", "--label-column", "upos")
+    assert "and brat has spans alone; jsonl, conll" in said
 
 
 def test_tags_of_conllu_are_learned_by_name(ask, tmp_path):

@@ -31,7 +31,7 @@ WRITTEN = [
     where_installed(name) for name, each in FORMATS.items() if each.write or each.write_folder
 ]
 #: Formats that keep the text as it is; the others keep words.
-OF_TEXT = ["jsonl", "labelstudio", "brat", "conllu", "parquet", "spacy"]
+OF_TEXT = ["jsonl", "labelstudio", "brat", "conllu", "parquet", "arrow", "spacy"]
 READ = {"labelstudio": "a.labelstudio.json", "brat": "a.brat"}
 
 
@@ -357,3 +357,45 @@ def test_formats_that_are_none_are_named(tmp_path):
         write_documents(tmp_path / "a.xyz", [])
     with pytest.raises(InputError, match="text is read, but not written"):
         write_documents(tmp_path / "a", [], "text")
+
+
+TAGGED = Document("She left.  He\nsang ", None, [(0, 3), (4, 8), (8, 9), (11, 13), (14, 18)])
+TAGGED.sentences, TAGGED.labels = [0, 3, 5], ["PRON", "VERB", "PUNCT", "PRON", "VERB"]
+
+
+@pytest.mark.parametrize("format", WRITTEN)
+def test_labels_of_tokens_come_back_or_are_refused(format, tmp_path):
+    if format in ("brat", "labelstudio"):
+        with pytest.raises(
+            InputError, match=f"such as 'PRON', and {format} has spans alone; jsonl"
+        ):
+            written(format, [TAGGED], tmp_path)
+        return
+    found = list(iter_documents(written(format, [TAGGED], tmp_path)))
+    words = [sentence for each in found for sentence in each.words()]
+    assert words == [["She", "left", "."], ["He", "sang"]]
+    assert [label for each in found for label in each.labels] == TAGGED.labels
+    if format in OF_TEXT:
+        assert [(each.text, each.tokens) for each in found] == [(TAGGED.text, TAGGED.tokens)]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "problem"),
+    [
+        ([(0, 3), (2, 4)], r"line 1: the tokens 0-3 X 'Ada' and 2-4 X 'a ' are not one behind"),
+        ([(0, 30)], r"line 1: the span 0-30 X is not in the text"),
+        ([("a", 3)], r"line 1: tokens\[0\]: its start is 'a', no whole number"),
+    ],
+)
+def test_wrong_labelled_tokens_are_named(tokens, problem):
+    row = {"text": "Ada left", "tokens": [{"start": a, "end": b, "label": "X"} for a, b in tokens]}
+    with pytest.raises(InputError, match=problem):
+        list(iter_documents(io.StringIO(json.dumps(row)), "jsonl"))
+
+
+def test_tasks_that_nobody_has_looked_at_are_label_studios(tmp_path):
+    path = tmp_path / "tasks.json"
+    for begin in ('[{"data": {"text": "Ada"}}]', '[ {"id": 7, "data": {"text": "Ada"}}]'):
+        path.write_text(begin)
+        assert find_format(path).name == "labelstudio"
+        assert [(each.text, each.spans) for each in iter_documents(path)] == [("Ada", None)]

@@ -116,8 +116,10 @@ def convert(
         made = convert_documents(
             str(source), target, read_as, write_as, label_column, split_as, aligned
         )
-        documents, spans = plural(made["documents"], "document"), plural(made["spans"], "span")
-        counts = f"{documents} with {spans}"
+        marked = plural(made["spans"], "span")
+        if made["labels"] and not made["spans"]:
+            marked = plural(made["labels"], "label")
+        counts = f"{plural(made['documents'], 'document')} with {marked}"
         if as_json:
             print_json(made)
         else:

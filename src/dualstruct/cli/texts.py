@@ -157,18 +157,22 @@ def convert_documents(
     from dualstruct.texts.alignment import label_spans
     from dualstruct.texts.corpora import document_blocks
     from dualstruct.texts.formats import format_named, format_of_name
+    from dualstruct.texts.formats.columns import with_spans
 
     chosen = format_of_name(target) if write_as is None else format_named(write_as)
-    counts = [0, 0]
+    counts = [0, 0, 0]
 
     def documents() -> Iterator[Document]:
         for block in document_blocks(iter_documents(source, read_as, label), tokenizer):
             for document in block:
-                if chosen.of_tokens and document.labels is None and document.spans is not None:
+                if not chosen.of_tokens:
+                    document = with_spans(document)
+                elif document.labels is None and document.spans is not None:
                     labels = document.by_sentence(alignment.labels(document))
                     document.spans = label_spans(document, labels)
                 counts[0] += 1
                 counts[1] += len(document.spans or ())
+                counts[2] += len(document.labels or ())
                 yield document
 
     write_documents(target, documents(), chosen.name)
@@ -181,4 +185,5 @@ def convert_documents(
         "format": chosen.name,
         "documents": counts[0],
         "spans": counts[1],
+        "labels": counts[2],
     }

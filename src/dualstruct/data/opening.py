@@ -42,7 +42,8 @@ def name_of(source: PathOrFile) -> str:
     """What to call a file in messages: its name, without the folders."""
     if isinstance(source, str | os.PathLike):
         return "standard input" if source == "-" else Path(source).name
-    return Path(str(getattr(source, "name", "file"))).name
+    usual = "file" if hasattr(source, "read") else "dataset"
+    return Path(str(getattr(source, "name", usual))).name
 
 
 def in_file(name: str, problem: Exception) -> str:

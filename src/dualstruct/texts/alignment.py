@@ -21,6 +21,7 @@ Misaligned = Literal["move", "drop", "refuse"]
 Overlapping = Literal["refuse", "longest"]
 #: Cases that a message names.
 _NAMED = 3
+_ONE, _MANY = "does not begin and end with a token", "do not begin and end with a token"
 
 
 @dataclass
@@ -104,11 +105,16 @@ class Alignment:
     def notes(self) -> list[str]:
         """Sentences about what was changed."""
         return [
-            f"{len(cases):,} of {self.total:,} spans {what}: {_few(cases)}"
-            for cases, what in (
-                (self.moved, "do not begin and end with a token, and were moved"),
-                (self.dropped, "do not begin and end with a token, and were left out"),
-                (self.shorter, "overlap a longer one, and were left out"),
+            f"{len(cases):,} of {self.total:,} spans {one if len(cases) == 1 else many}: "
+            + _few(cases)
+            for cases, one, many in (
+                (self.moved, f"{_ONE}, and was moved", f"{_MANY}, and were moved"),
+                (self.dropped, f"{_ONE}, and was left out", f"{_MANY}, and were left out"),
+                (
+                    self.shorter,
+                    "overlaps a longer one, and was left out",
+                    "overlap a longer one, and were left out",
+                ),
             )
             if cases
         ]

@@ -104,13 +104,13 @@ class TextCorpus:
 
 
 def iter_documents(
-    source: PathOrFile, format: str | None = None, label: str | None = None
+    source: Any, format: str | None = None, label: str | None = None
 ) -> Iterator[Document]:
     """The documents of a file, one by one; memory does not grow with the file.
 
     Parameters
     ----------
-    source : path or file object
+    source : path, file object or datasets.Dataset
         ``"-"`` is standard input; formats that are folders take their path.
     format : str, optional
         A name of ``FORMATS``; found by the content otherwise.
@@ -142,9 +142,9 @@ def read_texts(
 
     Parameters
     ----------
-    sources : path or file object, or several
+    sources : path, file object or datasets.Dataset, or several
         Lines of JSON (Prodigy, doccano, LightTag, GLiNER, ``{"text", "spans"}``), a folder of BRAT,
-        an export of Label Studio, CoNLL-U, CSV or columns.
+        an export of Label Studio, CoNLL-U, CSV, columns, or what the library datasets writes.
     format : str, optional
         Which of them it is; found by the content otherwise.
     label : str, optional

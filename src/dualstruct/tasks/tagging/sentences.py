@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dualstruct.data.examples import as_list
+from dualstruct.data.examples import as_list, class_names, is_dataset
 from dualstruct.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,11 +20,6 @@ _NAMES = (
     'names = dataset.features["ner_tags"].feature.names and '
     "[[names[k] for k in row] for row in tags]"
 )
-
-
-def is_dataset(X: Any) -> bool:
-    """Whether this is a Dataset of the library datasets, or looks like one."""
-    return hasattr(X, "column_names") and isinstance(getattr(X, "features", None), Mapping)
 
 
 def is_whole(data: Any) -> bool:
@@ -88,7 +83,7 @@ def labelled(X: Any, y: Any) -> tuple[Any, Any]:
     """Sentences and their labels, which a dataset has both."""
     if not is_dataset(X) or y is not None:
         return as_sentences(X), None if y is None else as_list(y)
-    names = {name: _class_names(feature) for name, feature in X.features.items()}
+    names = {name: class_names(feature) for name, feature in X.features.items()}
     known = [name for name, labels in names.items() if labels is not None]
     known = known or [name for name in LABELS if name in X.features]
     usual = [name for name in LABELS if name in known]
@@ -97,12 +92,6 @@ def labelled(X: Any, y: Any) -> tuple[Any, Any]:
     if labels is None:
         return as_sentences(X), found
     return as_sentences(X), [[_name(labels, k, label) for k in row] for row in found]
-
-
-def _class_names(feature: Any) -> list[str] | None:
-    """The names behind a column of lists of ClassLabel."""
-    names = getattr(getattr(feature, "feature", None), "names", None)
-    return None if names is None else list(names)
 
 
 def _name(names: list[str], number: int, column: str) -> str:

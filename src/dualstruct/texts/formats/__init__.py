@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
+from dualstruct.data.examples import is_dataset
 from dualstruct.data.opening import PathOrFile, name_of, read_pieces
 from dualstruct.errors import InputError
 from dualstruct.texts.formats.base import Format
@@ -16,7 +18,7 @@ from dualstruct.texts.formats.csv_rows import CSV
 from dualstruct.texts.formats.docbin import DOCBIN
 from dualstruct.texts.formats.jsonl import JSONL
 from dualstruct.texts.formats.labelstudio import LABEL_STUDIO
-from dualstruct.texts.formats.parquet import PARQUET
+from dualstruct.texts.formats.parquet import ARROW, PARQUET
 from dualstruct.texts.formats.plain import PLAIN
 from dualstruct.texts.formats.project import PROJECT
 
@@ -25,7 +27,19 @@ __all__ = ["FORMATS", "Format", "find_format", "format_named", "format_of_name"]
 #: By name. The first whose content fits is taken; then the first whose name fits.
 FORMATS: dict[str, Format] = {
     each.name: each
-    for each in (LABEL_STUDIO, JSONL, BRAT, CONLLU, CSV, PARQUET, DOCBIN, PROJECT, COLUMNS, PLAIN)
+    for each in (
+        LABEL_STUDIO,
+        JSONL,
+        BRAT,
+        CONLLU,
+        CSV,
+        PARQUET,
+        ARROW,
+        DOCBIN,
+        PROJECT,
+        COLUMNS,
+        PLAIN,
+    )
 }
 #: As much of a file is looked at.
 _BEGINNING = 1 << 16
@@ -40,10 +54,17 @@ def format_named(name: str) -> Format:
 
 def find_format(source: PathOrFile) -> Format:
     """Which format a file is in, by its content, or else by its name."""
+    if is_dataset(source):
+        return ARROW
+    if isinstance(source, Mapping):  # a DatasetDict
+        raise InputError(
+            f"these are several datasets, {', '.join(map(str, source))}: give one of them, "
+            'data["train"] for instance'
+        )
     if not isinstance(source, str | os.PathLike):
         raise InputError(f"{name_of(source)}: say which format it is in: {', '.join(FORMATS)}")
     if Path(source).is_dir():
-        return BRAT
+        return next((each for each in FORMATS.values() if each.fits_folder(Path(source))), BRAT)
     return format_of(beginning_of(source), name_of(source))
 
 

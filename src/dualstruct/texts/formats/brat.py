@@ -12,7 +12,7 @@ from dualstruct.data.opening import PathOrFile, name_of, read_text
 from dualstruct.data.writing import OutputError, replace_file
 from dualstruct.errors import InputError
 from dualstruct.texts.documents import Document, TextSpan
-from dualstruct.texts.formats.base import Format
+from dualstruct.texts.formats.base import Format, refuse_labels
 from dualstruct.texts.formats.rows import checked_span
 
 __all__ = ["BRAT"]
@@ -80,6 +80,7 @@ def write_folder(documents: Iterable[Document], target: str) -> None:
         raise OutputError(f"{folder} could not be written: {problem.strerror}") from None
     names: set[str] = set()
     for number, document in enumerate(documents, 1):
+        refuse_labels(document, "brat")
         known = document.metadata.get("id")
         name = _NAME.sub("_", str(known)).strip("._")[:100] if known is not None else ""
         if not name or name.lower() in names:

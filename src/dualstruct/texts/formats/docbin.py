@@ -22,7 +22,10 @@ def _spacy(name: str) -> Any:
 
 
 def read(source: PathOrFile, label: str | None = None) -> Iterator[Document]:
-    """``label`` may be ``tag`` or ``pos``: then the labels of spaCy's tokens are read."""
+    """``label`` may be ``tag`` or ``pos``: then the labels of spaCy's tokens are read.
+
+    Without it they are entities, or tags where no entities are known.
+    """
     name = name_of(source)
     tokens = _spacy("spacy.tokens")
     vocabulary = _spacy("spacy").blank("xx").vocab
@@ -40,6 +43,8 @@ def read(source: PathOrFile, label: str | None = None) -> Iterator[Document]:
 
 
 def _document(doc: Any, label: str | None, where: str) -> Document:
+    if label is None and doc.has_annotation("TAG") and not doc.has_annotation("ENT_IOB"):
+        label = "tag"
     if label is not None:
         if label not in ("tag", "pos"):
             raise InputError(f"the label column is {label!r}; of spaCy it is tag or pos")

@@ -35,6 +35,8 @@ def as_row(document: Document) -> dict[str, Any]:
         if document.labels is not None:
             for token, label in zip(row["tokens"], document.labels, strict=True):
                 token["label"] = label
+            for first in (document.sentences or [])[1:-1]:
+                row["tokens"][first]["sent_start"] = True
     if document.spans is not None:
         row["spans"] = [
             {"start": a, "end": b, "label": label, "text": text[a:b]}

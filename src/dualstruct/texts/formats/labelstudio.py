@@ -10,7 +10,7 @@ from typing import IO, Any
 from dualstruct.data.opening import PathOrFile, name_of
 from dualstruct.errors import InputError
 from dualstruct.texts.documents import Document, TextSpan
-from dualstruct.texts.formats.base import Format
+from dualstruct.texts.formats.base import Format, refuse_labels
 from dualstruct.texts.formats.json_values import json_values
 from dualstruct.texts.formats.rows import span_list
 
@@ -20,6 +20,8 @@ _TASK = re.compile(
     rb'^\s*\[?\s*\{.{0,20000}?"(annotations|completions|predictions)"\s*:\s*\[', re.DOTALL
 )
 _DATA = re.compile(rb'"data"\s*:\s*\{')
+#: A task that nobody has looked at.
+_NEW_TASK = re.compile(rb'^\s*\[?\s*\{\s*("id"\s*:\s*\d+\s*,\s*)?"data"\s*:\s*\{')
 
 
 def read(source: PathOrFile, label: str | None = None) -> Iterator[Document]:
@@ -77,6 +79,7 @@ def write(documents: Iterable[Document], out: IO[bytes]) -> None:
 
 
 def _task(document: Document) -> dict[str, Any]:
+    refuse_labels(document, "labelstudio")
     text = document.text
     task: dict[str, Any] = {}
     if isinstance(document.metadata.get("id"), int):
@@ -99,11 +102,16 @@ def _task(document: Document) -> dict[str, Any]:
     return task | {"predictions" if sure else "annotations": [{"result": result}]}
 
 
+def _fits(data: bytes) -> bool:
+    known = _TASK.match(data) is not None and _DATA.search(data) is not None
+    return known or _NEW_TASK.match(data) is not None
+
+
 LABEL_STUDIO = Format(
     "labelstudio",
     "an export of Label Studio",
     (".labelstudio.json",),
     read,
-    lambda data: _TASK.match(data) is not None and _DATA.search(data) is not None,
+    _fits,
     write,
 )

@@ -4,11 +4,13 @@ Prodigy: ``text``, ``spans`` of ``start``, ``end``, ``label``, and ``answer``. d
 ``labels`` of ``[start, end, label]``, or ``entities`` of ``start_offset``, ``end_offset``.
 LightTag: ``content``, ``annotations`` with ``tag``. Label Studio's short form: ``label``.
 GLiNER: ``tokenized_text``, ``ner`` of ``[first, last, label]``. spaCy: ``[text, {"entities":
-[[start, end, label]]}]``. And words with a label each: ``tokens``, ``ner_tags`` or ``labels``.
+[[start, end, label]]}]``. And words with a label each: ``tokens``, ``ner_tags`` or ``labels``; or
+a text with ``tokens`` of ``start``, ``end`` and ``label``.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from dualstruct.errors import InputError
@@ -48,9 +50,33 @@ def document_of(value: Any, where: str, label: str | None = None) -> Document | 
     spans = None
     if key is not None:
         spans = span_list(value[key], text[1], f"{where}: {key}")
+    elif label is None and (tokens := _labelled_tokens(value, text[1], where)) is not None:
+        tokens.metadata = {k: v for k, v in value.items() if k not in (text[0], "tokens", "answer")}
+        return tokens
     kept = {k: v for k, v in value.items() if k not in (text[0], key, "tokens", "answer")}
     document = Document(text[1], spans, metadata=kept, where=where)
     document.check()
+    return document
+
+
+def _labelled_tokens(value: dict[str, Any], text: str, where: str) -> Document | None:
+    """Tokens with a label each, as we write parts of speech; None where they have none."""
+    given = value.get("tokens")
+    if not isinstance(given, list) or not given:
+        return None
+    if not all(isinstance(one, dict) and isinstance(one.get("label"), str) for one in given):
+        return None
+    found = span_list(given, text, f"{where}: tokens")
+    firsts = [k for k, one in enumerate(given) if k and one.get("sent_start")]
+    places = [(each.start, each.end) for each in found]
+    labels = [each.label for each in found]
+    document = Document(text, found, places, [0, *firsts, len(found)], labels, where=where)
+    document.check()
+    for one, other in pairwise(found):
+        if other.start < one.end:
+            both = f"{named(one, text)} and {named(other, text)}"
+            raise InputError(f"{where}: the tokens {both} are not one behind the other")
+    document.spans = None
     return document
 
 
