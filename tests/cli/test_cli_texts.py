@@ -167,7 +167,7 @@ def test_convert_says_what_became_of_spans_that_do_not_fit_tokens(ask, tmp_path)
     source.write_text(json.dumps({"text": "Ada left Turin.", "spans": spans}) + "\n")
     done = dualstruct("convert", source, target)
     assert "1 document with 2 spans written" in done.stdout
-    assert "1 of 2 spans do not begin and end with a token, and were moved" in done.stderr
+    assert "1 of 2 spans does not begin and end with a token, and was moved" in done.stderr
     assert "Ada\tB-PER" in target.read_text()
     ask("convert", source, target, "--misaligned", "drop")
     assert "Ada\tO" in target.read_text()

@@ -37,7 +37,7 @@ def test_it_may_be_left_out_or_refused_instead():
     found = corpus("In Paris", [[3, 6, "LOC"], [0, 2, "X"]], misaligned="drop")
     assert found.labels == [["B-X", "O"]]
     assert found.notes == [
-        "1 of 2 spans do not begin and end with a token, and were left out: "
+        "1 of 2 spans does not begin and end with a token, and was left out: "
         "file, line 1, 3-6 LOC 'Par'"
     ]
     with pytest.raises(InputError, match=r"file, line 1: the span 3-6 LOC 'Par' does not begin"):

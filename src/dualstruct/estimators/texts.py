@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dualstruct.data.sources import choose
+from dualstruct.errors import InputError
 from dualstruct.texts.alignment import label_spans, marks_spans
 from dualstruct.texts.corpora import document_blocks
 from dualstruct.texts.documents import Document, TextSpan
@@ -20,7 +21,7 @@ __all__ = ["label_documents", "labelled_documents"]
 
 
 def label_documents(
-    tagger: SequenceTagger, documents: Iterable[Document], *, confidence: bool = False
+    tagger: SequenceTagger, documents: Iterable[Document | str], *, confidence: bool = False
 ) -> Iterator[Document]:
     """Documents with the spans, or the labels of tokens, that a tagger predicts.
 
@@ -30,7 +31,7 @@ def label_documents(
     Parameters
     ----------
     tagger : SequenceTagger
-    documents : documents
+    documents : documents, or texts
     confidence : bool
         Whether spans get their probabilities; the tagger must be calibrated.
 
@@ -39,11 +40,14 @@ def label_documents(
     >>> from dualstruct import SequenceTagger
     >>> X, y = [["Ada", "sings"], ["Bo", "left"]], [["B-PER", "O"], ["B-PER", "O"]]
     >>> tagger = SequenceTagger(features="ner").fit(X, y)
-    >>> [found] = label_documents(tagger, [Document("Ada left.")])
+    >>> [found] = label_documents(tagger, ["Ada left."])
     >>> found.spans
     [TextSpan(start=0, end=3, label='PER', probability=None)]
     """
-    for block in document_blocks(documents, tagger.tokenizer_):
+    if isinstance(documents, str):
+        raise InputError("documents is one text; a list of texts is wanted, [text]")
+    given = (Document(each) if isinstance(each, str) else each for each in documents)
+    for block in document_blocks(given, tagger.tokenizer_):
         yield from labelled_documents(
             tagger, block, [row for each in block for row in each.words()], confidence
         )
