@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from dualstruct.drawing.style import COLOURS, SETTINGS, name_lines
 from measuring import DATA, in_own_process
 
 CORPORA = {
@@ -41,6 +42,9 @@ CORPORA = {
 }
 WORKERS = (1, 2, 4, 8, 16, 32)
 STRATEGIES = ("bqo", "admm", "simple-average", "iterative-mixing")
+#: What docs/images/distributed.svg shows: these numbers of workers, from stored results.
+SHOWN = (1, 4, 32)
+STORED = Path(__file__).parent / "results" / "distributed.json"
 C = {"chunking": 0.01, "parsing": 0.001}
 #: The C of the runs on whole corpora.
 MACHINES_C = {"jnlpba": 0.1, "trees": 0.001, "second-order": 0.001}
@@ -481,31 +485,48 @@ def report(results: dict[str, Any]) -> None:
         console.print(table)
 
 
-def plot(results: dict[str, Any], path: Path) -> None:
-    """Distance from the optimum by pass, one panel a corpus and number of workers."""
-    import matplotlib
+def store(results: dict[str, Any], path: Path) -> None:
+    """Keep what the picture needs: the distances from the optimum in the panels that it shows."""
+    stored = json.loads(path.read_text()) if path.exists() else {}
+    for corpus in CORPORA:
+        if f"convergence-{corpus}" in results:
+            found = results[f"convergence-{corpus}"]
+            stored[corpus] = {
+                f"{strategy} {workers}": [
+                    float(f"{each / found['optimum'] - 1:.3g}")
+                    for each in found["runs"][f"{strategy} {workers}"]["primal"]
+                ]
+                for workers in SHOWN
+                for strategy in STRATEGIES
+            }
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(stored, indent=1).replace("\n   ", " ").replace("\n  ]", "]") + "\n")
 
-    matplotlib.use("Agg")
+
+def plot(stored: dict[str, dict[str, list[float]]], path: Path) -> None:
+    """Distance from the optimum by pass, one panel per corpus and number of workers."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
     from matplotlib import pyplot
 
-    corpora = [corpus for corpus in CORPORA if f"convergence-{corpus}" in results]
-    shown = (1, 4, 32)
-    figure, axes = pyplot.subplots(
-        len(corpora), len(shown), figsize=(10, 3 * len(corpora)), squeeze=False, sharey="row"
-    )
-    for row, corpus in zip(axes, corpora, strict=True):
-        found = results[f"convergence-{corpus}"]
-        for axis, workers in zip(row, shown, strict=True):
-            for strategy in STRATEGIES:
-                primal = np.array(found["runs"][f"{strategy} {workers}"]["primal"])
-                distance = np.maximum(primal / found["optimum"] - 1, 1e-4)
-                axis.semilogy(range(1, len(primal) + 1), distance, label=strategy)
-            axis.set_title(f"{corpus}, {workers} machine{'s' if workers > 1 else ''}")
-            axis.set_xlabel("passes")
-        row[0].set_ylabel("primal above the optimum")
-    axes[0][0].legend(fontsize="small")
-    figure.tight_layout()
-    figure.savefig(path, dpi=80)
+    with pyplot.rc_context(SETTINGS):
+        figure, axes = pyplot.subplots(
+            len(stored), len(SHOWN), figsize=(11, 2.8 * len(stored)), squeeze=False, sharey="row",
+            layout="constrained",
+        )  # fmt: skip
+        for row, (corpus, runs) in zip(axes, stored.items(), strict=True):
+            row[0].set(yscale="log", ylim=(1e-4, 20), ylabel="primal above the optimum")
+            for axis, workers in zip(row, SHOWN, strict=True):
+                ends = []
+                for strategy, colour in zip(STRATEGIES, COLOURS, strict=False):
+                    distance = np.maximum(runs[f"{strategy} {workers}"], 1e-4)
+                    axis.plot(range(1, len(distance) + 1), distance, color=colour)
+                    ends.append((strategy, colour, len(distance), distance[-1]))
+                axis.set_title(f"{corpus}, {workers} worker{'s' if workers > 1 else ''}")
+                axis.set_xlabel("passes")
+                name_lines(axis, ends, size=8)
+        figure.savefig(path, metadata={"Date": None})
 
 
 def main() -> None:
@@ -513,7 +534,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA, help="folder with conll2000 …")
     parser.add_argument("--json", type=Path, help="write all figures here")
     parser.add_argument("--from-json", type=Path, help="report these figures, measure nothing")
-    parser.add_argument("--plot", type=Path, help="draw the convergence into this PNG")
+    parser.add_argument("--plot", type=Path, help="store the convergence, and draw it into this SVG")
     parser.add_argument("--sentences", type=int, help="so many of each corpus")
     parser.add_argument("--most", type=int, help="passes of a simulated run")
     parser.add_argument("--machines", type=int, help="so many, of the runs machines-*")
@@ -546,7 +567,8 @@ def main() -> None:
                 options.json.write_text(json.dumps(results))
     report(results)
     if options.plot:
-        plot(results, options.plot)
+        store(results, STORED)
+        plot(json.loads(STORED.read_text()), options.plot)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
         [--parts PART ...] [--seconds S] [--quick]
 
 CPU seconds of training, one thread unless said otherwise; features are made before the clock
-starts. Writes curves.json (primal, dual, gap, test score against seconds and inference calls) and,
-where matplotlib is installed, a plot of each corpus as PNG and SVG.
+starts. Writes curves.json (primal, dual, gap, test score against seconds and inference calls);
+benchmarks/curves.py draws them.
 """
 
 from __future__ import annotations
@@ -223,31 +223,6 @@ def parser_threads(folder: Path) -> None:
     print(f"  two threads take {wall[1] / wall[0]:.2f} of the time of one")
 
 
-def plot(rows: list[dict[str, Any]], folder: Path) -> None:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        print("no plots: matplotlib is not installed", file=sys.stderr)
-        return
-    for corpus in sorted({row["corpus"] for row in rows}):
-        figure, axes = plt.subplots(1, 2, figsize=(11, 4), constrained_layout=True)
-        for row in rows:
-            if row["corpus"] != corpus or row["threads"] > 1 or not row["curve"]:
-                continue
-            name = f"{row['solver'].split('(')[0]}, {row['loss']}, C={row['C']}"
-            seconds = [point["seconds"] for point in row["curve"]]
-            axes[0].plot(seconds, [point["dual"] for point in row["curve"]], label=name, marker=".")
-            axes[1].plot(
-                seconds, [point["score"] for point in row["curve"]], label=name, marker="."
-            )
-        for axis, what in zip(axes, ("dual objective", "test score"), strict=True):
-            axis.set(xscale="log", xlabel="CPU seconds", ylabel=what, title=corpus)
-        axes[1].legend(fontsize=6)
-        for kind in ("png", "svg"):
-            figure.savefig(folder / f"{corpus}.{kind}", dpi=120)
-        plt.close(figure)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=DATA, help="folder with the corpora")
@@ -277,7 +252,6 @@ def main() -> None:
             parser_threads(options.data)
     options.out.mkdir(exist_ok=True)
     (options.out / "curves.json").write_text(json.dumps(rows, indent=1))
-    plot(rows, options.out)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def write_section(record: dict[str, Any], folder: Path) -> str:
     images = folder / "images" / "experiments"
     images.mkdir(parents=True, exist_ok=True)
     for figure in report.figures:
-        draw(figure, images / f"{report.name}-{figure.name}.png")
+        draw(figure, images / f"{report.name}-{figure.name}.svg")
     machine = record["machine"]
     spent = duration(record["cpu_seconds"])
     return "\n".join(

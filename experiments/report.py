@@ -19,14 +19,13 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from dualstruct.data.writing import replace_file
+from dualstruct.drawing.style import COLOURS, INK, SETTINGS, name_lines
 
 from .curves import Run
 from .options import Options
 
 Cell = str | float | None
 PACKAGES = ("dualstruct", "numpy", "scipy", "scikit-learn", "matplotlib")
-COLOURS = ("#0b6fa4", "#d1495b", "#3a7d44", "#edae49", "#7b4b94", "#5c5c5c", "#00a6a6")
-MARKERS = "osD^vPX"
 VERDICTS = ("confirmed", "not distinguishable", "refuted", "not reached")
 STYLES = {"yes": "green", "confirmed": "green", "no": "red", "refuted": "red"}
 T = TypeVar("T")
@@ -254,10 +253,10 @@ class Report:
 
     def markdown(self) -> str:
         """The same as a page."""
-        return f"# {self.name}: {self.title}\n\n" + self.section(f"{self.name}-")
+        return f"# {self.name}: {self.title}\n\n" + self.section(f"{self.name}-", "png")
 
-    def section(self, figures: str) -> str:
-        """What a page says below its heading; figures are found at this prefix."""
+    def section(self, figures: str, kind: str = "svg") -> str:
+        """What a page says below its heading; figures are files of a kind at this prefix."""
         lines = []
         lines += [f"- {note}" for note in self.notes]
         for table in self.tables:
@@ -270,7 +269,7 @@ class Report:
             ]
             lines += [_row(row) for row in table.rows]
         for figure in self.figures:
-            lines += ["", f"![{figure.title}]({figures}{figure.name}.png)", "", figure.title]
+            lines += ["", f"![{figure.title}]({figures}{figure.name}.{kind})", "", figure.title]
         lines += ["", "| the paper says | here | measured |", "| --- | --- | --- |"]
         for relation in self.relations:
             why = relation.why if not relation.holds else ""
@@ -414,73 +413,84 @@ def _zoom(axes: Any, lines: Sequence[Line]) -> None:
 
 
 def draw(figure: Figure, path: Path) -> bool:
-    """Draw a figure as PNG; False if matplotlib is not installed."""
+    """Draw a figure as SVG or PNG, by the name's ending; False if matplotlib is not installed."""
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure as Canvas
-        from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+        from matplotlib import rc_context
     except ImportError:
         return False
+    with rc_context(SETTINGS):
+        _draw(figure, path)
+    return True
+
+
+def _draw(figure: Figure, path: Path) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
     rows = -(-len(figure.panels) // figure.columns)
-    canvas = Canvas(figsize=(3.6 * figure.columns, 2.9 * rows + 0.6), layout="constrained")
+    canvas = Canvas(figsize=(4.2 * figure.columns, 2.9 * rows), layout="constrained")
     FigureCanvasAgg(canvas)
     labels = list(dict.fromkeys(line.label for panel in figure.panels for line in panel.lines))
-    look = {
-        label: (COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)])
-        for k, label in enumerate(labels)
-    }
-    handles: dict[str, Any] = {}
+    colours = {label: COLOURS[k % len(COLOURS)] for k, label in enumerate(labels)}
     for k, panel in enumerate(figure.panels):
         axes = canvas.add_subplot(rows, figure.columns, k + 1)
-        for number, line in enumerate(panel.lines):
-            colour, marker = look[line.label]
-            if panel.bars:
-                width = 0.8 / len(panel.lines)
-                places = [
-                    x + (number - (len(panel.lines) - 1) / 2) * width for x in range(len(line.x))
-                ]
-                handles[line.label] = axes.bar(places, line.y, width, color=colour)
-                if len(line.low):
-                    axes.vlines(places, line.low, line.high, color="#333333", linewidth=1)
-                axes.set_xticks(range(len(line.x)), [f"{x:g}" for x in line.x])
-            else:
-                [handles[line.label]] = axes.plot(
-                    line.x, line.y, line.style, color=colour, marker=marker, markersize=3,
-                    linewidth=1.2, markevery=max(len(line.x) // 12, 1),
-                )  # fmt: skip
-                if len(line.low):
-                    axes.fill_between(
-                        line.x, line.low, line.high, color=colour, alpha=0.2, linewidth=0
-                    )
-        if panel.bars:
-            heights = [y for line in panel.lines for y in line.y]
-            room = 0.15 * (max(heights) - min(heights)) + 0.05
-            axes.set_ylim(min(heights) - room, max(heights) + room)
         axes.set_title(panel.title, fontsize=10)
         axes.set_xlabel(panel.x, fontsize=9)
         axes.set_ylabel(panel.y, fontsize=9)
         axes.tick_params(labelsize=8)
-        if panel.log_x:
-            axes.set_xscale("log")
-            axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-            axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-            axes.xaxis.set_minor_locator(NullLocator())
-        if panel.log_y:
-            axes.set_yscale("log")
-            heights = [y for line in panel.lines for y in line.y]
-            few = max(heights, default=1) < 100 * min(heights, default=1)
-            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
-            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-            axes.yaxis.set_minor_locator(NullLocator())
-        elif not panel.bars:
-            _zoom(axes, panel.lines)
-        if panel.x == "passes":
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.grid(True, color="#dddddd", linewidth=0.5)
-        axes.set_axisbelow(True)
-    canvas.legend(
-        list(handles.values()), list(handles), loc="outside lower center",
-        ncols=min(len(handles), 2 * figure.columns), fontsize=9, frameon=False,
+        (_bars if panel.bars else _curves)(axes, panel, colours)
+    canvas.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else {}, dpi=110)
+
+
+def _bars(axes: Any, panel: Panel, colours: dict[str, str]) -> None:
+    """Groups of bars; the name of each is above the first group."""
+    width = 0.8 / len(panel.lines)
+    for number, line in enumerate(panel.lines):
+        places = [x + (number - (len(panel.lines) - 1) / 2) * width for x in range(len(line.x))]
+        axes.bar(places, line.y, width, color=colours[line.label], label=line.label)
+        if len(line.low):
+            axes.vlines(places, line.low, line.high, color=INK, linewidth=1)
+        axes.set_xticks(range(len(line.x)), [f"{x:g}" for x in line.x])
+    heights = [y for line in panel.lines for y in line.y]
+    room = 0.15 * (max(heights) - min(heights)) + 0.05
+    axes.set_ylim(min(heights) - room, max(heights) + room)
+    axes.legend(
+        fontsize=8, frameon=False, labelcolor="linecolor", handlelength=0.8, loc="lower left",
+        bbox_to_anchor=(1.0, 0.0),
     )  # fmt: skip
-    canvas.savefig(path, dpi=90)
-    return True
+
+
+def _curves(axes: Any, panel: Panel, colours: dict[str, str]) -> None:
+    """Lines with their names at their ends, and bands where several runs lie."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+
+    for line in panel.lines:
+        colour = colours[line.label]
+        axes.plot(
+            line.x, line.y, line.style, color=colour, linewidth=1.4,
+            marker="o" if len(line.x) <= 12 else None, markersize=3,
+        )  # fmt: skip
+        if len(line.low):
+            axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.2, linewidth=0)
+    if panel.log_x:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.xaxis.set_minor_locator(NullLocator())
+    if panel.log_y:
+        axes.set_yscale("log")
+        heights = [y for line in panel.lines for y in line.y]
+        few = max(heights, default=1) < 100 * min(heights, default=1)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_minor_locator(NullLocator())
+    else:
+        _zoom(axes, panel.lines)
+    if panel.x == "passes":
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ends = {
+        line.label: (line.label, colours[line.label], line.x[-1], line.y[-1])
+        for line in panel.lines
+        if len(line.x)
+    }
+    name_lines(axes, list(ends.values()), size=8)

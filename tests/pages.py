@@ -214,7 +214,7 @@ class Runner:
 
     def _stage(self, words: list[str], given: str) -> tuple[int, str, str]:
         if words[0] == "dualstruct":
-            words += FEWER.get(words[1], [])
+            words += [] if "--trials" in words else FEWER.get(words[1], [])
             if words[1] in ("serve", "label") and not {"--export", "--no-serve"} & set(words):
                 return self._serve(words)
             done = run_command(*words[1:], input=given)

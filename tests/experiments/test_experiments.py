@@ -263,7 +263,7 @@ def test_the_page_is_written_from_stored_results_and_the_rest_of_it_stays(tmp_pa
     record = json.loads((results / "lee-2015.json").read_text())
     drawn = record["figures"][0]["panels"][0]["lines"][0]
     assert (drawn["low"], drawn["y"], drawn["high"]) == ([0, 2], [1, 3], [2, 4])
-    assert (tmp_path / "images" / "experiments" / "lee-2015-figure1.png").exists()
+    assert (tmp_path / "images" / "experiments" / "lee-2015-figure1.svg").exists()
     again = page.read_text()
     called("experiment", "--page", page, "--out", results)
     assert page.read_text() == again
