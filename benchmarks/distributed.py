@@ -534,10 +534,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA, help="folder with conll2000 …")
     parser.add_argument("--json", type=Path, help="write all figures here")
     parser.add_argument("--from-json", type=Path, help="report these figures, measure nothing")
-    parser.add_argument("--plot", type=Path, help="store the convergence, and draw it into this SVG")
-    parser.add_argument("--sentences", type=int, help="so many of each corpus")
+    parser.add_argument(
+        "--plot", type=Path, help="store the convergence, and draw it into this SVG"
+    )
+    parser.add_argument("--sentences", type=int, help="number of sentences of each corpus")
     parser.add_argument("--most", type=int, help="passes of a simulated run")
-    parser.add_argument("--machines", type=int, help="so many, of the runs machines-*")
+    parser.add_argument("--machines", type=int, help="number of machines of the runs machines-*")
     parser.add_argument("--only", nargs="*", choices=RUNS, default=list(RUNS))
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     parser.add_argument("--share", nargs=2, help=argparse.SUPPRESS)

@@ -51,7 +51,7 @@ def spread(places: Sequence[float], least: float, low: float = 0.0) -> list[floa
 
 
 def name_lines(axes: Any, ends: Sequence[tuple[str, str, float, float]], size: float = 9) -> None:
-    """Write the name of each line, in its colour, to the right of the axes at the height of its end.
+    """Write the name of each line, in its colour, to the right of the axes beside its end.
 
     Names never overlap; a thin line leads from the end of a line to its name. The limits and
     scales of the axes must be set before. An end is a name, a colour, x and y.
