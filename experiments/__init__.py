@@ -37,7 +37,7 @@ FULL_REPEATS = 5
 def run_experiment(
     name: str, options: Options, repeats: int = 1, folder: Path | None = None
 ) -> Report:
-    """Run one of them; what it found, not yet written. Ctrl-C ends it with what there is.
+    """Run one of them; what it found, not yet written. Ctrl-C ends it with the results so far.
 
     Trainings are kept in ``folder`` and taken from there; with repeats, every run is kept in a
     folder of its own within it.

@@ -106,7 +106,7 @@ def learn(
     score : callable, optional
         By default the task's test score.
     every : int
-        Score after every so many passes, and the first.
+        Score after every n passes, and the first.
     primal : bool
         Compute the primal objective as well.
     structure : optional
@@ -114,7 +114,7 @@ def learn(
     dev : callable, optional
         Judges the weights at the end, too.
     until : callable, optional
-        Ends training when it says so.
+        Ends training when it returns True.
     keep : callable, optional
         What to keep of the last iterate besides, as JSON has it.
     """
@@ -214,7 +214,7 @@ def choose(
     seconds: float | None = None,
     seed: int = 0,
 ) -> tuple[float, dict[float, float]]:
-    """The C with the best development score after so many passes, and all those scores."""
+    """The C with the best development score after n passes, and all those scores."""
     scores = {
         C: learn(
             task,

@@ -137,7 +137,7 @@ def run(options: Options, report: Report) -> None:
 
 
 def score_after(run: Run, passes: int) -> float:
-    """The score after so many passes; at the end if there were fewer."""
+    """The score after n passes; at the end if there were fewer."""
     at = [p.score for p in run.points if p.passes <= passes and p.score is not None]
     return at[-1]
 

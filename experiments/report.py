@@ -72,7 +72,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Relation:
-    """Something a paper claims, and what came of it here."""
+    """A claim of a paper, and the result here."""
 
     claim: str
     holds: bool

@@ -1,4 +1,4 @@
-"""Trainings that are done, on disk: an experiment that was interrupted goes on after the last one.
+"""Trainings that are done, on disk: an experiment that was interrupted resumes after the last one.
 
 A file of lines, one training each: a key (what was trained on, with which settings) and the run. A
 key that comes again within one experiment is told apart by its number. A line that was cut off when

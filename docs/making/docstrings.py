@@ -64,12 +64,12 @@ def _in_groups(sections: list[Any]) -> Any:
             yield section
             continue
         known = {name for names in GROUPS.values() for name in names}
-        groups = {"Its own": [each for each in section.value if each.name not in known]}
+        groups = {"": [each for each in section.value if each.name not in known]}
         for title, names in GROUPS.items():
             groups[title] = [each for each in section.value if each.name in names]
         for title, parameters in groups.items():
             if parameters:
-                yield griffe.DocstringSectionParameters(parameters, title=f"Parameters: {title}")
+                yield griffe.DocstringSectionParameters(parameters, title=f"Parameters: {title}".rstrip(": "))
 
 
 def _linked(found: re.Match[str]) -> str:

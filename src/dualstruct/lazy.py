@@ -22,7 +22,7 @@ def lazy_names(
     package : str
         The package's own name.
     homes : mapping
-        Modules within dualstruct, and the names that each has, with blanks between them.
+        Modules within dualstruct, and the names that each has, with spaces between them.
     otherwise : callable, optional
         Asked for names that are not among them.
     """
@@ -44,7 +44,7 @@ def lazy_names(
 
 
 def lazy_modules(package: str, modules: str) -> Callable[[str], Any]:
-    """``__getattr__`` for a package whose modules, with blanks between them, are imported when they
+    """``__getattr__`` for a package whose modules, with spaces between them, are imported when they
     are asked for: ``package.module.function()``.
     """
     known = frozenset(modules.split())

@@ -1,4 +1,4 @@
-"""What has another name now: the name of before still works, with a deprecation warning."""
+"""What has another name now: the old name still works, with a deprecation warning."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _CallableModule(ModuleType):
 
 
 class _Alias:
-    """Loads the present module under a name of before."""
+    """Loads the present module under an old name."""
 
     def __init__(self, present: str) -> None:
         self._present = present
@@ -80,7 +80,7 @@ class _Alias:
 
 
 class _Finder:
-    """Knows the names of before."""
+    """Knows the old names."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -94,14 +94,14 @@ class _Finder:
 
 
 def old_names(module: str, present: Mapping[str, str]) -> Callable[[str], Any]:
-    """A ``__getattr__`` for a module that knows names of before.
+    """A ``__getattr__`` for a module that knows old names.
 
     Parameters
     ----------
     module : str
         The module's own name.
     present : mapping
-        The name of before, and the present one with its module, within dualstruct.
+        The old name, and the present one with its module, within dualstruct.
     """
 
     def find(name: str) -> Any:
@@ -117,7 +117,7 @@ def old_names(module: str, present: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 class OldAttribute:
-    """A method or property under its name of before.
+    """A method or property under its old name.
 
     >>> class Box:
     ...     def size(self):
@@ -147,7 +147,7 @@ class OldAttribute:
 
 
 def old_parameters(**present: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A function that still takes some parameters by their names of before.
+    """A function that still takes some parameters by their old names.
 
     >>> @old_parameters(how_much="size")
     ... def double(size=1):
@@ -177,6 +177,6 @@ def old_parameters(**present: str) -> Callable[[Callable[P, R]], Callable[P, R]]
 
 
 def keep_old_names() -> None:
-    """Let ``import`` know the names of before; asked only where there is no module of a name."""
+    """Let ``import`` know the old names; asked only where there is no module of a name."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())

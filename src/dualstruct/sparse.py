@@ -47,7 +47,7 @@ class SparseRows(NamedTuple):
 
 
 def rows_of(matrix: Any) -> SparseRows:
-    """A matrix, scipy's or dense, row by row; what is no matrix of numbers raises a ValueError.
+    """A matrix, scipy's or dense, row by row; what is not a matrix of numbers raises a ValueError.
 
     >>> rows_of([[0.0, 2.0], [1.0, 3.0]]).ids.tolist()
     [1, 0, 1]

@@ -56,7 +56,7 @@ def brown_clusters(
     Parameters
     ----------
     text : path, list of paths, or sentences
-        Files with a sentence on each line, words separated by blanks (.gz, .xz and .bz2 are
+        Files with a sentence on each line, words separated by spaces (.gz, .xz and .bz2 are
         unpacked, "-" is standard input); or an iterable of lists of words.
     n_clusters : int
         How many clusters; the most frequent words begin with one each.
@@ -181,7 +181,7 @@ def _check(
     if neighbours.pairs == 0:
         raise InputError(
             "no two words stand beside each other: a sentence on each line is wanted, its words "
-            "separated by blanks"
+            "separated by spaces"
         )
 
 

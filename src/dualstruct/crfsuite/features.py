@@ -41,7 +41,7 @@ class Sequences:
 
 
 class Joined:
-    """Sequences one behind the other, as the core takes them."""
+    """Sequences one after the other, as the core takes them."""
 
     def __init__(self, data: Sequences) -> None:
         lengths = [len(labels) for labels in data.labels]

@@ -192,7 +192,7 @@ def _place_of(checksum: str, header: bytes) -> int:
 
 @contextmanager
 def _opened(path: str | Path, format: str) -> Iterator[tuple[BufferedReader, _Header]]:
-    """A file of ours, behind its header."""
+    """A file of dualstruct, after its header."""
     path = Path(path)
     if not path.exists():
         raise InputError(f"{path} does not exist")
@@ -246,7 +246,7 @@ def _check(good: bool) -> None:
 
 
 def check_target(path: Path) -> None:
-    """Refuse to write over what is not a file of ours, or where nothing can be written."""
+    """Refuse to write over what is not a file of dualstruct, or where nothing can be written."""
     check_writable(path)
     path = followed(path)
     if path.exists() and path.stat().st_size and not is_ours(path):

@@ -175,8 +175,8 @@ class ColumnFile:
     labels : ColumnSentences
         The labels; asking for them is an error if the file has none.
     other_lines : dict
-        Comments and other lines that are no tokens, by sentence and how many of its tokens come
-        before them; blank lines between them, and those behind them, are there, too.
+        Comments and other lines that are not tokens, by sentence and how many of its tokens come
+        before them; blank lines between them, and those after them, are there, too.
 
     Examples
     --------
@@ -321,12 +321,12 @@ def read_columns(
 ) -> ColumnFile:
     """Read a column file: one token per line, a blank line between sentences.
 
-    Some lines are no tokens. Before the first token of a sentence these are lines whose first cell
+    Some lines are not tokens. Before the first token of a sentence these are lines whose first cell
     is ``-DOCSTART-``, and comments: lines that begin with ``# `` (with the blank), if they have
     another number of columns than the tokens, or if all sentences of the file begin with such a
     line. Elsewhere, and with as many columns as the others, ``#`` is a token. In CoNLL-U all lines
     before a sentence that begin with ``#`` are comments, and ranges (``1-2``) and empty nodes
-    (``1.1``) are no tokens. :attr:`ColumnFile.other_lines` keeps them.
+    (``1.1``) are not tokens. :attr:`ColumnFile.other_lines` keeps them.
 
     Parameters
     ----------
@@ -337,8 +337,8 @@ def read_columns(
     columns : sequence of int, optional
         Which columns make up the tokens; all but the label unless given.
     separator : str, optional
-        What stands between columns: a tab if the first token has one, else blanks. A blank
-        stands for any run of blanks and tabs; other separators are taken one by one.
+        What stands between columns: a tab if the first token has one, else spaces. A space
+        stands for any run of spaces and tabs; other separators are taken one by one.
     comments : bool, optional
         True if every line before a sentence that begins with ``# `` is a comment, whatever its
         columns; False if only those are with another number of columns. Default: the file decides.

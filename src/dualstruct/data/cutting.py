@@ -1,6 +1,6 @@
 """Where a text that comes piece by piece may be cut: behind the blank lines between sentences.
 
-A blank line is what the core takes for one: blanks and tabs before its end, \\n or \\r\\n.
+A blank line is what the core takes for one: spaces and tabs before its end, \\n or \\r\\n.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def is_blank(text: bytes | bytearray) -> bool:
 
 
 def whole_sentences(pieces: Iterable[bytes], size: int = 0) -> Iterator[tuple[bytes, int]]:
-    """The same bytes cut behind blank lines, and how many lines come before each block.
+    """The same bytes cut after blank lines, and how many lines come before each block.
 
     Parameters
     ----------

@@ -54,14 +54,14 @@ class ColumnLayout:
 
     @classmethod
     def plain(cls, n_columns: int) -> ColumnLayout:
-        """Tokens with so many columns, and the label behind them."""
+        """Tokens with so many columns, and the label after them."""
         return cls(tuple(range(n_columns)), n_columns, n_columns + 1)
 
     def unlabelled(self, width: int) -> tuple[tuple[int, ...], int | None] | None:
         """The columns of tokens in a file with so many, and of labels if it has them.
 
         The file may be like the one of training, with its labels or without, or have the columns
-        of the tokens alone, with a label behind them or not. None if that leaves a choice.
+        of the tokens alone, with or without a label after them. None if that leaves a choice.
         """
         if width == self.width:
             return self.columns, self.label
@@ -76,7 +76,7 @@ class ColumnLayout:
     def labelled(self, width: int) -> tuple[tuple[int, ...], int] | None:
         """The same for a file that must have labels.
 
-        It may be like the one of training, have the columns of the tokens and a label behind them,
+        It may be like the one of training, have the columns of the tokens and a label after them,
         or have other columns between those and a label at the end, if that is where it was.
         """
         if width == self.width and self.label is not None:

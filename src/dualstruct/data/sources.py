@@ -138,7 +138,7 @@ class TextShare:
 
 
 def _sentences(path: Path, token_lines: TokenLines) -> Iterator[tuple[bytes, int]]:
-    """The sentences of a file one by one, as they stand there, each with its first line."""
+    """The sentences of a file one by one, unchanged, each with its first line."""
     held, line = b"", 1
     for block, before in whole_sentences(read_pieces(path)):
         if not before:
@@ -157,7 +157,7 @@ def _sentences(path: Path, token_lines: TokenLines) -> Iterator[tuple[bytes, int
 
 
 def _word_lines(text: bytes) -> list[int]:
-    """The lines of a treebank that are no comments, counted from 1."""
+    """The lines of a treebank that are not comments, counted from 1."""
     lines = enumerate(text.split(b"\n"), 1)
     return [number for number, line in lines if line.strip() and line[:1] != b"#"]
 

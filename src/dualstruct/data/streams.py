@@ -72,7 +72,7 @@ class StreamedBlocks:
 
 @dataclass(frozen=True)
 class StreamedFiles:
-    """Files, each worker's own: whole files where there are enough, else every so many blocks."""
+    """Files, each worker's own: whole files where there are enough, else every n-th block."""
 
     shards: tuple[Shard, ...]
     read: ReadBlocks = field(repr=False)

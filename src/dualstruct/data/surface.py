@@ -1,4 +1,4 @@
-"""What a treebank's words stand for in running text: tokens, blanks behind them, paragraphs.
+"""What a treebank's words stand for in running text: tokens, spaces after them, paragraphs.
 
 A token is a word, or a multiword token (a line such as ``3-4 don't``) that several words make up.
 """
@@ -105,7 +105,7 @@ def running_texts(treebank: Treebank) -> list[RunningText]:
     """The paragraphs of a treebank as running text.
 
     Between tokens is what MISC says (``SpaceAfter=No``, ``SpacesAfter``), or what ``# text`` of the
-    sentence has there, or a blank.
+    sentence has there, or a space.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def running_texts(treebank: Treebank) -> list[RunningText]:
 
 
 def _gaps(treebank: Treebank, surface: Surface) -> list[str]:
-    """What stands behind each token."""
+    """What stands after each token."""
     known = {misc: gap_behind(misc) for misc in set(surface.misc)}
     gaps = [known[misc] for misc in surface.misc]
     data, places = bytes(treebank), treebank.byte_places
@@ -167,7 +167,7 @@ def _gaps_in(text: str, forms: list[str]) -> list[str] | None:
 
 
 def gap_behind(misc: str, usual: str = " ") -> str:
-    """What stands in the text behind a token: as MISC says, or what is usual.
+    """What stands in the text after a token: as MISC says, or what is usual.
 
     >>> gap_behind("SpaceAfter=No"), gap_behind("SpacesAfter=\\\\s\\\\n"), gap_behind("_")
     ('', ' \\n', ' ')

@@ -84,7 +84,7 @@ class Tokenizer(Splitter):
     Parameters
     ----------
     words : {"rules", "blanks"}
-        By the rules below, or at blanks alone.
+        By the rules below, or at spaces only.
     sentences : {"rules", "lines", "whole"}
         By punctuation and lines, one per line, or one per text.
     contractions : {"split", "keep"}
@@ -92,7 +92,7 @@ class Tokenizer(Splitter):
     hyphens : {"split", "keep"}
         ``London-based`` as three tokens or as one; numbers (``2024-05-01``) are always one.
     abbreviations : tuple of str
-        Words that keep a period behind them, in addition to those that are known (``Mr.``).
+        Words that keep a period after them, in addition to those that are known (``Mr.``).
 
     Examples
     --------

@@ -96,7 +96,7 @@ class ConlluSentence:
         return [attributes(cell).get("Entity", "O") for cell in self.misc]
 
     def __str__(self) -> str:
-        """The sentence as it stands in a file, with the blank line after it."""
+        """The sentence exactly as in a file, with the blank line after it."""
         lines = list(self.comments)
         others = iter([*self.others, (len(self) + 1, "")])
         before, other = next(others)
@@ -338,7 +338,7 @@ class Treebank(Sequence[ConlluSentence]):
         return self._places
 
     def text(self, i: int) -> str:
-        """A sentence as it stands in the file, comments and blank line included."""
+        """A sentence exactly as in the file, comments and blank line included."""
         return self._data[self._places[i] : self._places[i + 1]].decode("utf-8-sig")
 
     def _lines_of(self, i: int) -> Iterator[str]:
@@ -384,7 +384,7 @@ class Treebank(Sequence[ConlluSentence]):
         return f"{self.name}, line {line}" + (f" (sent_id {sent_id})" if sent_id else "")
 
     def faults(self, single_root: bool = False) -> dict[int, str]:
-        """The sentences that are no trees, by number (from 0), with what is wrong and where."""
+        """The sentences that are not trees, by number (from 0), with what is wrong and where."""
         kinds, words = _core.tree_faults(self.heads, self.sentences, single_root)
         return {
             i: f"{self.where(i, int(words[i]))}: {self._describe(i, kinds[i], words[i])}"

@@ -91,7 +91,7 @@ _SIZES = Measures(word=cell_len, label=_label_width, port=1, gap=1)
 
 
 def _margin(layout: Layout) -> int:
-    """As much room as a label may need behind the last word."""
+    """As much room as a label may need after the last word."""
     return max((_label_width(arc.label) for arc in layout.arcs), default=0)
 
 
@@ -131,7 +131,7 @@ def _draw_lines(layout: Layout) -> list[list[int]]:
 
 
 def _borders(layout: Layout, pieces: list[tuple[int, int]], columns: int) -> list[tuple[int, int]]:
-    """The first column of each piece and the one behind its last.
+    """The first column of each piece and the one after its last.
 
     Columns before the next piece that do not fit are left out: only arcs that run on are there.
     """

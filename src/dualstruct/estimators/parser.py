@@ -66,9 +66,6 @@ Trees = Treebank | Sequence[ConlluSentence] | TreeFiles | str | Path | Sequence[
 class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
     """Finds the head and the relation of every word of a sentence.
 
-    Its parameters are those of :class:`~dualstruct.tasks.parsing.settings.ParserSettings` and of
-    :class:`~dualstruct.training.Training`.
-
     Attributes
     ----------
     classes_ : array of str

@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
     """Learns to map inputs to outputs of any structure that can be decoded.
 
-    Its parameters are those of :class:`~dualstruct.tasks.structured.settings.StructuredSettings`
-    and of :class:`~dualstruct.training.Training`.
-
     Attributes
     ----------
     result_ : FitResult

@@ -50,9 +50,6 @@ if TYPE_CHECKING:
 class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSettings):
     """Labels every token of a sentence: parts of speech, chunks, entities, address parts.
 
-    Its parameters are those of :class:`~dualstruct.tasks.tagging.settings.TaggerSettings` and of
-    :class:`~dualstruct.training.Training`.
-
     Attributes
     ----------
     classes_ : array of str

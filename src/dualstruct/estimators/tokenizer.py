@@ -93,7 +93,7 @@ class LearnedTokenizer(Stored, Splitter):
         Parameters
         ----------
         X : Treebank, or list of Document
-            In a treebank ``SpaceAfter=No`` or ``# text`` say where blanks are, ``# newpar`` and
+            In a treebank ``SpaceAfter=No`` or ``# text`` say where spaces are, ``# newpar`` and
             ``# newdoc`` where paragraphs begin.
         y : ignored
         dev : the same, optional

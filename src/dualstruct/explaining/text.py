@@ -128,7 +128,7 @@ def _rows(token: TokenExplanation, alternative: Alternative, most: int) -> list[
 
 
 def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    """Columns side by side; names that are too long go on below."""
+    """Columns side by side; long names continue below."""
     amounts = max((len(row[0]) for row in rows), default=0)
     names, places = (max((cell_len(row[at]) for row in rows), default=0) for at in (2, 3))
     names = min(names, max(WIDTH - amounts - BAR - 4 - (places and places + 2), LEAST))

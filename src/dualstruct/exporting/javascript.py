@@ -161,7 +161,7 @@ def joined_modules(names: Sequence[str]) -> str:
 
 
 def shortened(source: str) -> str:
-    """A script without comments and needless blanks, and with short names for those not kept.
+    """A script without comments and unnecessary spaces, and with short names for those not kept.
 
     Statements have to end with semicolons.
 

@@ -1,7 +1,7 @@
 """Features that a user's function makes of a sentence.
 
-A model file cannot hold a function: it holds the function's name, and whoever loads the model gives
-the function again. Nothing is imported or run by loading.
+A model file does not contain functions, only their names: pass the function again when you load the
+model. Loading imports and runs nothing.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class GazetteerFile:
 def make_gazetteer(
     phrases: Iterable[str], *, exact: bool = False, part: bool = False
 ) -> _core.Gazetteer:
-    """Make a gazetteer of phrases whose words are separated by blanks.
+    """Make a gazetteer of phrases whose words are separated by spaces.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class LearnedColumn(ABC):
         The template of the term, as the core takes it.
     clusters : optional
     argument : int
-        What stands behind the term.
+        What stands after the term.
     """
 
     def __init__(

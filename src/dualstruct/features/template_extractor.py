@@ -463,7 +463,7 @@ def lists_of(templates: Templates) -> dict[str, tuple[str, bool]]:
 
 @dataclass(frozen=True)
 class CorePlan:
-    """Which columns the core sees: those of the tokens, and behind them what is learned of them."""
+    """Which columns the core sees: those of the tokens, and after them what is learned of them."""
 
     columns: int  # of the tokens, that templates look at
     terms: tuple[Term, ...]  # that are learned, once each, at offset 0

@@ -28,7 +28,7 @@ The functions, which may be nested:
 ``shape(t)``        X for upper case, x for lower case, d for digits: ``Xxx-dd``
 ``shortshape(t)``   the shape with every run written once: ``Xx-d``
 ``kind(t)``         upper, lower, title, mixed, letter, number or symbol, with ``,digit``
-                    and ``,hyphen`` behind it if they are there
+                    and ``,hyphen`` after it if they are there
 ``cluster(t,n)``    the first n bits of the word's cluster, all of them without n
 ``in(name,t)``      B on the first word of a phrase of a list, I on its others; the
                     longest phrase wins
@@ -39,7 +39,7 @@ The functions, which may be nested:
 ==================  ====================================================================
 
 Positions outside the sentence have the values ``<s1>``, ``<s2>`` ... before it and ``</s1>``,
-``</s2>`` ... behind it, the nearest first. A term without a value (an affix that is not shorter
+``</s2>`` ... after it, the nearest first. A term without a value (an affix that is not shorter
 than the word, a word in no cluster or list) makes no feature.
 """
 

@@ -1,8 +1,8 @@
 """The model of a project, which learns from every answer while others are given.
 
 Two threads: one learns on from each answer at once (in place, with some earlier answers so that
-they are not forgotten), the other has a model trained anew on all answers whenever there are a
-tenth more than last time (:mod:`dualstruct.labelling.training`). Whoever answers waits for neither.
+they are not forgotten), the other has a model retrained on all answers whenever there are a
+tenth more than last time (:mod:`dualstruct.labelling.training`). Annotators wait for neither.
 A tenth of the sentences, drawn at random, is never trained on: it measures.
 """
 
@@ -143,7 +143,7 @@ class Learner:
         return model.doubts(sentences)
 
     def catch_up(self) -> None:
-        """Train anew on all answers now, for who has not started the threads."""
+        """Retrain on all answers now, without the background threads."""
         known = self._examples()
         task = self._task(known)
         if not task.examples:

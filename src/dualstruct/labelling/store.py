@@ -222,7 +222,7 @@ class Project:
                 if not name or len(name) > LONGEST_TYPE or any(c.isspace() for c in name):
                     raise InputError(
                         f"{name[:LONGEST_TYPE]!a} is no label: 1 to {LONGEST_TYPE} characters "
-                        "without blanks are wanted"
+                        "without spaces are wanted"
                     )
                 self.kind.check_type(name)
             if len(self._types) + len(new) > MOST_TYPES:

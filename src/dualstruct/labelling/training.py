@@ -1,6 +1,6 @@
-"""Training anew: in a thread, or in a process of its own that yields to whatever else runs.
+"""Retraining: in a thread, or in a separate process that yields to whatever else runs.
 
-Threads share one interpreter, and whoever answers would wait for it. So with many answers another
+Threads share one interpreter, and annotators would wait for it. So with many answers another
 process trains. It reads a line of JSON for the task and one for each sentence, saves the model as a
 file and says so; then it looks for suspects, and says which. ``end`` kills it at any time.
 """

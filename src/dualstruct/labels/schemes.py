@@ -13,7 +13,7 @@ conlleval of 2004 knows neither ``S`` nor an ``E`` before a ``B``. The rules abo
 for IOB and IOE labels, completed in the usual way for BIOES; BILOU is BIOES with ``L`` for
 ``E`` and ``U`` for ``S``.
 
-GROBID writes ``I-<x>`` where a field x begins and ``<x>`` where it goes on; every token is in a
+GROBID writes ``I-<x>`` where a field x begins and ``<x>`` where it continues; every token is in a
 field, and ``<other>`` is what is outside. So ``I-<x>`` is read as a beginning, ``<x>`` as inside,
 where all labels are of these two forms (`split_labels`). Beside an ``O`` or a ``B-<x>`` they are
 labels like others, whose types have brackets.

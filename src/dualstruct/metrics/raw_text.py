@@ -1,6 +1,6 @@
 """Scores of what was predicted from raw text, by the definitions of the shared task CoNLL-2018.
 
-The two files may split the text in different ways. Their characters without blanks must be the
+The two files may split the text in different ways. Their characters without spaces must be the
 same, and tokens, sentences and words are the same if they are the same characters. Words of
 multiword tokens have no characters of their own: in each stretch of text that multiword tokens of
 either file cover (those that overlap make one stretch), the words are aligned by the longest common
@@ -141,7 +141,7 @@ def evaluate_raw_text(truth: Treebank, predicted: Treebank) -> RawTextScores:
 
 
 def same_text(truth: Treebank, predicted: Treebank) -> bool:
-    """Whether two files have the same characters, but for blanks."""
+    """Whether two files have the same characters, except for spaces."""
     return _Spans(truth).text == _Spans(predicted).text
 
 
@@ -149,7 +149,7 @@ Span = tuple[int, int]
 
 
 class _Spans:
-    """The characters of a file without blanks, and which of them its parts are."""
+    """The characters of a file without spaces, and which of them its parts are."""
 
     def __init__(self, treebank: Treebank) -> None:
         surface = surface_of(treebank)

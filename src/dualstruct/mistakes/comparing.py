@@ -113,7 +113,7 @@ class Compared:
         return self.one.place(sentence)
 
     def to_dict(self, most: int | None = None) -> dict[str, Any]:
-        """For JSON: all sentences that differ, or so many."""
+        """For JSON: all sentences that differ, or some."""
         first, second, neither = self.better
         return {
             "names": list(self.names),

@@ -223,7 +223,7 @@ class Mistakes(Sequence[Mistake]):
         return found
 
     def to_dict(self, most: int | None = None) -> dict[str, Any]:
-        """For JSON: all mistakes, or so many of each kind."""
+        """For JSON: all mistakes, or some of each kind."""
         kinds = [
             {
                 "kind": kind,

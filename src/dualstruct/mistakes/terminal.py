@@ -84,7 +84,7 @@ def window(forms: Sequence[str], spans: Sequence[Span], width: int) -> range:
 
 
 def marked(forms: Sequence[str], spans: Sequence[Span], style: str, shown: range) -> Text:
-    """Words with brackets around spans, and their types behind them."""
+    """Words with brackets around spans, and their types after them."""
     starts = {span.start for span in spans}
     ends = {span.end: span for span in spans}
     inside = {t for span in spans for t in range(span.start, span.end)}

@@ -177,7 +177,7 @@ def _words(sentence: list[Any]) -> list[str]:
 
 
 def _sentences(doc: Doc) -> Sentences:
-    """The tokens of each sentence, without those that are blanks."""
+    """The tokens of each sentence, without those that are spaces."""
     parts = doc.sents if doc.has_annotation("SENT_START") else [doc]
     found = [[token for token in part if not token.is_space] for part in parts]
     return [tokens for tokens in found if tokens]
@@ -188,7 +188,7 @@ def _label(token: Any) -> str:
 
 
 def _set_heads(doc: Doc, heads: list[int], relations: list[str]) -> None:
-    """Heads of all tokens; blanks hang on the token before them, and sentences follow."""
+    """Heads of all tokens; spaces are attached to the token before them, and sentences follow."""
     for token in doc:
         if token.is_space and token.i:
             heads[token.i] = token.i - 1

@@ -135,7 +135,7 @@ def _sentence(served: Served) -> dict[str, Schema]:
             "minLength": 1,
             "maxLength": MOST_CHARACTERS,
             "pattern": r"[^\s\u0000-\u001f\u007f-\u009f]",
-            "description": f"at most {served.most_tokens} words, with blanks between them",
+            "description": f"at most {served.most_tokens} words, with spaces between them",
         }
     return ways
 

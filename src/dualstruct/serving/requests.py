@@ -140,7 +140,7 @@ def read_sentence(
 
 
 def _words(text: Any, columns: Columns, splitter: Splitter) -> list[str]:
-    """The words of a text, in which control characters are blanks."""
+    """The words of a text, in which control characters are spaces."""
     if not columns.only_words:
         what = "attributes" if columns.are_attributes else f"columns ({', '.join(columns.names)})"
         raise RequestError(400, f"this model looks at {what}: send tokens, each a list, not text")

@@ -100,7 +100,7 @@ class CuttingPlane(Solver):
     tolerance : float
         How exactly the dual over the planes is solved, relative to the optimum's size.
     patience : int
-        Planes that were of no use for so many passes are dropped.
+        Planes that were of no use for n passes are dropped.
     epsilon : float, optional
         Stop where the risk is at most this much per example above what the planes say: the rule of
         Joachims et al., whose default is 0.1. It knows nothing of the size of the objective, so by

@@ -84,7 +84,7 @@ class CustomStructure(OutputType):
         A :class:`CompiledDecoder` in place of ``decode``.
 
     Feature vectors say how many weights there are. Names get their numbers in the order in which
-    they are met, in true outputs first; names that training never met count for nothing later.
+    they are met, in true outputs first; names that do not occur in training are ignored later.
     Features by number need ``dimension``. ``features`` and ``cost`` must depend on nothing but
     their arguments: what they said of an output is remembered.
 

@@ -73,7 +73,8 @@ class Tree(Structure):
         The true trees: the number of the head in its sentence, 0 for the root, and the
         relation. Without them the structure can only predict.
     projective : bool
-        Whether arcs may not cross. True heads that cross are lifted to the next ancestor until
+        Whether crossing arcs are excluded. True heads that cross are lifted to the next ancestor
+        until
         they no longer do: :attr:`lifted` counts them.
     single_root : bool
         Whether exactly one word hangs from the root.

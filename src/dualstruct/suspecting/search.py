@@ -1,6 +1,6 @@
 """The search for suspects, once for every kind of output.
 
-A model that has seen a sentence has learned its mistakes by heart; one that has not seen it
+A model that has seen a sentence has memorised its mistakes; one that has not seen it
 reveals them. So sentences are divided into folds, and each is read by a quick model of the others.
 Its scores become probabilities at the temperature at which the given annotation is most probable,
 and these are weighed as :mod:`~dualstruct.suspecting.channel` says. Without folds one model reads

@@ -88,7 +88,7 @@ class Alignment:
         return [each.tokens for each in chosen]
 
     def _moves(self, document: Document, span: TextSpan, first: int, last: int) -> bool:
-        """Whether a span that is no row of tokens is moved; otherwise it is left out."""
+        """Whether a span that is not a sequence of tokens is moved; otherwise it is left out."""
         case = f"{document.where}, {named(span, document.text)}"
         if self.misaligned == "refuse":
             raise InputError(

@@ -39,9 +39,9 @@ class Document:
         What is marked in it; None if nobody has looked.
     tokens : list of (start, end), or None
     sentences : list of int, or None
-        The first token of each sentence, and behind the last one how many tokens there are.
+        The first token of each sentence, and after the last one how many tokens there are.
     labels : list of str, or None
-        A label for each token, where they are no spans (parts of speech).
+        A label for each token, where they are not spans (parts of speech).
     arcs : list of str, or None
         The head of each token, by its number in the sentence, and its relation: ``3:nsubj``.
     tags : list of str, or None
@@ -125,7 +125,7 @@ def shortened(text: str) -> str:
 def joined(
     sentences: Iterable[Sequence[str]], labels: Iterable[Sequence[str]] | None = None, **more: Any
 ) -> Document:
-    """A document of words: blanks between them, a line for each sentence.
+    """A document of words: spaces between them, a line for each sentence.
 
     Examples
     --------

@@ -4,7 +4,7 @@
     run/checkpoint-7-a3f9.rank-1-of-2
     run/checkpoint-7-a3f9.manifest      written last: the size and the checksum of each of them
 
-Without its manifest a checkpoint is not finished. Numbers count up; the letters behind them are
+Without its manifest a checkpoint is not finished. Numbers count up; the letters after them are
 drawn again each time that the workers start, so that those of a lost driver, which may still be at
 work for a while, write over nobody's files. Two checkpoints are kept. To resume, the workers look
 for the last one of which each finds its own file whole.

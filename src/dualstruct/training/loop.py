@@ -87,7 +87,7 @@ def fit(
     seed : int
         Everything random follows from it.
     certify_every : int, optional
-        Certify the gap every so many passes, for a trace that can be plotted. By default
+        Certify the gap every n passes, for a trace that can be plotted. By default
         the gap is certified when an estimate says that ``stopping.gap`` may have been reached.
     callbacks : iterable of callables
         Called with each trace point and the iterate; a true answer stops training.

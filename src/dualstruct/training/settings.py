@@ -87,7 +87,7 @@ def options_of(estimator: Any) -> dict[str, tuple[Option, Any]]:
 
 
 def yes_or_no(value: str) -> bool | str:
-    """What an option says that is also decided by the data."""
+    """The value of an option that may also be ``auto``."""
     choices: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
     if value not in choices:
         raise InputError(f"{value!r}; it is auto, yes or no")
@@ -100,25 +100,25 @@ WORKERS = "Training on several workers"
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Training:
-    """How a model is trained; every estimator has these settings besides its own.
+    """Training settings that every estimator has.
 
     Parameters
     ----------
     loss : str
-        What a mistake costs: ``squared_hinge``, ``hinge``, ``crf``, ``softmax_margin``,
+        The loss to minimise: ``squared_hinge``, ``hinge``, ``crf``, ``softmax_margin``,
         ``perceptron``, ``ramp``, ``ramp_uncosted`` (the ramp of Do et al. 2008) or ``risk_bound``
         (a bound of the expected cost).
     beta, gamma : float, optional
         The parameters of the losses ``softmax_margin`` and ``risk_bound``.
     solver : str or Solver
-        ``"auto"`` takes the quickest that fits the loss and the structure; or a name
-        (docs/solvers.md lists them), or an instance with settings of its own.
+        ``"auto"`` chooses the fastest for the loss and the structure; or a name (docs/solvers.md
+        lists them), or a solver object.
     averaged : bool
-        Predict with the average of the weights over all steps of training. It makes up for few
-        passes and noisy labels; with dev data there is little to gain.
+        Predict with the average of the weights over all steps of training. It helps with few passes
+        and noisy labels, and little with dev data.
     C : float, optional
-        The weight of one example's loss: larger fits the training data more closely. None takes
-        the one that suits the loss: 0.1 for the hinges, 3 for ``crf``, 1 for ``softmax_margin``,
+        The weight of one example's loss: larger values fit the training data more closely. None
+        chooses a default for the loss: 0.1 for the hinges, 3 for ``crf``, 1 for ``softmax_margin``,
         less for dense features (parsers 0.01, StructuredSVM 1, for all losses).
     gap : float, optional
         Stop when this relative distance from the optimum is certified (0.01 is 1 %).
@@ -129,7 +129,7 @@ class Training:
     patience : int
         Passes without a better development score.
     certify_every : int, optional
-        Certify the gap every so many passes, each with a full inference pass, so that
+        Certify the gap every n passes, each with a full inference pass, so that
         ``result_.trace`` can be plotted; by default only where that may end training.
     seed : int
         Same seed, same model, bit for bit.
@@ -138,17 +138,18 @@ class Training:
     verbose : bool
         Show a progress line on standard error.
     checkpoint : path, optional
-        Where to save the state of training now and then, and when a pass fails.
+        Where to save the state of training regularly, and when a pass fails.
     resume : bool
-        Resume from the checkpoint, if it is there.
+        Resume from the checkpoint, if it exists.
     engine : {"local", "ray", "mpi"}, optional
-        Train on several workers, each of which has a share of the data: threads of this process,
+        Train on several workers, each with a part of the data: threads of this process,
         actors of a Ray cluster, or the processes of an MPI job (docs/distributed.md). ``solver``
-        is then ``bqo``, ``admm``, ``mixing`` or ``average``, or a solver to put inside.
+        is then ``bqo``, ``admm``, ``mixing`` or ``average``, or a solver to use inside ``bqo``.
     workers : int, optional
-        How many; an MPI job knows by itself.
+        The number of workers; under MPI it is that of the job.
     address : str, optional
-        The Ray cluster, "auto" for the one of this machine; by default one is started here.
+        The address of the Ray cluster, "auto" for the one of this machine; by default a cluster is
+        started on this machine.
     """
 
     loss: str | Loss = setting(

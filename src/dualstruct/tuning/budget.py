@@ -18,7 +18,7 @@ LONGER_THAN_THOUGHT = 1.25
 
 
 def check_seconds(seconds: float, name: str) -> None:
-    """Refuse what is no time."""
+    """Refuse what is not a time."""
     if not 0 < seconds < math.inf:
         raise InputError(f"{name} is {seconds:g}; it must be a number of seconds above 0")
 

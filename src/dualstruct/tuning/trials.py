@@ -332,7 +332,7 @@ def run_trial(
 def seconds_of_a_pass(
     estimator: Estimator[Any], known: Known[Any], enough: float
 ) -> tuple[float, float]:
-    """CPU and wall time of the last pass of a run, which ends early after so many seconds."""
+    """CPU and wall time of the last pass of a run, which ends early after this many seconds."""
     clocks = [(time.thread_time(), time.perf_counter())]
 
     def look(*_: Any) -> bool:

@@ -5,7 +5,7 @@ A text that can be read in several ways (``a/b/c`` of ``%x[-1,0]/%x[0,0]``) beco
 each.
 
 Ours has three things that Wapiti lacks. Weights of the start and the end become templates that see
-the token before the first one and the one behind the last; what is forbidden gets a weight that
+the token before the first one and the one after the last; what is forbidden gets a weight that
 nothing outweighs; and labels are written in the scheme that was learned in.
 """
 

@@ -119,7 +119,7 @@ class _Parser:
         return numbers
 
     def strings(self, count: int) -> list[str]:
-        """So many strings, each with its length before it and a comma behind it."""
+        """So many strings, each with its length before it and a comma after it."""
         found = []
         for _ in range(count):
             colon = self.data.find(b":", self.at, self.at + 12)

@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 
 
 class _Table:
-    """Where the workers lay down what they bring, and all take away what came of it."""
+    """Where the workers lay down what they bring, and all take the result."""
 
     def __init__(self, size: int, timeout: float) -> None:
         self.size = size

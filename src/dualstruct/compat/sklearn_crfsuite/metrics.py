@@ -1,4 +1,4 @@
-"""scikit-learn's scores over the labels of all sequences, one behind the other.
+"""scikit-learn's scores over the labels of all sequences, one after the other.
 
 Keyword arguments go to the function of scikit-learn that gives its name.
 

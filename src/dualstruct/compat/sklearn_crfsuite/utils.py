@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def flatten(y: Iterable[Iterable[T]]) -> list[T]:
-    """The entries of the sequences, one behind the other.
+    """The entries of the sequences, one after the other.
 
     >>> flatten([[1, 2], [3]])
     [1, 2, 3]

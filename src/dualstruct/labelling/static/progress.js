@@ -14,7 +14,7 @@ function score(value) {
 
 export function curve(points, what) {
   if (!points.length) {
-    return [make("p", { class: "soft" }, "It begins once sentences that were drawn at random are labelled.")];
+    return [make("p", { class: "soft" }, "The curve starts when randomly drawn sentences are labelled.")];
   }
   const last = points[points.length - 1];
   const summary = make(

@@ -140,7 +140,7 @@ function present() {
   if (empty) {
     byId("reason").textContent = "";
     byId("rivals").hidden = true;
-    byId("sentence").replaceChildren(make("p", { class: "done" }, project.sentences ? "Nothing is left to label. Search finds what was." : "There are no texts yet: start with --text FILE."));
+    byId("sentence").replaceChildren(make("p", { class: "done" }, project.sentences ? "All sentences are labelled. Use the search to find them." : "There are no texts yet: start with --text FILE."));
     preview();
     return;
   }

@@ -5,7 +5,7 @@ import { make, signed } from "./elements.js";
 const MOST = 12;
 
 export function reasons(explained) {
-  if (!explained.alternatives.length) return [make("p", {}, "Nothing else is possible here.")];
+  if (!explained.alternatives.length) return [make("p", {}, "No other label is possible here.")];
   return explained.alternatives.map((rival) => comparison(explained, rival));
 }
 
@@ -40,7 +40,7 @@ function comparison(explained, rival) {
     "div",
     {},
     make("h3", {}, `${explained.text} beats ${rival.text} by ${rival.difference.toFixed(4)}`),
-    elsewhere.length ? make("p", { class: "soft" }, `The rival also has ${elsewhere.join("; ")}.`) : null,
+    elsewhere.length ? make("p", { class: "soft" }, `The alternative also has ${elsewhere.join("; ")}.`) : null,
     make(
       "div",
       { class: "wide" },

@@ -46,8 +46,8 @@ async function start() {
   byId("go").textContent = model.kind === "tree" ? "Parse" : "Label";
   byId("ask-label").textContent = words ? "A sentence" : "A sentence, one token per line";
   byId("hint").textContent = words
-    ? "One sentence per line (Shift and Enter). Put blanks between words, and before full stops and commas as well, if your training file does."
-    : `Each line has ${model.columns.join(", ") || "the attributes of a token"}, with blanks between them.`;
+    ? "One sentence per line (Shift and Enter). Separate words by spaces, and also full stops and commas if your training file does."
+    : `Each line has ${model.columns.join(", ") || "the attributes of a token"}, separated by spaces.`;
   if (!words) {
     field.rows = 6;
     field.classList.add("columns");
@@ -66,7 +66,7 @@ function question() {
   const lines = (part) => part.split("\n").map((line) => line.trim()).filter(Boolean);
   const split = (line) => line.split(/\s+/u);
   const found = model.columns.length === 1 ? lines(text).map(split) : text.split(/\n\s*\n/u).map((part) => lines(part).map(split)).filter((part) => part.length);
-  if (found.length > MOST_LINES) throw new Error(`there are ${found.length} sentences, and the page takes ${MOST_LINES}: the command predict takes all`);
+  if (found.length > MOST_LINES) throw new Error(`there are ${found.length} sentences, but the page accepts at most ${MOST_LINES}; use dualstruct predict`);
   return found.length ? found.map((tokens) => ({ tokens })) : [{ tokens: [] }];
 }
 
@@ -132,7 +132,7 @@ function open(sentenceAsked, found, foundBeside) {
 function compare(other) {
   const differ = differences(answer, other);
   const names = differ.map((t) => `${answer.tokens[t]} (${described(answer, answer, t)}, ${described(other, other, t)})`);
-  byId("difference").textContent = differ.length ? `They differ in ${differ.length} of ${answer.tokens.length} words: ${names.join(", ")}.` : "Both say the same.";
+  byId("difference").textContent = differ.length ? `They differ in ${differ.length} of ${answer.tokens.length} words: ${names.join(", ")}.` : "Both predictions are the same.";
   show(byId("beside"), other, other, (token) => explain(token, modelBeside.explains[0], "beside"), answer);
 }
 

@@ -9,7 +9,7 @@ export function suspects(found, tryOut) {
   }
   if (!found.suspects.length) return [make("p", { class: "soft" }, "There are none.")];
   return [
-    make("p", { class: "soft" }, "Sentences with which a model of the other sentences disagrees. Either of the two may be wrong; those most worth a look come first."),
+    make("p", { class: "soft" }, "Sentences whose labels look wrong to a model that was trained on the other sentences. The model may be wrong, too. The most suspicious come first."),
     make("ol", { class: "suspects" }, found.suspects.map((each) => item(each, tryOut))),
   ];
 }
@@ -25,7 +25,7 @@ function item(suspect, tryOut) {
     {},
     make("div", { class: "line" }, make("p", {}, words), button),
     make("p", { class: "soft" }, `${suspect.where}, score ${suspect.score.toFixed(3)}`),
-    doubts.length ? make("ul", {}, doubts) : make("p", { class: "soft" }, "The model says the same, but is not sure of it."),
+    doubts.length ? make("ul", {}, doubts) : make("p", { class: "soft" }, "The model agrees, but is not sure."),
   );
 }
 

@@ -6,8 +6,8 @@ export function curves(training) {
   return training.parts.map((part) => {
     const charts = [gapChart(part), devChart(part)].filter(Boolean);
     const none = part.trace.length
-      ? "This solver keeps no duals, so it has no gap to show."
-      : "The model file keeps no record of its passes: it was converted or trained elsewhere.";
+      ? "This solver has no dual, so there is no gap to show."
+      : "The model file has no training curve: it was converted or trained by another program.";
     return make(
       "section",
       {},
@@ -25,7 +25,7 @@ function gapChart(part) {
     .filter((point) => point.dual !== null && part.primal)
     .map((point) => ({ x: point.passes, y: (part.primal - point.dual) / Math.abs(part.primal) }))
     .filter((point) => point.y > 0);
-  return points.length ? chart("How far the dual is below the final objective", points, true, gapText) : null;
+  return points.length ? chart("Distance of the dual from the final objective", points, true, gapText) : null;
 }
 
 function devChart(part) {

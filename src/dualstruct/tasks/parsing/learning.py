@@ -68,7 +68,7 @@ SHARPNESS, THRESHOLD = 3.0, 0.005
 
 
 class SkippedSentences(UserWarning):
-    """Sentences that are no trees were left out of training."""
+    """Sentences that are not trees were left out of training."""
 
 
 class KnownParsing:

@@ -23,7 +23,8 @@ class ParserSettings(Training):
     Parameters
     ----------
     projective : bool or "auto"
-        Whether arcs may not cross; "auto" forbids it if less than 1 % of the training arcs cross.
+        Whether crossing arcs are excluded; "auto" excludes them if less than 1 % of the training
+        arcs cross.
         Training arcs that cross are then lifted until they no longer do.
     single_root : bool or "auto"
         Whether exactly one word hangs from the root; "auto" if it is so in all training trees.
@@ -49,7 +50,7 @@ class ParserSettings(Training):
     label_cost : float
         The cost of a wrong relation at the right head; a wrong head costs 1.
     bad_trees : {"error", "skip"}
-        What to do with training sentences that are no trees: refuse, or leave them out with a
+        What to do with training sentences that are not trees: refuse, or leave them out with a
         warning that counts them.
     minimum_risk : float, optional
         Predict the tree with the most heads right in expectation, instead of the best one, where
@@ -60,7 +61,7 @@ class ParserSettings(Training):
     projective: bool | str = setting(
         "auto",
         Option(
-            "auto, yes or no: whether arcs of trees may not cross.", panel=PARSERS, parse=yes_or_no
+            "auto, yes or no: whether crossing arcs are excluded.", panel=PARSERS, parse=yes_or_no
         ),
         kept=True,
         tried=(True, False),
@@ -101,7 +102,7 @@ class ParserSettings(Training):
     label_cost: float = setting(0.5, kept=True)
     bad_trees: str = setting(
         "error",
-        Option("error or skip: what to do with sentences that are no trees.", panel=PARSERS),
+        Option("error or skip: what to do with sentences that are not trees.", panel=PARSERS),
         kept=True,
     )
     minimum_risk: float | None = setting(None, kept=True)

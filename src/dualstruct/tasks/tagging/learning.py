@@ -71,7 +71,7 @@ MANY_LABELS, MANY_LABELS_SHARE = 30, 0.2
 
 
 class LowCoverageWarning(UserWarning):
-    """A file of clusters, names or vectors says next to nothing of the training data."""
+    """A file of clusters, names or vectors covers almost none of the training data."""
 
 
 @dataclass(frozen=True, eq=False)

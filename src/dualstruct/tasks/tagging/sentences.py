@@ -119,7 +119,7 @@ def _is_frame(value: Any) -> bool:
 
 
 def _first(sentences: Any) -> Any:
-    """The first sentence; matrices and lengths are no sequence of sentences."""
+    """The first sentence; matrices and lengths are not a sequence of sentences."""
     return sentences[0] if isinstance(sentences, list | tuple) and sentences else None
 
 

@@ -28,34 +28,34 @@ class TaggerSettings(Training):
         ``"auto"`` (for BIO-like labels the preset ``ner``, or ``ner-pos`` if the tokens have a
         second column; ``pos`` for other labels; attributes for tokens that are dicts or lists), a
         preset (``chunking``, ``pos``, ``ner``, ``ner-pos``; ``chunking-rich``, ``pos-rich`` and
-        ``ner-rich`` look at more; ``chunking-small``), a template file or text (also of CRF++ and
-        Wapiti), a function from a sentence to a list of strings or a dict for each token, a list
-        of these (``["ner", my_function]``: the features of all), or ``"attributes"``. A model file
-        holds the name of a function alone: give it again,
-        ``SequenceTagger.load(path, functions=[my_function])``.
+        ``ner-rich`` have more templates; ``chunking-small``), a template file or text (also of
+        CRF++ and Wapiti), a function that maps a sentence to a list of strings or a dict for each
+        token, a list of these (``["ner", my_function]``: the features of all), or
+        ``"attributes"``. A model file stores only the name of a function; pass the function when
+        you load it: ``SequenceTagger.load(path, functions=[my_function])``.
     vectors : path, optional
         A file of word vectors (GloVe, word2vec as text or binary, ``.npy`` with the words in a
-        ``.txt`` beside it): a token has the vectors of its word and of its neighbours as well.
+        ``.txt`` in the same folder). The vectors of a word and of its neighbours become features.
     keep_vectors : {"inside", "beside"}
-        Whether the model file holds the vectors, or looks for their file beside itself.
+        Whether the model file contains the vectors, or refers to their file in the same folder.
     constraints : str or None
-        ``"auto"`` makes BIO and BILOU labels valid by construction when the training labels are;
-        ``"iob1"``, ``"iob2"``, ``"bilou"``, ``"bioes"`` insist on it; None leaves all
-        transitions open.
+        ``"auto"`` excludes invalid BIO and BILOU sequences if the training labels have none;
+        ``"iob1"``, ``"iob2"``, ``"bilou"``, ``"bioes"`` require a scheme; None allows all
+        transitions.
     scheme : str, optional
-        Learn in this label scheme (``"bilou"``, ``"iob2"`` …) whatever the training labels are
-        in; predictions come back in theirs.
+        Convert the labels to this scheme for training (``"bilou"``, ``"iob2"`` …); predictions are
+        converted back.
     cost : dict or matrix, optional
-        What mistakes cost, 1 for those not named: ``{"B-LOC": 2.0}`` by true label,
+        The cost of mistakes, 1 by default: ``{"B-LOC": 2.0}`` by true label,
         ``{("B-LOC", "B-ORG"): 0.5}`` by true and predicted one, or a matrix of both in the order of
         the sorted labels.
     class_weight : dict or "balanced", optional
-        Multiplies the cost of mistaking each label. ``"balanced"`` makes all labels weigh the same
-        together, however rare they are.
+        Multiplies the cost of mistakes at each true label. ``"balanced"`` gives every label the
+        same total weight.
     unknown_label : str, False or None
-        The mark of unknown labels, ``"?"`` for instance: such tokens are filled in by
-        the best completion under the model as it learns, and left out where scores are computed.
-        None takes every label for a label, and warns of ``?``; False does not even warn.
+        The mark of unknown labels, for example ``"?"``. During training such tokens get the best
+        label under the current model; scores skip them. With None every label is a label, with a
+        warning about ``?``; with False there is no warning.
     hash_bits : int, optional
         Hash features into 2**hash_bits rows of weights, one per label, instead of keeping a
         dictionary. Features of pairs of labels (``B`` templates) get at most as many rows.
@@ -65,16 +65,16 @@ class TaggerSettings(Training):
         Groups of features to leave out: ``affixes``, ``shapes``, ``conjunctions``, ``clusters``,
         ``gazetteers``, ``vectors``, several with commas between them.
     unseen_labels : {"warn", "count", "error"}
-        What to do with labels in dev or test data that training never saw: count their tokens
-        as mistakes, with or without a warning, or refuse.
+        What to do with dev or test labels that are not in the training data: count their tokens as
+        mistakes, with or without a warning, or raise an error.
     dialect : {"auto", "dualstruct", "crf++", "wapiti"}
-        The language of the templates; ``auto`` looks at them.
+        The language of the templates; ``auto`` detects it.
     document_features : bool
-        Features of the same word elsewhere in the document (:class:`~dualstruct.InDocuments`).
+        Add features of the same word elsewhere in the document (:class:`~dualstruct.InDocuments`).
     stages : {1, 2}
-        2: a second model sees the labels that a first one predicts, of the token, its neighbours
-        and the same word elsewhere in the document. It learns from predictions of models that have
-        not seen the sentence, which takes six more trainings.
+        2: a second model uses the labels that a first one predicts for the token, its neighbours
+        and the same word elsewhere in the document. It is trained on predictions of models that
+        were trained without the sentence, which takes six more trainings.
     """
 
     features: Any = setting(  # the model keeps the templates themselves

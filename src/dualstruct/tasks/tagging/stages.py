@@ -126,7 +126,7 @@ class StageExtractor(ContextExtractor):
     ) -> StageExtractor:
         first = settings.get("first")
         if not isinstance(first, dict) or kind_of(first.get("features")) in (None, cls.kind):
-            raise InputError("features.first: this is no first stage")
+            raise InputError("features.first: this is not a first stage")
         made = super().from_state({"kind": cls.kind, "parts": settings.get("parts")}, arrays)
         made.first = ChainModel.from_state(first, inner_arrays(arrays, "first"))
         return made

@@ -1,6 +1,6 @@
 """Column files: one token per line, a blank line between sentences, -DOCSTART- between documents.
 
-They have no text: it is made of the words, with blanks between them and a line for each sentence.
+They have no text: it is made of the words, with spaces between them and a line for each sentence.
 """
 
 from __future__ import annotations

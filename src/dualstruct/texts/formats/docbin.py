@@ -60,7 +60,7 @@ def _document(doc: Any, label: str | None, where: str) -> Document:
 
 
 def doc_of(document: Document, vocabulary: Any) -> Any:
-    """A document as spaCy's: its tokens, and tokens of blanks where there is more than one."""
+    """A document as spaCy's: its tokens, and tokens of spaces where there is more than one."""
     words: list[str] = []
     spaces: list[bool] = []
     firsts: list[bool] = []

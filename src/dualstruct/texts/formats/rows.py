@@ -147,7 +147,7 @@ def _of_words(value: dict[str, Any], where: str, label: str | None) -> Document:
         )
     name, words = found
     if not all(isinstance(word, str) and word.strip() == word != "" for word in words):
-        raise InputError(f"{where}: {name} should be words without blanks around them")
+        raise InputError(f"{where}: {name} should be words without spaces around them")
     labels = WORD_LABELS if label is None else (label,)
     key = next((each for each in labels if isinstance(value.get(each), list)), None)
     kept = {k: v for k, v in value.items() if k not in (name, key)}
