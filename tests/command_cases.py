@@ -71,7 +71,7 @@ WAYS = {
     "predict confidence": ["predict", *COMMANDS["predict"], "--confidence"],
     "explain html": ["explain", *COMMANDS["explain"], "--format", "html"],
     "explain json": ["explain", *COMMANDS["explain"], "--format", "json"],
-    "explain wrong labels": ["explain", *COMMANDS["evaluate"], "--gold", "--most", "20"],
+    "explain wrong labels": ["explain", *COMMANDS["evaluate"], "--gold", "--most", "500"],
     "explain wrong arcs": [
         "explain", "{}/parser.dstruct", "{}/trees.conllu", "--gold", "--sentence", "1",
     ],

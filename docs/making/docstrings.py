@@ -69,7 +69,9 @@ def _in_groups(sections: list[Any]) -> Any:
             groups[title] = [each for each in section.value if each.name in names]
         for title, parameters in groups.items():
             if parameters:
-                yield griffe.DocstringSectionParameters(parameters, title=f"Parameters: {title}".rstrip(": "))
+                yield griffe.DocstringSectionParameters(
+                    parameters, title=f"Parameters: {title}".rstrip(": ")
+                )
 
 
 def _linked(found: re.Match[str]) -> str:
