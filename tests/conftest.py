@@ -64,6 +64,17 @@ LONG = [
 ]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector):
+    """A file of tests that cannot be imported is an error: the search for doctests only skips it."""
+    report = yield
+    if report.skipped and collector.path.is_relative_to(Path(__file__).parent):
+        reason = str(report.longrepr)
+        if "unable to import module" in reason:
+            report.outcome, report.longrepr = "failed", reason
+    return report
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place = {name: k for k, name in enumerate(LONG)}
     items.sort(key=lambda item: place.get(item.path.name, len(LONG)))
