@@ -1,6 +1,7 @@
 """Commands as real processes, quickly: a server that has imported everything forks one for each.
 
-A fork ends as a program does: what is left in a buffer is flushed, and there is an exit code. What
+A fork ends as a program does: threads are waited for, what is left in a buffer is flushed, and
+there is an exit code. Then it leaves: to take all modules apart costs more than most commands. What
 a program does before it runs a command (start, look at how Python was called) is not in it.
 
     done = run_command("predict", model, input="Ada\n\n")
@@ -171,7 +172,15 @@ def _run(
         sys.argv = ["dualstruct", *arguments]
         from dualstruct.cli import main
 
-        main()
+        global _exit_code
+        _exit_code = 1  # of what is raised
+        try:
+            main()
+        except SystemExit as ended:
+            if ended.code is None or isinstance(ended.code, int):
+                _exit_code = ended.code or 0
+            raise
+        _exit_code = 0
         sys.exit()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     texts = []
@@ -182,7 +191,28 @@ def _run(
     return [status, *texts[1:]]
 
 
+#: Of a fork that is about to end.
+_exit_code: int | None = None
+
+
+def _leave() -> None:
+    """The last that a fork does: Python would now flush the streams, then take itself apart."""
+    if _exit_code is None:
+        return  # the server itself
+    code = _exit_code
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None and not stream.closed:
+                stream.flush()
+        except Exception as error:
+            code = 120
+            if stream is sys.stdout and sys.stderr is not None:
+                print(f"Exception ignored in: {stream!r}\n{error!r}", file=sys.stderr, flush=True)
+    os._exit(code)
+
+
 def _serve() -> None:
+    atexit.register(_leave)  # the first to be registered is the last to be called
     for name in MODULES:
         importlib.import_module(name)
     # Commands must not see what the server talks by.

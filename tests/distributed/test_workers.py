@@ -553,6 +553,7 @@ def test_a_cluster_that_is_too_small_for_the_next_run_is_started_anew(monkeypatc
         def __init__(self):
             self.__spec__ = ModuleSpec("ray", None)
             self.started = []
+            self.late = ["The current node timed out during startup."]
             self.util = SimpleNamespace(get_node_ip_address=lambda: "127.0.0.1")
 
         def is_initialized(self):
@@ -560,6 +561,8 @@ def test_a_cluster_that_is_too_small_for_the_next_run_is_started_anew(monkeypatc
 
         def init(self, address, num_cpus, **options):
             assert address == "local"  # others may have a cluster here, or name one in RAY_ADDRESS
+            if self.late:
+                raise Exception(self.late.pop())
             self.started.append(num_cpus)
 
         def shutdown(self):
@@ -581,3 +584,6 @@ def test_a_cluster_that_is_too_small_for_the_next_run_is_started_anew(monkeypatc
     fake.started = [8]  # somebody else's
     start_ray(16)
     assert fake.started == [8]
+    fake.started, fake.late = [], ["no disk"]
+    with pytest.raises(Exception, match="no disk"):
+        start_ray(2)

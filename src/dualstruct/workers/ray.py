@@ -225,19 +225,31 @@ def start_ray(workers: int, address: str | None = None) -> Any:
                 "after dualstruct.distributed.run_ray was called, or set "
                 "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0, or give the address of a running cluster"
             )
-        ray.init(
-            address="local",  # not the cluster of RAY_ADDRESS or of `ray start`, nor a look for one
-            num_cpus=workers,
-            resources={_OURS: 1},
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level="error",
-            _node_ip_address="127.0.0.1",
-        )
+        _start(ray, workers)
         _started = ray.get_runtime_context().gcs_address, workers
         return ray
     _connect(ray, address)
     return ray
+
+
+def _start(ray: Any, workers: int) -> None:
+    """Ray itself gives up after half a minute, which is short where the machine is very busy."""
+    deadline = time.monotonic() + CONNECTING
+    while True:
+        try:
+            ray.init(
+                address="local",  # not that of RAY_ADDRESS or of `ray start`, nor a look for one
+                num_cpus=workers,
+                resources={_OURS: 1},
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level="error",
+                _node_ip_address="127.0.0.1",
+            )
+            return
+        except Exception as error:
+            if "timed out during startup" not in str(error) or time.monotonic() > deadline:
+                raise
 
 
 def _check_reachable(address: str) -> None:
