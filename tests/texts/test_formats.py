@@ -399,3 +399,32 @@ def test_tasks_that_nobody_has_looked_at_are_label_studios(tmp_path):
         path.write_text(begin)
         assert find_format(path).name == "labelstudio"
         assert [(each.text, each.spans) for each in iter_documents(path)] == [("Ada", None)]
+
+
+MULTIWORD = """\
+# newdoc id = d
+1 I _ PRON _ _ _ _ _ _
+2-3 don't _ _ _ _ _ _ _ SpaceAfter=No
+2 do _ AUX _ _ _ _ _ _
+3 n't _ PART _ _ _ _ _ _
+4 ! _ PUNCT _ _ _ _ _ _
+
+1-2 zum _ _ _ _ _ _ _ SpacesAfter=\\s\\s
+1 zu _ ADP _ _ _ _ _ _
+2 dem _ DET _ _ _ _ _ _
+3 See _ NOUN _ _ _ _ _ _
+
+"""
+
+
+def test_multiword_tokens_stand_in_the_text_as_they_are_written(tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_text(MULTIWORD.replace(" ", "\t").replace("#\tnewdoc\tid\t=\t", "# newdoc id = "))
+    [found] = iter_documents(path)
+    # There is no place for the words of "zum" in its text.
+    assert found.text == "I don't!\nzu dem  See"
+    words = [["I", "do", "n't", "!"], ["zu", "dem", "See"]]
+    assert (found.words(), found.labels[:3]) == (words, ["PRON", "AUX", "PART"])
+    write_documents(tmp_path / "b.conllu", [found])
+    [again] = iter_documents(tmp_path / "b.conllu")
+    assert (again.text, again.words(), again.labels) == (found.text, words, found.labels)

@@ -3,17 +3,20 @@
 Labels are those of MISC ``Entity=`` where there are some, else UPOS, unless others are asked for:
 another column, or ``tree``, the heads and relations.
 ``SpaceAfter=No`` and ``SpacesAfter=`` (with ``\\s``, ``\\n``, ``\\r``, ``\\t``) give the text back.
+Multiword tokens stand in it as they are written if their words make them up (don't: do, n't);
+others as their words, with blanks between them (zum: zu, dem).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import IO
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import IO, NamedTuple
 
 from dualstruct.data.conllu import ConlluSentence, Treebank, iter_conllu, looks_like_conllu
 from dualstruct.data.opening import PathOrFile, name_of
-from dualstruct.data.surface import escaped, gap_behind, unescaped
+from dualstruct.data.surface import escaped, gap_behind, surface_of, unescaped
 from dualstruct.errors import InputError
 from dualstruct.labels.arcs import Arc
 from dualstruct.texts.documents import Document
@@ -42,22 +45,45 @@ def sentence_labels(sentence: ConlluSentence, label: str) -> list[str]:
 
 def read(source: PathOrFile, label: str | None = None) -> Iterator[Document]:
     """A document for each ``# newdoc``, or for each sentence where there is none."""
-    held: list[ConlluSentence] = []
+    held: list[_Held] = []
     number, marked = 0, False
     for treebank in iter_conllu(source):
         label = label or _usual_label(treebank)
-        for sentence in treebank:
+        for sentence, behind in zip(treebank, _notes_behind(treebank), strict=True):
             number += 1
             if any(re.match(r"#\s*newdoc\b", comment) for comment in sentence.comments):
                 if held:
                     yield _document(held, label, source, number - len(held))
                 held, marked = [], True
-            held.append(sentence)
+            held.append(_Held(sentence, behind))
             if not marked:
                 yield _document(held, label, source, number)
                 held = []
     if held and label is not None:
         yield _document(held, label, source, number - len(held) + 1)
+
+
+class _Held(NamedTuple):
+    """A sentence of a document that is not complete yet."""
+
+    sentence: ConlluSentence
+    behind: Sequence[str]  #: for each word, the MISC that says what is behind it
+
+
+def _notes_behind(treebank: Treebank) -> Iterable[Sequence[str]]:
+    """For each sentence; behind the last word of a multiword token is what its own line says."""
+    surface = surface_of(treebank)
+    several = surface.is_multiword.nonzero()[0].tolist()
+    if not several:
+        return treebank.misc
+    misc = [each for row in treebank.misc for each in row]
+    forms = [each for row in treebank.forms for each in row]
+    for token in several:
+        first, end = surface.words[token : token + 2].tolist()
+        misc[end - 1] = surface.misc[token]
+        if "".join(forms[first:end]) == surface.forms[token]:
+            misc[first : end - 1] = ["SpaceAfter=No"] * (end - 1 - first)
+    return [misc[a:b] for a, b in pairwise(treebank.sentences.tolist())]
 
 
 def _usual_label(treebank: Treebank) -> str:
@@ -67,9 +93,8 @@ def _usual_label(treebank: Treebank) -> str:
     return "upos" if tagged and not marked else "misc:Entity"
 
 
-def _document(
-    sentences: list[ConlluSentence], label: str, source: PathOrFile, first: int
-) -> Document:
+def _document(held: list[_Held], label: str, source: PathOrFile, first: int) -> Document:
+    sentences = [each.sentence for each in held]
     pieces: list[str] = []
     place = 0
     tokens, firsts, labels = [], [0], []
@@ -79,7 +104,7 @@ def _document(
         pieces.append(text)
         place += len(text)
 
-    for sentence in sentences:
+    for sentence, behind in held:
         for word, form in enumerate(sentence.forms):
             known = sentence.misc_of(word)
             if "SpacesBefore" in known:
@@ -88,7 +113,7 @@ def _document(
             add(form)
             last = sentence is sentences[-1]
             usual = " " if word + 1 < len(sentence) else "" if last else "\n"
-            add(gap_behind(sentence.misc[word], usual))
+            add(gap_behind(behind[word], usual))
         labels += [] if label == TREE else sentence_labels(sentence, label)
         firsts.append(len(tokens))
     where = f"{name_of(source)}, sentence {first}"
