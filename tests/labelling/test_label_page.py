@@ -298,12 +298,12 @@ def test_nothing_is_seriously_inaccessible(browser, tmp_path, scheme, kind):
 
 
 def test_words_that_are_not_asked_about_are_muted_and_may_be_changed(page, tmp_path):
-    with labelling(tmp_path, ["Ada met Bo in Rome"] * 30, ask="unsure") as (project, address):
+    with labelling(tmp_path, ["Ada met Bo in Rome"] * 160, ask="unsure") as (project, address):
         for sentence in list(project.sentences.values())[:-3]:
             labels = ["B-PER", "O", "B-PER", "O", "B-LOC"]
             project.answer(sentence.id, labels, annotator="import", seen=0)
-        page.goto(f"{address}")
-        page.keyboard.press("Enter")  # the model learns, if it has not yet
+        opened(page, address)
+        page.keyboard.press("Enter")  # the model begins to learn
         expect(page.locator("#sentence .token.given").first).to_be_visible()
         expect(page.locator("#reason")).to_contain_text("words in full ink")
         given = page.locator("#sentence .token.given").first

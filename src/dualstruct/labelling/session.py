@@ -141,7 +141,8 @@ class Session:
         suggested = self.learner.suggest(sentences)
         asked = self.order.asked(sentences)
         return [
-            self._question(sentence, reason, suggestion) | {"asked": words}
+            self._question(sentence, reason, suggestion)
+            | {"asked": None if reason == "second look" else words}
             for (sentence, reason), suggestion, words in zip(found, suggested, asked, strict=True)
         ]
 

@@ -17,6 +17,7 @@ const REASONS = {
   conflict: "answers differ: take one of them, or give another",
   chosen: "chosen by you",
 };
+const WHOLE = new Set(["second look", "conflict", "chosen"]); // asked about as a whole, always
 
 export let project = null;
 let questions = []; // the first is on the card
@@ -133,7 +134,7 @@ function labelsFor(question) {
 function present() {
   const question = current();
   touched = false;
-  here = anchor = 0;
+  here = anchor = question?.asked?.[0] ?? 0;
   picking = null;
   const empty = !question;
   for (const id of ["accept", "remove", "skip", "head"]) byId(id).disabled = empty;
@@ -145,12 +146,16 @@ function present() {
     return;
   }
   shown = labels = labelsFor(question);
-  const reason = asSentence(REASONS[question.reason] ?? question.reason);
-  byId("reason").textContent = question.asked ? `${reason} Only the words in full ink are asked about.` : reason;
+  explain(question);
   showRivals(question);
   redraw();
   preview();
   say(question.words.join(" "));
+}
+
+function explain(question) {
+  const reason = asSentence(REASONS[question.reason] ?? question.reason);
+  byId("reason").textContent = question.asked ? `${reason} Only the words in full ink are asked about.` : reason;
 }
 
 function view(question, shown, sure) {
@@ -445,11 +450,12 @@ async function refresh() {
     const question = questions.find((other) => other.sentence === each.sentence);
     if (!question) continue;
     question.suggestion = each.suggestion;
-    if (question.asked && !(question === current() && touched)) question.asked = each.asked;
+    if (!WHOLE.has(question.reason) && !(question === current() && touched)) question.asked = each.asked;
   }
   const question = current();
   if (question && !touched && !question.labels && question.reason !== "conflict") {
     shown = labels = labelsFor(question);
+    explain(question);
     redraw();
   }
 }
