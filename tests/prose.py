@@ -35,7 +35,7 @@ PHRASES = {
     r"(?<!− )(?<!- )\b1 (?:sentences|tokens|texts|labels|passes|workers|examples)\b": "one",
     r"\bgoes? on from\b|\bgo on with training\b": "resume",
     r"\bbe it\b": "whether",
-    r"\b(?:by|or|between|at) blanks\b|\bblanks (?:between|behind)\b": "spaces",
+    r"\bblanks (?:and|between|behind)\b|\b(?:without|where|of) blanks\b": "spaces",
     r"\bof before\b": "old or previous",
     r"\bas (?:it|they) stands?\b": "unchanged",
     r"\bevery so many\b|\bafter so many\b": "every n",
