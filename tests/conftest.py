@@ -66,7 +66,7 @@ LONG = [
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector):
-    """A file of tests that cannot be imported is an error: the search for doctests only skips it."""
+    """A file of tests that cannot be imported is an error: doctest's search only skips it."""
     report = yield
     if report.skipped and collector.path.is_relative_to(Path(__file__).parent):
         reason = str(report.longrepr)

@@ -216,8 +216,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         tagger = super().load(path)
         extractor = tagger.model_.extractor
         extractor.look_in(Path(path).parent)
-        given = list(functions)
-        if given or extractor.functions():
+        if (given := list(functions)) or extractor.functions():
             from dualstruct.features.functions import give_again
 
             give_again(extractor, given)
@@ -264,12 +263,9 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
 
     @property
     def layout_(self) -> ColumnLayout | None:
-        """How the training file's columns were read, and others are to be read; None for tokens
-        without columns."""
-        model = self.model_
-        if model.layout is not None or model.n_columns is None:
-            return model.layout
-        return ColumnLayout.plain(model.n_columns)
+        """How columns of files are read; None for tokens without columns."""
+        columns, layout = self.model_.n_columns, self.model_.layout
+        return layout if layout or columns is None else ColumnLayout.plain(columns)
 
     def _usual_tokenizer(self) -> Tokenizer | None:
         layout = self.model_.layout
@@ -303,7 +299,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         return Outputs(self.model_.best(X, allowed, self._threads))
 
     def predict_iter(self, X: Iterable[Any], block: int = 1000) -> Iterator[list[str]]:
-        """The best labels of each sentence of an iterator, as it goes: memory stays bounded.
+        """The best labels of each sentence of an iterator, in bounded memory.
 
         Parameters
         ----------
@@ -382,8 +378,9 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         """Confidence against accuracy of tokens, entities and whole sentences."""
         X, y = as_sentences(X), as_list(y)
         found = self.predict_confidence(X, beta=beta)
-        of = self.model_, X, y, found
-        return tagging.confidence.sequence_reliability(*of, bins, self._threads)
+        return tagging.confidence.sequence_reliability(
+            self.model_, X, y, found, bins, self._threads
+        )
 
     def explain(
         self, sentence: Any, token: int | None = None, gold: Sequence[str] | None = None
@@ -414,13 +411,11 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
     ) -> list[Suspect]:
         """The sentences with which the model disagrees, and what it says instead.
 
-        Those most worth a look come first. That a sentence is here does not mean that it is
-        annotated wrongly: the model errs, too (docs/suspects.md says how often).
+        Those most worth a look come first. Not all are annotated wrongly (docs/suspects.md).
 
         Parameters
         ----------
-        X, y : sentences and their labels
-            Those that the model was trained on.
+        X, y : the sentences that the model was trained on, and their labels
         top : int, optional
             How many to give; all by default.
         folds : int

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from dualstruct.errors import InputError
 from dualstruct.texts.documents import Document
+from dualstruct.texts.formats.project import parsed
 
-__all__ = ["Answer", "Draft", "Sentence", "checked_tokens", "token_weights"]
+__all__ = [
+    "Answer",
+    "Draft",
+    "Row",
+    "Sentence",
+    "answer_of",
+    "checked_tokens",
+    "marks_after",
+    "token_weights",
+]
 
 
 @dataclass(frozen=True)
@@ -97,3 +110,36 @@ def token_weights(document: Document) -> list[float]:
                 if start < span.end and end > span.start:
                     weights[t] = min(max(float(span.probability), 0.0), 1.0)
     return weights
+
+
+#: The document, the text, its tokens, their tags, their labels, and how probable those are.
+Row = tuple[
+    str,
+    str,
+    list[tuple[int, int]],
+    list[str] | None,
+    tuple[str, ...] | None,
+    tuple[float, ...] | None,
+]
+
+
+def answer_of(row: Sequence[Any], where: str) -> Answer:
+    """An answer as its row in the file has it."""
+    number, sentence, seen, annotator, labels, said, checked = row
+    given = tuple(parsed(labels, f"{where}: labels"))
+    marks = None if checked is None else tuple(map(bool, parsed(checked, f"{where}: checked")))
+    if marks is not None and len(marks) != len(given):
+        raise InputError(f"{where}: what was checked is not one for each token")
+    return Answer(number, sentence, seen, annotator, given, said, marks)
+
+
+def marks_after(sentence: Sentence, checked: set[int]) -> tuple[bool, ...] | None:
+    """Which tokens have been asked about by now, as answers have it."""
+    if not checked <= set(range(len(sentence.tokens))):
+        raise InputError(f"sentence {sentence.id} has no such tokens as were checked")
+    before = sentence.checked
+    if sentence.answers and before is None:
+        return None
+    earlier = before or (False,) * len(sentence.tokens)
+    marks = tuple(t in checked or known for t, known in enumerate(earlier))
+    return None if all(marks) else marks

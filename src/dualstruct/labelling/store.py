@@ -23,7 +23,15 @@ from dualstruct.errors import InputError
 from dualstruct.labelling.kinds import KINDS, Kind, find_kind, kind_of
 from dualstruct.labelling.locking import Lock
 from dualstruct.labelling.schema import connect, read_facts, write_fact
-from dualstruct.labelling.sentences import Answer, Draft, Sentence, token_weights
+from dualstruct.labelling.sentences import (
+    Answer,
+    Draft,
+    Row,
+    Sentence,
+    answer_of,
+    marks_after,
+    token_weights,
+)
 from dualstruct.printable import plural
 from dualstruct.texts.alignment import Alignment
 from dualstruct.texts.corpora import document_blocks
@@ -137,7 +145,7 @@ class Project:
             "ORDER BY id"
         )
         for row in found:
-            self._take(_answer(row, f"{self.name}, answer {row[0]}"))
+            self._take(answer_of(row, f"{self.name}, answer {row[0]}"))
 
     def _take(self, answer: Answer) -> None:
         sentence = self.sentences[answer.sentence]
@@ -261,7 +269,7 @@ class Project:
             self._insert(rows, drafts, annotator, known)
         return labelled, total
 
-    def _rows(self, document: Document, alignment: Alignment) -> list[_Row]:
+    def _rows(self, document: Document, alignment: Alignment) -> list[Row]:
         flat = None
         if (kind := kind_of(document)) is not None:
             self.set_kind(kind)
@@ -272,7 +280,7 @@ class Project:
         if document.split_by is None and not self.own_tokens:
             self._keep("own_tokens", True)
             self.own_tokens = True
-        rows: list[_Row] = []
+        rows: list[Row] = []
         at = 0
         name = str(document.metadata.get("id") or document.where or "text")
         for places in document.by_sentence(document.places):
@@ -296,7 +304,7 @@ class Project:
 
     def _insert(
         self,
-        rows: list[_Row],
+        rows: list[Row],
         drafts: bool,
         annotator: str,
         known: dict[tuple[str, ...], int],
@@ -328,8 +336,7 @@ class Project:
                     )
                     drafted.append((number, Draft(labels, weights)))
                 else:
-                    now = time.time()
-                    made_now = Answer(0, number, 0, annotator, labels, now)
+                    made_now = Answer(0, number, 0, annotator, labels, time.time())
                     added[-1].set_answers((self._add_answer(base, made_now, None),))
         for each in added:
             self.sentences[each.id] = each
@@ -413,7 +420,7 @@ class Project:
             self.add_types(self.kind.types_of(labels))
             if self._kind is None:
                 self.set_kind("spans")
-            marks = None if checked is None else _marks(found, set(checked))
+            marks = None if checked is None else marks_after(found, set(checked))
             made = Answer(0, sentence, seen, annotator, tuple(labels), time.time(), marks)
             with self._writing() as base:
                 made = self._add_answer(base, made, key)
@@ -431,7 +438,7 @@ class Project:
             return None
         if row[1] != sentence or row[4] is None:
             raise InputError("this key belongs to another answer")
-        return _answer(row, f"{self.name}, answer {row[0]}")
+        return answer_of(row, f"{self.name}, answer {row[0]}")
 
     def withdraw(self, answer: int, annotator: str, key: str | None = None) -> Sentence:
         """Take an answer of one's own back: everything is as if it had not been given."""
@@ -489,37 +496,5 @@ class Project:
         return [json.loads(point) for (point,) in rows]
 
 
-def _answer(row: Sequence[Any], where: str) -> Answer:
-    number, sentence, seen, annotator, labels, said, checked = row
-    given = tuple(parsed(labels, f"{where}: labels"))
-    marks = None if checked is None else tuple(map(bool, parsed(checked, f"{where}: checked")))
-    if marks is not None and len(marks) != len(given):
-        raise InputError(f"{where}: what was checked is not one for each token")
-    return Answer(number, sentence, seen, annotator, given, said, marks)
-
-
-def _marks(sentence: Sentence, checked: set[int]) -> tuple[bool, ...] | None:
-    """Which tokens have been asked about by now, as answers have it."""
-    if not checked <= set(range(len(sentence.tokens))):
-        raise InputError(f"sentence {sentence.id} has no such tokens as were checked")
-    before = sentence.checked
-    if sentence.answers and before is None:
-        return None
-    earlier = before or (False,) * len(sentence.tokens)
-    marks = tuple(t in checked or known for t, known in enumerate(earlier))
-    return None if all(marks) else marks
-
-
 def _json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
-
-
-#: The document, the text, its tokens, their tags, their labels, and how probable those are.
-_Row = tuple[
-    str,
-    str,
-    list[tuple[int, int]],
-    list[str] | None,
-    tuple[str, ...] | None,
-    tuple[float, ...] | None,
-]
