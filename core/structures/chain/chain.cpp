@@ -21,8 +21,7 @@ int label_of(Code code) { return static_cast<int>(code & (Chain::max_labels - 1)
 
 }  // namespace
 
-// Rows start on cache lines (or share one when they are that short), whatever the instruction
-// set, so that weights mean the same on every machine.
+// Rows are whole vectors of 8, whatever the instruction set, so that weights mean the same on every machine.
 int Chain::stride_for(int labels) { return (labels + 7) / 8 * 8; }
 
 Chain::Chain(const ChainData& data) : data_(data), stride_(stride_for(data.labels)) {
