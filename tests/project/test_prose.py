@@ -16,6 +16,10 @@ import prose
         "it took 1/9.6 of CRFsuite's time",
         "its scores are no probabilities",
         "1 sentences",
+        "the label scheme of before",
+        "columns, one behind the other",
+        "retrieved as it stands",
+        "a model that is trained anew",
         "in in it",
     ],
 )
