@@ -233,7 +233,7 @@ def start_ray(workers: int, address: str | None = None) -> Any:
 
 
 def _start(ray: Any, workers: int) -> None:
-    """Ray itself gives up after half a minute, which is short where the machine is very busy."""
+    """Ray itself gives up after half a minute, too short on a busy machine."""
     deadline = time.monotonic() + CONNECTING
     while True:
         try:

@@ -4,7 +4,7 @@ Labels are those of MISC ``Entity=`` where there are some, else UPOS, unless oth
 another column, or ``tree``, the heads and relations.
 ``SpaceAfter=No`` and ``SpacesAfter=`` (with ``\\s``, ``\\n``, ``\\r``, ``\\t``) give the text back.
 Multiword tokens stand in it as they are written if their words make them up (don't: do, n't);
-others as their words, with blanks between them (zum: zu, dem).
+others as their words, with spaces between them (zum: zu, dem).
 """
 
 from __future__ import annotations
