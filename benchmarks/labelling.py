@@ -95,8 +95,8 @@ def simulate(
         curve: Curve = []
         while questions := session.next("simulated", 1, []):
             [question] = questions
-            number, asked = question["sentence"], question["asked"]
-            labels = said(question, y[number - 1])
+            number = question["sentence"]
+            labels, asked = said(question, y[number - 1])
             labelled -= labelled_tokens(project, number)
             session.answer(number, labels, question["version"], "simulated", None, asked)
             answered += not question["version"]
@@ -123,13 +123,27 @@ def labelled_tokens(project: Project, number: int) -> int:
     return checked_tokens(sentence) if sentence.answers else 0
 
 
-def said(question: dict[str, Any], truth: list[str]) -> list[str]:
-    """The truth where the annotator is asked, and what the page shows elsewhere."""
+def said(question: dict[str, Any], truth: list[str]) -> tuple[list[str], list[int] | None]:
+    """The truth where the annotator is asked, what the page shows elsewhere; and where that is.
+
+    Spans are marked and removed as a whole: all words of one that a word in question is in, in
+    truth or as it is shown, are labelled with it.
+    """
     if question["asked"] is None:
-        return truth
+        return truth, None
     shown = question["labels"] or question["suggestion"]["labels"]
-    mixed = [truth[t] if t in question["asked"] else label for t, label in enumerate(shown)]
-    return as_begun(mixed)
+    asked = set(question["asked"])
+    spans = [set(range(a, b)) for labels in (truth, shown) for a, b in extents(labels)]
+    while more := [span for span in spans if asked & span and not span <= asked]:
+        asked.update(*more)
+    return [truth[t] if t in asked else label for t, label in enumerate(shown)], sorted(asked)
+
+
+def extents(labels: list[str]) -> list[tuple[int, int]]:
+    """Where spans begin and end; labels of tokens have none."""
+    starts = [t for t, label in enumerate(labels) if label[:2] == "B-"]
+    ends = [t for t in range(1, len(labels) + 1) if t == len(labels) or labels[t][:2] != "I-"]
+    return [(start, next(end for end in ends if end > start)) for start in starts]
 
 
 def score_of(session: Session, folder: Path, judged: Rows, truth: Rows) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -161,8 +162,9 @@ def _serve(project: Project, model: Path | None, ask: str, asked: Address, as_js
     sys.setswitchinterval(SWITCHES)
     with Session(project, model, ask=ask) as session:
         app = create_label_app(session, hosts=listening.hosts, token=asked.token)
-        listening.announce(str(project.path), {"project": str(project.path)}, as_json, where)
-        listening.run(app, asked.browser, lambda: None, where)
+        facts = {"project": str(project.path)}
+        begin = partial(listening.announce, str(project.path), facts, as_json, where)
+        listening.run(app, asked.browser, begin, where)
 
 
 def _take_kind(project: Project, model: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import signal
 import socket
 import sys
 import threading
@@ -68,16 +69,22 @@ class Listening:
         from dualstruct.serving.connections import Limits, bounded_config
         from dualstruct.serving.log import logged
 
+        server = uvicorn.Server(bounded_config(app, Limits()))
+
+        # An interrupt ends the server, however far it has come. As an exception it may be raised
+        # where nothing gets it, between here and the handlers of the server itself, and is lost.
+        def interrupted(*received: object) -> None:
+            server.should_exit = True
+
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, interrupted)
         begin()
-        config = bounded_config(app, Limits())
         if browser:
             where = address or self.address
             threading.Thread(target=webbrowser.open, args=(where,), daemon=True).start()
-        try:
-            with logged():
-                uvicorn.Server(config).run(sockets=[self._socket])
-        except KeyboardInterrupt:
-            tell("ended")
+        with logged():
+            server.run(sockets=[self._socket])
+        tell("ended")
 
 
 def _listen(host: str, port: int) -> socket.socket:
