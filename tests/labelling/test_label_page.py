@@ -84,7 +84,7 @@ def test_a_sentence_is_labelled_by_keyboard_alone(page, tmp_path):
             page.keyboard.press(key)
         found = saved(page, project, 1)
         assert found == {("Ada", "Wu", "met", "Bo"): ("B-PER", "I-PER", "O", "B-PER")}
-        expect(page.locator("#sentence")).to_contain_text("Nothing is left")
+        expect(page.locator("#sentence")).to_contain_text("All sentences are labelled")
         page.keyboard.press("u")
         expect(page.locator("#sentence .token")).to_have_count(4)
         expect(page.locator("#reason")).to_have_text("Taken back.")

@@ -233,7 +233,7 @@ def test_the_tab_of_training_has_a_curve_and_tells_what_is_missing(page, address
     expect(page.get_by_role("tab", name="Training")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_role("tabpanel", name="Training")).to_be_visible()
     expect(page.get_by_role("tabpanel", name="Sentence")).to_be_hidden()
-    curve = page.get_by_role("img", name=re.compile("^How far the dual is"))
+    curve = page.get_by_role("img", name=re.compile("^Distance of the dual"))
     expect(curve.first.locator("circle")).to_have_count(cases.pipeline().result_.passes)
     expect(page.locator("#suspects")).to_contain_text("--train FILE")
 

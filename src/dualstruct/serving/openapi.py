@@ -92,7 +92,7 @@ def operations(served: Served) -> tuple[Operation, ...]:
             missing="the sentence has no such token",
         ),
         Operation("training", "how training went, pass by pass", TrainingAnswer),
-        Operation("suspects", "the suspects, or why there are none", SuspectsAnswer),
+        Operation("suspects", "the suspects, or the reason why there are none", SuspectsAnswer),
     )
 
 
