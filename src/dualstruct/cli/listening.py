@@ -8,7 +8,8 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 from dualstruct.cli.output import print_json, say, tell
@@ -70,21 +71,35 @@ class Listening:
         from dualstruct.serving.log import logged
 
         server = uvicorn.Server(bounded_config(app, Limits()))
-
-        # An interrupt ends the server, however far it has come. As an exception it may be raised
-        # where nothing gets it, between here and the handlers of the server itself, and is lost.
-        def interrupted(*received: object) -> None:
-            server.should_exit = True
-
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, interrupted)
-        begin()
-        if browser:
-            where = address or self.address
-            threading.Thread(target=webbrowser.open, args=(where,), daemon=True).start()
-        with logged():
-            server.run(sockets=[self._socket])
+        with _interrupts_end(server):
+            begin()
+            if browser:
+                where = address or self.address
+                threading.Thread(target=webbrowser.open, args=(where,), daemon=True).start()
+            with logged():
+                server.run(sockets=[self._socket])
         tell("ended")
+
+
+@contextmanager
+def _interrupts_end(server: Any) -> Iterator[None]:
+    """Ctrl-C ends the server, however far it has come.
+
+    As an exception it may be raised where nothing gets it, before the handlers of the server itself
+    are there, and is lost.
+    """
+
+    def interrupted(*received: object) -> None:
+        server.should_exit = True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _listen(host: str, port: int) -> socket.socket:
