@@ -85,6 +85,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_is_as_it_was() -> Iterator[None]:
+    """What a command does with Ctrl-C must not outlive it: later tests would wait forever."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 @pytest.fixture(name="run")
 def command(monkeypatch, capsys):
     """The command in this process: exit code, standard output, standard error."""
