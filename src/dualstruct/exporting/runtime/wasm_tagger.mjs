@@ -14,7 +14,7 @@ class Engine {
   constructor(core, header, arrays) {
     Object.assign(this, { core, header, stride: 0 });
     const K = header.labels.length;
-    this.stride = K <= 8 ? 8 : Math.ceil(K / 16) * 16;
+    this.stride = Math.ceil(K / 8) * 8; // as Chain::stride_for pads rows
     this.chain = new Chain(K, arrays.transition, arrays.allowed);
   }
 
