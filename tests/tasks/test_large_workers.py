@@ -126,7 +126,7 @@ def test_weights_from_disk_count_as_those_from_memory(tmp_path):
     assert streamed.model_.w.array.tobytes() == memory.model_.w.array.tobytes()
     plain = SequenceTagger(**QUICK).fit(X, Y)
     assert plain.model_.w.array.tobytes() != memory.model_.w.array.tobytes()
-    with pytest.raises(InputError, match=r"sample_weight|weights"):
+    with pytest.raises(InputError, match="1 weight for 150 examples"):
         SequenceTagger(**QUICK).fit_large(zip(X, Y, strict=True), tmp_path, sample_weight=[1.0])
 
 

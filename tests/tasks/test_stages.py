@@ -167,7 +167,7 @@ def test_vectors_documents_and_stages_go_together():
 
 
 def test_what_two_stages_cannot_do_is_refused_in_a_sentence(tagger, tmp_path):
-    with pytest.raises(InputError, match="fit it anew on all data"):
+    with pytest.raises(InputError, match="fit it again on all data"):
         pickle.loads(pickle.dumps(tagger)).partial_fit(X[:5], Y[:5])
     with pytest.raises(InputError, match="model of one stage"):
         tagger.suspects(X, Y)
@@ -184,8 +184,8 @@ def test_what_two_stages_cannot_do_is_refused_in_a_sentence(tagger, tmp_path):
 def test_a_file_with_another_stage_in_its_first_is_refused(tagger):
     metadata, arrays = tagger.model_.state()
     metadata["features"]["first"] = metadata
-    with pytest.raises(InputError, match="no first stage"):
+    with pytest.raises(InputError, match="not a first stage"):
         type(tagger.model_).from_state(metadata, arrays)
     metadata["features"]["first"] = None
-    with pytest.raises(InputError, match="no first stage"):
+    with pytest.raises(InputError, match="not a first stage"):
         type(tagger.model_).from_state(metadata, arrays)
