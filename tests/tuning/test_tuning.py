@@ -6,6 +6,8 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from commands import run_command
 from dualstruct import (
@@ -325,6 +327,46 @@ def test_the_same_settings_in_other_words_are_tried_once():
     [same] = [each for each in tuned.candidates_ if each.settings == {"scheme": "iob2"}]
     assert same.folds == 1
     assert same.gain == 0
+
+
+@pytest.mark.parametrize("after", range(1, 60, 2))
+def test_a_search_that_ends_at_any_instant_trains_a_model(after, monkeypatch):
+    """Also between two judgements of one run."""
+    asked = [0]
+
+    def over(_) -> bool:
+        asked[0] += 1
+        return asked[0] > after
+
+    monkeypatch.setattr(Budget, "over", property(over))
+    tuned = tune(SequenceTagger("pos"), X[:20], Y[:20], budget=None, trials=9)
+    assert sum(each.chosen for each in tuned.candidates_) == 1
+    assert tuned.candidates_.table().count("*") == 1
+    assert len(tuned.predict(X[:20])) == 20
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_rows_are_those_of_the_folds_that_each_way_was_judged_on(data):
+    ways = [Way(5, False), Way(5, True), Way(10, False), Way(10, True)]
+    trials = [Trial({"C": float(n)}) for n in range(data.draw(st.integers(1, 3)))]
+    for trial in trials:
+        for way in ways:
+            for k in data.draw(st.sets(st.integers(0, 2))):
+                right = data.draw(st.integers(0, 9))
+                trial.counts.setdefault(way, {})[k] = {
+                    20 * k + n: np.array([right + n % 2, 20.0]) for n in range(20)
+                }
+    compared_on = sorted(data.draw(st.sets(st.integers(0, 2), min_size=1)))
+    verdict = Verdict(trials, trials[0], ways[2], lambda n: n[0] / n[1])
+    chosen, way = verdict.chosen(compared_on)
+    rows = verdict.rows(chosen, way)
+    assert [row.settings["C"] for row in rows if row.chosen] == [chosen.settings["C"]]
+    for row in rows:
+        trial = trials[int(row.settings["C"])]
+        own = Way(row.settings.get("passes", 10), row.settings.get("averaged", False))
+        assert row.folds == len(trial.counts.get(own, {}))
+        assert (row.score is None) == (row.folds == 0)
 
 
 def test_without_time_to_judge_anything_what_was_given_is_trained(monkeypatch):

@@ -109,8 +109,11 @@ class Trial:
     @property
     def folds(self) -> list[int]:
         """Those that it has run on to the end, in some way."""
-        found = [sorted(folds) for folds in self.counts.values()]
-        return max(found, key=len, default=[])
+        return max((self.folds_in(way) for way in self.counts), key=len, default=[])
+
+    def folds_in(self, way: Way) -> list[int]:
+        """Those that it was judged on in one way."""
+        return sorted(self.counts.get(way, ()))
 
     def best(self, folds: list[int], score: Score) -> tuple[Way, float] | None:
         """The way that did best on some folds, the cheapest of those that did as well."""

@@ -104,22 +104,22 @@ class Verdict:
         """Every trial in the way that did best, the one chosen in its own."""
         found = []
         for trial in self._trials:
-            folds = trial.folds
-            best = trial.best(folds, self._score) if folds else None
-            if best is None:
+            best = trial.best(trial.folds, self._score) if trial.folds else None
+            mine = None if best is None else best[0]
+            if trial is chosen:
+                mine = way
+            elif trial is self._given:
+                mine = self._default
+            # A run that was cut short was judged after its first passes only: ways differ in folds.
+            folds = trial.folds_in(mine) if mine is not None else []
+            counts = trial.on(mine, folds) if mine is not None and folds else None
+            if mine is None or counts is None:
                 note = trial.refused or (NO_TIME if trial is chosen else None)
                 if note is not None:
                     refused = Candidate.refused(trial.settings, trial.seconds, note)
                     found.append(replace(refused, chosen=trial is chosen))
                 continue
-            mine = best[0]
-            if trial is chosen:
-                mine = way
-            elif trial is self._given:
-                mine = self._default
-            counts = trial.on(mine, folds)
             base = self._given.on(self._default, folds)
-            assert counts is not None
             gain, error = None, None
             if base is not None:
                 gain, error = compared(counts, base, self._score)
