@@ -6,9 +6,9 @@ Sequences are divided into folds; each is labelled by models of the others. F1 i
 (<other> is outside), micro-averaged over all folds; CPU seconds are those of training one fold, and
 sizes those of its model file. GROBID calls Wapiti with epsilon 1e-5, a window of 20, at most 2,000
 iterations. Ours are trained with the settings by default, compressed (compress without data), in
-the scheme BILOU, by Wapiti's objective (crf, with its weights of ‖w‖₁ and ‖w‖²), and tuned on the
-training folds: 40 runs each, however busy the machine is. What a fold gave is kept: a run that was
-interrupted is continued.
+the scheme BILOU, by Wapiti's objective (crf, with its weights of ‖w‖₁ and ‖w‖², where every label
+may follow every other), and tuned on the training folds: 40 runs each, however busy the machine is.
+What a fold gave is kept: a run that was interrupted is continued.
 """
 
 from __future__ import annotations
@@ -31,9 +31,14 @@ from measuring import DATA, Clock
 MODELS = ("date", "name-citation", "affiliation-address")
 OPTIONS = ("--algo", "l-bfgs", "--stopeps", "0.00001", "--stopwin", "20", "--maxiter", "2000")
 TUNING_TRIALS = 40
-#: Wapiti minimises Σ ℓ + 0.5 ‖w‖₁ + 0.00005 ‖w‖², ours is C times that.
+#: Wapiti minimises Σ ℓ + 0.5 ‖w‖₁ + 0.00005 ‖w‖² over all label sequences, ours is C times that.
 C_OF_WAPITI = 10_000.0
-OBJECTIVE_OF_WAPITI = {"loss": "crf", "C": C_OF_WAPITI, "solver": LBFGS(l1=0.5 * C_OF_WAPITI)}
+OBJECTIVE_OF_WAPITI = {
+    "loss": "crf",
+    "C": C_OF_WAPITI,
+    "solver": LBFGS(l1=0.5 * C_OF_WAPITI),
+    "constraints": None,
+}
 
 Result = tuple[list[list[str]], float, int]  # labels, CPU seconds, bytes
 Sequences = list[list[Any]]

@@ -53,6 +53,8 @@ TO_JAVASCRIPT("label") const std::int32_t* label(std::size_t sentences, std::siz
     return tagger->label(in, columns).data();
 }
 
+TO_JAVASCRIPT("stride") int stride() { return tagger->stride(); }
+
 TO_JAVASCRIPT("scores") const float* scores(std::size_t sentences, std::size_t columns, std::size_t bytes) {
     Input in(given(), sentences, bytes);
     return tagger->scores(in, columns).data();

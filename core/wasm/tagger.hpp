@@ -21,6 +21,8 @@ public:
 
     // The labels of all tokens.
     const std::vector<std::int32_t>& label(Input& in, std::size_t columns);
+    // How many numbers a row of scores has.
+    int stride() const { return Chain::stride_for(labels_); }
     // Of one sentence: emissions [tokens, stride], transitions [labels + 2, stride], steps [tokens, labels, stride].
     const std::vector<float>& scores(Input& in, std::size_t columns);
     // How many sentences and tokens there are, then how many tokens each sentence has, then where tokens begin and

@@ -12,10 +12,8 @@ const MOST_TOKENS = 20000;
 
 class Engine {
   constructor(core, header, arrays) {
-    Object.assign(this, { core, header, stride: 0 });
-    const K = header.labels.length;
-    this.stride = Math.ceil(K / 8) * 8; // as Chain::stride_for pads rows
-    this.chain = new Chain(K, arrays.transition, arrays.allowed);
+    Object.assign(this, { core, header, stride: core.call("stride") });
+    this.chain = new Chain(header.labels.length, arrays.transition, arrays.allowed);
   }
 
   // Hands sentences over; how many bytes they take.
