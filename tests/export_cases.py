@@ -17,7 +17,7 @@ from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.datasets import load_english
 
 needs_wasm = pytest.mark.skipif(
-    not (resources.files("dualstruct.exporting.runtime") / "core.wasm").is_file(),
+    not (resources.files("dualstruct.exporting.runtime") / "core.wasm.xz").is_file(),
     reason="dualstruct was built without clang for wasm32: docs/export.md names packages",
 )
 TREES = load_english("train").select(range(120))

@@ -76,7 +76,7 @@ MADE = {
     "affiliations.dstruct": "cp wapiti.dstruct affiliations.dstruct",
     "wapiti.dstruct": f"{TEMPLATE} --dialect wapiti --model wapiti.dstruct",
 }
-WASM = resources.files("dualstruct.exporting.runtime") / "core.wasm"
+WASM = resources.files("dualstruct.exporting.runtime") / "core.wasm.xz"
 #: Searches and simulations, which run in small.
 FEWER = {"tune": ["--trials", "2"], "clusters": ["--clusters", "2"]}
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

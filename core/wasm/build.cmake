@@ -2,6 +2,16 @@
 # the same for all systems: -DDUALSTRUCT_WASM=FILE takes one that was compiled elsewhere, OFF goes without.
 set(DUALSTRUCT_WASM "AUTO" CACHE STRING "core.wasm: AUTO (if clang can compile it), a file, or OFF")
 
+# It is installed compressed.
+function(install_wasm file)
+  set(packed ${CMAKE_CURRENT_BINARY_DIR}/wasm/core.wasm.xz)
+  set(squeeze ${CMAKE_CURRENT_SOURCE_DIR}/core/wasm/squeeze.py)
+  add_custom_command(OUTPUT ${packed} COMMAND ${Python_EXECUTABLE} ${squeeze} ${file} ${packed}
+                     DEPENDS ${file} ${squeeze} VERBATIM)
+  add_custom_target(wasm ALL DEPENDS ${packed})
+  install(FILES ${packed} DESTINATION dualstruct/exporting/runtime)
+endfunction()
+
 set(WASM_SETTINGS --target=wasm32-wasi -msimd128 -mbulk-memory)
 if(DUALSTRUCT_WASM STREQUAL "AUTO")
   find_program(DUALSTRUCT_WASM_COMPILER NAMES clang++-22 clang++-21 clang++-20 clang++-19 clang++-18 clang++-17 clang++-16 clang++)
@@ -17,7 +27,8 @@ if(DUALSTRUCT_WASM STREQUAL "AUTO")
 elseif(NOT DUALSTRUCT_WASM)
   return()
 else()
-  install(FILES ${DUALSTRUCT_WASM} DESTINATION dualstruct/exporting/runtime RENAME core.wasm)
+  get_filename_component(WASM_FILE ${DUALSTRUCT_WASM} ABSOLUTE)
+  install_wasm(${WASM_FILE})
   return()
 endif()
 
@@ -72,5 +83,4 @@ add_custom_command(
           -Wl,-z,stack-size=1048576 -Wl,--max-memory=4294967296 ${WASM_OBJECTS}
           -o wasm/core.wasm
   DEPENDS ${WASM_OBJECTS} WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} VERBATIM)
-add_custom_target(wasm ALL DEPENDS wasm/core.wasm)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wasm/core.wasm DESTINATION dualstruct/exporting/runtime)
+install_wasm(${CMAKE_CURRENT_BINARY_DIR}/wasm/core.wasm)

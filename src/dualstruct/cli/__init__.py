@@ -8,8 +8,8 @@ import sys
 
 def main() -> None:
     """Run the command line; whatever goes wrong is one sentence, never a traceback."""
-    # OpenBLAS starts a thread for each core when numpy is imported, which takes as long as numpy itself on two cores.
-    # Only k-means of vectors multiplies matrices that are large.
+    # OpenBLAS starts a thread for each core when numpy is imported, which takes as long as numpy
+    # itself on two cores. Only k-means of vectors multiplies matrices that are large.
     if "clusters" not in sys.argv[1:2]:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from dualstruct.cli.boundary import run

@@ -31,7 +31,7 @@ __all__ = ["core_bytes", "wasm_parser_files", "wasm_tagger_files"]
 
 _RUNTIME = "dualstruct.exporting.runtime"
 #: Compiled when dualstruct is built.
-_CORE = "core.wasm"
+_CORE = "core.wasm.xz"
 _MARK = "// {what} exported by dualstruct {version}; index.d.ts says what there is.\n"
 #: As core/text/attributes.hpp counts them.
 _FUNCTIONS = (
@@ -51,7 +51,9 @@ def core_bytes() -> bytes:
             "wasi-libc libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32) and "
             "install dualstruct from its sources, or export to the target js"
         )
-    return path.read_bytes()
+    import lzma
+
+    return lzma.decompress(path.read_bytes())
 
 
 class _Writer:
