@@ -151,6 +151,9 @@ def test_what_is_asked_wrongly_is_said(ask):
     assert "mark no spans" in no_spans
     [said] = ask("lists", [["tag", ["a"]]])
     assert "attributes" in said
+    text = [[name, "a b"] for name in ("tag", "spans", "probabilities")]
+    for said in ask("ner", [*text, ["tagAll", ["a b"]]]):
+        assert said == "Error: a sentence is an array of tokens, not a string"
 
 
 def test_the_module_is_small_and_has_types(taggers, tmp_path):

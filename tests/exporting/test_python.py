@@ -93,6 +93,12 @@ def test_a_model_without_probabilities_says_so(exported):
         exported("tags")["spans"](["a"])
 
 
+@pytest.mark.parametrize("asked", ["tag", "spans", "probabilities"])
+def test_a_text_is_no_list_of_tokens(asked, exported):
+    with pytest.raises(ValueError, match=r"a list of tokens, not a str; find\(\) takes a text"):
+        exported("ner")[asked]("Ada lives")
+
+
 def test_words_and_columns_are_what_the_model_wants(exported):
     with pytest.raises(ValueError, match="1 of the 2 columns"):
         exported("functions")["tag"](["a"])

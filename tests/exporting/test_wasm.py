@@ -46,7 +46,9 @@ def test_a_word_must_have_what_the_parser_looks_at(parsers, tmp_path):
     export_model(parsers["first order"], tmp_path / "parser", "wasm")
     word = {"form": "a", "lemma": "a", "upos": "DET"}
     asked = [["parse", ["a"]], ["parse", [word] * 5000], ["parse", [{**word, "form": "a\0b"}]]]
-    columns, long, nul, after = cases.ask_node(tmp_path / "parser", [*asked, ["parse", [word]]])
+    asked += [["parse", "a b"], ["parse", [word]]]
+    columns, long, nul, text, after = cases.ask_node(tmp_path / "parser", asked)
+    assert "an array of tokens, not a string" in text
     assert "no lemma" in columns
     assert "at most 4095" in long
     assert "NUL" in nul

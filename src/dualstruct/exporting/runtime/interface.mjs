@@ -2,6 +2,7 @@
 // scores(tokens) and chain, for probabilities; and split(text).
 
 import { Beliefs } from "./beliefs.mjs";
+import { tokensOf } from "./loading.mjs";
 import { areSpanLabels, convert, findSpans, parts, splitLabels } from "./spans.mjs";
 
 export class Labeller {
@@ -27,7 +28,7 @@ export class Labeller {
   }
 
   tagAll(sentences) {
-    const [inner, outer] = this.#header.schemes, found = this.#engine.best(sentences);
+    const [inner, outer] = this.#header.schemes, found = this.#engine.best(sentences.map(tokensOf));
     for (let i = 0; i < found.length; i++) {
       const path = found[i];
       for (let t = 0; t < path.length; t++) path[t] = this.labels[path[t]];
@@ -37,14 +38,14 @@ export class Labeller {
   }
 
   probabilities(tokens) {
-    if (!tokens.length) return [];
+    if (!tokensOf(tokens).length) return [];
     const rows = this.#beliefs(this.#engine.scores(tokens)).labels();
     return rows.map((row) => Object.fromEntries(row.map((p, k) => [this.labels[k], p])));
   }
 
   spans(tokens) {
     if (!this.#spans) throw new Error("the labels of this model mark no spans");
-    if (!tokens.length) return [];
+    if (!tokensOf(tokens).length) return [];
     const found = findSpans(this.#engine.best([tokens])[0].map((k) => this.labels[k]));
     if (this.#header.beta === null || !found.length) return found.map((span) => ({ ...span, probability: null }));
     const beliefs = this.#beliefs(this.#engine.scores(tokens)), apart = (j, k) => parts(this.#split[j], this.#split[k]);

@@ -14,3 +14,9 @@ export async function unpacked(source) {
   const packed = new Blob([await bytesOf(source)]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Response(packed).arrayBuffer();
 }
+
+// The tokens of a sentence. A string would be taken for its letters.
+export function tokensOf(sentence) {
+  if (!Array.isArray(sentence)) throw new Error(`a sentence is an array of tokens, not a ${typeof sentence}`);
+  return sentence;
+}

@@ -51,6 +51,13 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, array[Any]]]:
     return header, arrays
 
 
+def _is_empty(tokens: Sequence[Any]) -> bool:
+    """Whether a sentence has no tokens; a text would be taken for its letters."""
+    if isinstance(tokens, str):
+        raise ValueError("a sentence is a list of tokens, not a str; find() takes a text")
+    return not tokens
+
+
 class Tagger:
     """A trained tagger."""
 
@@ -87,7 +94,7 @@ class Tagger:
 
     def tag(self, tokens: Sequence[Any]) -> list[str]:
         """The labels of a sentence's tokens: words, tuples of columns, or attributes."""
-        if not tokens:
+        if _is_empty(tokens):
             return []
         return self._shown(self._best(tokens))
 
@@ -109,7 +116,7 @@ class Tagger:
 
     def probabilities(self, tokens: Sequence[Any]) -> list[dict[str, float]]:
         """The probability of each label at each token."""
-        if not tokens:
+        if _is_empty(tokens):
             return []
         beliefs = self._beliefs(*self._scores(tokens))
         return [dict(zip(self.labels, row, strict=True)) for row in beliefs.labels()]
@@ -126,7 +133,7 @@ class Tagger:
         """The spans that the labels of a sentence mark, with probabilities if there are any."""
         if not self._marks_spans:
             raise ValueError("the labels of this model mark no spans")
-        if not tokens:
+        if _is_empty(tokens):
             return []
         emissions, steps = self._scores(tokens)
         best = self._chain.best(emissions, steps)

@@ -1,6 +1,6 @@
 // A parser: the core's own, in WebAssembly.
 
-import { bytesOf, unpacked } from "./loading.mjs";
+import { bytesOf, tokensOf, unpacked } from "./loading.mjs";
 import { unpack } from "./packed.mjs";
 import { Core } from "./wasm_core.mjs";
 
@@ -18,7 +18,7 @@ export class Parser {
   }
 
   parseAll(sentences) {
-    const lengths = Uint32Array.from(sentences, (words) => words.length);
+    const lengths = Uint32Array.from(sentences, (words) => tokensOf(words).length);
     let text = "";
     for (const words of sentences) {
       for (const word of words) {
