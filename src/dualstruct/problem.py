@@ -60,6 +60,9 @@ class Problem:
     communicator : Communicator, optional
         Where the other examples of the problem are, when this worker has only some: then primal
         and dual are those of all examples, and all workers must ask for them together.
+    examples : array of int, optional
+        Which of all workers' examples these are. By them another number of workers can resume; the
+        examples of a :class:`~dualstruct.structures.Subset` have such numbers by themselves.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class Problem:
         center: _core.Weights | None = None,
         threads: int = 1,
         communicator: Communicator | None = None,
+        examples: NDArray[np.int64] | None = None,
     ) -> None:
         if not 0 < C < float("inf"):
             raise InputError(f"C is {C}; it must be positive and finite")
@@ -82,6 +86,7 @@ class Problem:
         self.center = center
         self.threads = usable_threads(threads)
         self.communicator = communicator
+        self.examples = structure.examples if examples is None else examples
 
     def primal(self, w: _core.Weights) -> float:
         """P(w), by a full inference pass."""

@@ -24,7 +24,7 @@ from dualstruct.errors import InputError
 from dualstruct.estimators import load_model
 from dualstruct.solvers import CPD, DCD, LBFGS, SDM, Averaged, FrankWolfe
 from dualstruct.structures import Multiclass
-from dualstruct.training.loop import CHECKPOINT_FORMAT
+from dualstruct.training.resuming import CHECKPOINT_FORMAT
 from dualstruct.training.settings import kept_settings
 
 #: Bits that are flipped in each file; `make flips` takes 10,000.

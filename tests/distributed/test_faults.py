@@ -189,7 +189,6 @@ def test_a_new_run_is_not_continued_from_what_an_older_one_left(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"workers": 3}, "was written by 2 workers; here there are 3"),
         ({"problem": Problem(CHAINS, "squared_hinge", 0.4)}, "its C is 0.3, here 0.4"),
         ({"strategy": ADMM()}, "its solver is bqo, here admm"),
         ({"seed": 1}, "was written by"),

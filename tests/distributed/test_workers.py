@@ -129,7 +129,8 @@ def test_examples_in_memory_are_divided_whatever_holds_them(X):
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 3), st.booleans())
 @cases(25)
 def test_merged_features_are_those_of_one_machine(seed, workers, min_count, templates):
-    """Every token has the same features by name, in other numbers, the same on all workers."""
+    """Every token has the same features by name; their numbers are the same on all workers, and
+    on any number of them."""
     X = sentences(workers + seed % 9, seed)
     if not templates:
         X = [[{"word": word, "length": len(word)} for word in words] for words in X]
@@ -146,11 +147,12 @@ def test_merged_features_are_those_of_one_machine(seed, workers, min_count, temp
 
     def work(communicator):
         part = InMemory(X).share(communicator, seed)
-        return part, *fit_features(communicator, extractor(), part.X)
+        return part, *fit_features(communicator, extractor(), part.X, part.numbers)
 
     found = run_local(workers, work)
+    [(_, other, _)] = run_local(1, work)
     for part, made, own in found:
-        assert made.names(np.arange(made.dimension)) == found[0][1].names(np.arange(made.dimension))
+        assert made.names(np.arange(made.dimension)) == other.names(np.arange(made.dimension))
         assert made.dimension == own.dimension == alone.dimension
         for i, number in enumerate(part.numbers.tolist()):
             for t in range(len(X[number])):

@@ -20,7 +20,7 @@ from dualstruct.solvers import (
     FrankWolfe,
     RampSDM,
 )
-from dualstruct.training.loop import CHECKPOINT_FORMAT
+from dualstruct.training.resuming import CHECKPOINT_FORMAT
 from naive import random_chain
 from structure_cases import CASES
 

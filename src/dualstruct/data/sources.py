@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,11 @@ class Share:
         return Share(choose(self.X, numbers), y, self.numbers[numbers], weights=weights)
 
     @property
+    def examples(self) -> NDArray[np.int64]:
+        """A number for each example, among all workers': of what is streamed, once it is read."""
+        return self.X.numbers if isinstance(self.X, Numbered) else self.numbers
+
+    @property
     def tokens(self) -> int:
         """How many there are, where examples have such a thing."""
         lengths = getattr(self.X, "lengths", None)
@@ -82,6 +87,17 @@ class Share:
         if self.text is not None:
             return self.text.where(sentence, token)
         return f"sentence {int(self.numbers[sentence]) + 1}, token {token + 1}"
+
+
+@runtime_checkable
+class Numbered(Protocol):
+    """Examples that know their numbers only when they are read."""
+
+    @property
+    def numbers(self) -> NDArray[np.int64]: ...
+
+    @property
+    def blocks(self) -> Iterator[Any]: ...
 
 
 class Source(Protocol):

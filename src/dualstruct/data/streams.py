@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dualstruct.data.examples import count
 from dualstruct.data.leftovers import own_folder
 from dualstruct.data.shards import Shard, deal
 from dualstruct.data.sources import Share
@@ -21,6 +23,8 @@ from dualstruct.workers.merging import agree
 
 #: Sentences and their labels, as many as fit in memory.
 Block = tuple[Any, Any]
+#: No file has more examples: their numbers are this times the file's, and on.
+MOST_IN_FILE = 1 << 40
 #: The sentences of some files, block by block.
 ReadBlocks = Callable[[Sequence[str]], Iterable[Block]]
 
@@ -30,19 +34,33 @@ class Stream:
 
     Parameters
     ----------
-    blocks : iterable of blocks
+    blocks : iterable of pairs of a number and a block
+        The number is that of the block's first example among all workers'.
     folder : path
         Where there is room; it is made if need be.
     """
 
-    def __init__(self, blocks: Iterable[Block], folder: str | Path) -> None:
-        self.blocks = blocks
+    def __init__(self, blocks: Iterable[tuple[int, Block]], folder: str | Path) -> None:
+        self._blocks = blocks
+        self._numbers: list[NDArray[np.int64]] = []
         self._parent = folder
         self.folder = Path()  #: while it lasts
         self.lengths: NDArray[np.int64] = np.zeros(0, np.int64)  #: of the sentences, once read
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+    @property
+    def blocks(self) -> Iterator[Block]:
+        """The blocks, once."""
+        for first, block in self._blocks:
+            self._numbers.append(np.arange(first, first + count(block[0]), dtype=np.int64))
+            yield block
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Of the examples that were read, among all workers'."""
+        return np.concatenate([np.zeros(0, np.int64), *self._numbers])
 
     @contextmanager
     def lasting(self) -> Iterator[None]:
@@ -64,7 +82,7 @@ class StreamedBlocks:
     folder: str | os.PathLike[str]
 
     def whole(self) -> Share:
-        return _share(Stream(self.blocks, Path(self.folder)))
+        return _share(Stream(_numbered(self.blocks), Path(self.folder)))
 
     def share(self, workers: Communicator, seed: int, needed: bool = True) -> Share:
         raise NotImplementedError("blocks are for one worker")
@@ -84,25 +102,25 @@ class StreamedFiles:
     def share(self, workers: Communicator, seed: int, needed: bool = True) -> Share:
         found = [[shard.name, shard.size, shard.version] for shard in self.shards]
         agree(workers, {"files to learn from": found})
-        blocks: Iterable[Block]
+        blocks: Iterable[tuple[int, Block]]
         if len(self.shards) >= workers.size:
             blocks = self._checked(deal(self.shards, workers.size)[workers.rank])
         else:
-            blocks = _every(self._checked(self.shards), workers.rank, workers.size)
+            blocks = islice(self._checked(self.shards), workers.rank, None, workers.size)
         return _share(Stream(blocks, Path(self.folder)))
 
-    def _checked(self, shards: Sequence[Shard]) -> Iterator[Block]:
-        """The blocks of files that are after reading what they were before."""
+    def _checked(self, shards: Sequence[Shard]) -> Iterator[tuple[int, Block]]:
+        """The numbered blocks of files that are after reading what they were before."""
         for shard in shards:
             shard.check()
-            yield from self.read([shard.name])
+            yield from _numbered(self.read([shard.name]), self.shards.index(shard) * MOST_IN_FILE)
             shard.check()
 
 
-def _every(blocks: Iterable[Block], first: int, step: int) -> Iterator[Block]:
-    for number, block in enumerate(blocks):
-        if number % step == first:
-            yield block
+def _numbered(blocks: Iterable[Block], first: int = 0) -> Iterator[tuple[int, Block]]:
+    for block in blocks:
+        yield first, block
+        first += count(block[0])
 
 
 def _share(stream: Stream) -> Share:

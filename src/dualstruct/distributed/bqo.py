@@ -44,14 +44,14 @@ hinge by its footnote 3.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.data.schema import stored_array
+from dualstruct.data.schema import inner_arrays, stored_array
 from dualstruct.distributed.base import (
     DualShareIterate,
     DualStrategy,
@@ -63,7 +63,7 @@ from dualstruct.distributed.base import (
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
 from dualstruct.solvers import Solver
-from dualstruct.solvers.base import PassResult
+from dualstruct.solvers.base import Part, PassResult
 from dualstruct.workers.communicator import in_place_of
 from dualstruct.workers.sparse import SparseVector
 
@@ -149,6 +149,43 @@ class BQOIterate(DualShareIterate):
             self.lag = self.problem.structure.new_weights(stored_array(arrays, "lag", np.float32))
             self.memory["lag"] = scale
         self._mean = None
+
+    def redealt(self, parts: Iterator[Part]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The cuts of this worker's examples; all else is the same on all workers, but for seeds
+        and counts. The first worker counts what the previous ones have done."""
+        examples = len(self.problem.structure)
+        cuts: list[NDArray[np.uint32]] = [np.zeros(0, np.uint32)] * examples
+        sums = np.zeros(examples)
+        shared: tuple[dict[str, Any], dict[str, NDArray[Any]]] | None = None
+        done = dict.fromkeys(("inference_calls", "beaten"), 0)
+        for metadata, arrays, chosen, places in parts:
+            inner, local = dict(metadata["local"]), inner_arrays(arrays, "local")
+            ends = np.cumsum(stored_array(local, "cut_words_of_example", np.int64))
+            words = stored_array(local, "cut_words", np.uint32)
+            alphas = stored_array(local, "sum_alpha", np.float64)
+            if len(ends) != len(alphas) or (len(ends) and ends[-1] != len(words)):
+                raise InputError("its cuts are not of as many examples as it says")
+            if len(chosen) and chosen[-1] >= len(ends):
+                raise InputError("it has more examples than cuts of examples")
+            for k, place in zip(chosen.tolist(), places.tolist(), strict=True):
+                cuts[place] = words[ends[k - 1] if k else 0 : ends[k]].copy()
+            sums[places] = alphas[chosen]
+            for name in done:
+                done[name] += int(inner[name])
+            if shared is None:
+                kept = {k: each for k, each in arrays.items() if not k.startswith("local.cut_")}
+                shared = metadata, kept
+        assert shared is not None
+        metadata, arrays = shared
+        if self.communicator.rank:
+            done = dict.fromkeys(done, 0)
+        arrays |= {
+            "local.cut_words": np.concatenate(cuts),
+            "local.cut_words_of_example": np.array(list(map(len, cuts)), dtype=np.int64),
+            "local.sum_alpha": sums,
+        }
+        inner = {**metadata["local"], **done, "seed": self.local.seed}
+        return {**metadata, "local": inner}, arrays
 
     def end_round(self, moved: SparseVector, step: float, rounds: int) -> None:
         """To w + step·(what all workers moved); R rounds are a pass."""
@@ -254,6 +291,8 @@ class BQO(DualStrategy):
 
     def run_pass(self, iterate: BQOIterate) -> Report:
         duals, several = iterate.local.duals, iterate.communicator.size > 1
+        if iterate.theta < self._least_theta(iterate.communicator.size):  # there are more than were
+            iterate.change_theta(float(iterate.communicator.size))
         rounds = self.rounds_per_pass or (2 if several else 1)
         solver, revisits = self.local_solver(iterate.problem), self.revisits
         if revisits is None:
@@ -267,6 +306,12 @@ class BQO(DualStrategy):
             for _ in range(revisits):
                 self._round(iterate, lambda iterate: solver.run_revisit(iterate.local), in_all)
         return Report(loss)
+
+    def _least_theta(self, workers: int) -> float:
+        """Between rounds; what is smaller comes from fewer workers."""
+        if self.theta == "workers":
+            return float(workers)
+        return max(1.0, workers - 1.0) if self.theta is None else 0.0
 
     def _run_visit(self, iterate: BQOIterate) -> PassResult:
         """As :meth:`run_local`, but the last pass leaves what it would revisit to later rounds."""
@@ -324,7 +369,7 @@ class BQO(DualStrategy):
             duals.interpolate(words, words_of_example, eta)
         iterate.end_round(total, eta / theta, in_all)
         if self.theta is None and totals[7] > 0:
-            least = max(1.0, communicator.size - 1)
+            least = self._least_theta(communicator.size)
             shown = square / (float(totals[7]) / theta**2)
             iterate.change_theta(float(max(least, shown, 0.8 * theta)))
         return float(loss)

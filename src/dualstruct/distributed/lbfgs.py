@@ -10,6 +10,7 @@ may round differently. So it is the algorithm of one machine, with its optimum a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from dualstruct.distributed.base import Strategy, communicator_of
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
 from dualstruct.solvers import LBFGS, Solver
+from dualstruct.solvers.base import Part
 from dualstruct.solvers.lbfgs import LBFGSIterate, Point
 
 
@@ -28,6 +30,14 @@ class SharedLBFGSIterate(LBFGSIterate):
     def __init__(self, problem: Problem, seed: int, solver: LBFGS) -> None:
         self._communicator = communicator_of(problem)
         super().__init__(problem, seed, solver)
+
+    def redealt(self, parts: Iterator[Part]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """All workers know the same; values and gradients are computed again."""
+        known: tuple[dict[str, Any], dict[str, NDArray[Any]]] | None = None
+        for metadata, arrays, *_ in parts:
+            known = known or (metadata, arrays)
+        assert known is not None
+        return known
 
     def of_all_examples(self, own: NDArray[Any]) -> NDArray[Any]:
         return np.array(self._communicator.allreduce(own))

@@ -256,6 +256,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
         if structure.has_unknown_truth and not isinstance(loss, Ramp):
             solver = Completing(solver)
         mass = job.workers.allreduce(np.array([structure.feature_mass]))
+        numbers = job.share.examples
         problem = Problem(
             structure,
             loss,
@@ -263,6 +264,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
             center=center,
             threads=self.threads,
             communicator=job.workers if isinstance(solver, Strategy) else None,
+            examples=numbers if len(numbers) == len(structure) else None,  # some may be left out
         )
         with ProgressLine(stopping, show=self.verbose and job.shows) as line:
             return fit(

@@ -21,14 +21,18 @@ from dualstruct.features.matrices import is_matrices
 from dualstruct.features.restoring import from_state
 from dualstruct.workers.communicator import Communicator
 
+#: A sentence after all others.
+_NEVER = np.int64(2**62)
+
 
 def fit_features(
-    workers: Communicator, extractor: FeatureExtractor, X: Any
+    workers: Communicator, extractor: FeatureExtractor, X: Any, numbers: NDArray[np.int64]
 ) -> tuple[FeatureExtractor, FeatureRows]:
     """``extractor.fit(X)`` where every worker has some of the sentences: the same ids on all.
 
-    Features that the extractor had already keep their ids; then come those of rank 0, those of
-    rank 1 that are new, and so on. Those that are rare in all sentences together are left out.
+    Features that the extractor had already keep their ids; the others come in the order in which
+    all sentences have them first, by their ``numbers`` among all workers': so the ids do not depend
+    on how sentences are divided. Those that are rare in all sentences together are left out.
     """
     hashed = bool(getattr(extractor, "hash_bits", None))
     if workers.size == 1 or hashed:
@@ -56,6 +60,9 @@ def fit_features(
         merged = merged.followed_by(new.sent(workers, root))
     order = np.argsort(merged.keys)
     new_ids = order[np.searchsorted(merged.keys, own.keys, sorter=order)]
+    order = _by_first_use(workers, _first_uses(rows, len(own.keys), numbers), new_ids, known)
+    merged = merged.ordered(order)
+    new_ids = np.argsort(order)[new_ids]
     if least > 1:
         counts = np.zeros(len(merged.keys), dtype=np.int64)
         counts[new_ids] = np.bincount(rows.ids, minlength=len(own.keys))
@@ -65,6 +72,40 @@ def fit_features(
         new_ids = np.where(keep, np.cumsum(keep) - 1, -1)[new_ids]
     made = from_state(settings, {**arrays, **merged.arrays(settings["kind"] == "templates")})
     return made, _renumbered(rows, new_ids, made.dimension)
+
+
+def _first_uses(rows: FeatureRows, features: int, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The number of the first sentence that has each feature. [features]"""
+    token_of = np.repeat(np.arange(rows.n_tokens), np.diff(rows.offsets))
+    sentence_of = np.searchsorted(rows.sentences, token_of, side="right") - 1
+    first = np.full(features, _NEVER)
+    first[rows.ids[::-1]] = numbers[sentence_of][::-1]  # of several the last one stays
+    return first
+
+
+def _by_first_use(
+    workers: Communicator, own: NDArray[np.int64], ids: NDArray[np.int64], known: int
+) -> NDArray[np.int64]:
+    """All features, after the known ones, in the order in which sentences have them first.
+
+    ``own`` are the sentences that this worker has its features in, ``ids`` these features among
+    all. Within a sentence they are in the order of the worker that has it.
+    """
+    first: NDArray[np.int64] = np.full(0, _NEVER)
+    rank = np.zeros(0, np.int64)
+    for root in range(workers.size):
+        [size] = workers.broadcast(np.array([len(ids)]), root).tolist()
+        mine = workers.rank == root
+        theirs = workers.broadcast(ids if mine else np.zeros(size, np.int64), root)
+        used = workers.broadcast(own if mine else np.zeros(size, np.int64), root)
+        longer = max(int(theirs.max(initial=-1)) + 1 - len(first), 0)
+        first = np.concatenate([first, np.full(longer, _NEVER)])
+        rank = np.concatenate([rank, np.zeros(longer, np.int64)])
+        sooner = used < first[theirs]
+        first[theirs[sooner]] = used[sooner]
+        rank[theirs[sooner]] = np.flatnonzero(sooner)
+    first[:known], rank[:known] = -1, np.arange(known)
+    return np.lexsort((rank, first))
 
 
 def _renumbered(rows: FeatureRows, new_ids: NDArray[np.int64], dimension: int) -> FeatureRows:
@@ -111,6 +152,14 @@ class _Names:
 
     def chosen(self, keep: NDArray[np.bool_]) -> _Names:
         return _Names(self.keys[keep], self.data[np.repeat(keep, self.lengths)], self.lengths[keep])
+
+    def ordered(self, order: NDArray[np.int64]) -> _Names:
+        begins = np.concatenate([[0], np.cumsum(self.lengths)])[order]
+        lengths = self.lengths[order]
+        # Where each byte comes from: the beginning of its name, and how far it is into that.
+        passed = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if len(order) else lengths
+        places = np.repeat(begins - passed, lengths) + np.arange(int(lengths.sum()))
+        return _Names(self.keys[order], self.data[places], lengths)
 
     def followed_by(self, other: _Names) -> _Names:
         return _Names(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,15 @@ class _Metadata:
     beaten: Count = 0
     scales: Annotated[float, Range(0, 1e300)] = 0.0
     steps: Count = 0
+
+
+class Part(NamedTuple):
+    """What one worker left of an iterate, and which of its examples are now this worker's."""
+
+    metadata: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+    chosen: NDArray[np.int64]  #: of its examples, counted from 0
+    places: NDArray[np.int64]  #: of these among this worker's
 
 
 class Iterate:
@@ -127,6 +136,10 @@ class Iterate:
         if self.average is not None:
             arrays["late"], metadata["scales"], metadata["steps"] = self.average.save()
         return metadata, arrays
+
+    def redealt(self, parts: Iterator[Part]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The state to restore on this worker, from those of another number of workers."""
+        raise InputError("what each of its workers knows cannot be divided anew")
 
     def restore(self, metadata: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Go back to where :meth:`state` was called.

@@ -49,6 +49,8 @@ class Structure(ABC):
     unproven: int = 0
     #: How much each example counts; None: all 1. :meth:`set_example_weights` sets it.
     example_weights: NDArray[np.float64] | None = None
+    #: Which examples of a larger structure these are; None if they are of none.
+    examples: NDArray[np.int64] | None = None
 
     @cached_property
     def core_examples(self) -> _core.Examples:

@@ -32,11 +32,10 @@ class Subset(Structure):
 
     def __init__(self, whole: Structure, examples: ArrayLike) -> None:
         self.whole = whole
-        self.examples = np.ascontiguousarray(examples, dtype=np.int64)
-        if self.examples.size and not (
-            self.examples.min() >= 0 and self.examples.max() < len(whole)
-        ):
+        chosen = np.ascontiguousarray(examples, dtype=np.int64)
+        if chosen.size and not (chosen.min() >= 0 and chosen.max() < len(whole)):
             raise InputError(f"examples must be numbers from 0 to {len(whole) - 1}")
+        self.examples: NDArray[np.int64] = chosen
         self.core = whole.core
         self.core_examples = _core.Examples(whole.core, self.examples)
         if whole.example_weights is not None:

@@ -13,7 +13,7 @@ from dualstruct.data.arrays import read_arrays
 from dualstruct.data.schema import stored_array
 from dualstruct.errors import InputError
 from dualstruct.printable import plural
-from dualstruct.training.loop import CHECKPOINT_FORMAT
+from dualstruct.training.resuming import CHECKPOINT_FORMAT
 
 #: Σ α of a sentence counts as at its bound from this share of it on.
 NEARLY = 0.999

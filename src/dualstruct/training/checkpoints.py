@@ -7,7 +7,7 @@
 Without its manifest a checkpoint is not finished. Numbers count up; the letters after them are
 drawn again each time that the workers start, so that those of a lost driver, which may still be at
 work for a while, write over nobody's files. Two checkpoints are kept. To resume, the workers look
-for the last one of which each finds its own file whole.
+for the last one of which all files are whole; there may be more of them, or fewer, than wrote it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ from numpy.typing import NDArray
 from dualstruct.data.schema import Range, fit_type, parse_json
 from dualstruct.data.writing import OutputError, replace_file
 from dualstruct.errors import InputError
-from dualstruct.printable import plural
 from dualstruct.solvers.base import present_settings
 from dualstruct.training.results import TracePoint
-from dualstruct.workers.communicator import Communicator, in_place_of
+from dualstruct.workers.communicator import Communicator
 
 MANIFEST_FORMAT = "dualstruct checkpoint manifest"
 MANIFEST_VERSION = 1
@@ -60,9 +59,10 @@ class _Name(NamedTuple):
 class Found(NamedTuple):
     """A checkpoint to resume from."""
 
-    path: Path  #: this worker's file
+    paths: tuple[Path, ...]  #: the files of all workers
     passes: int
     settings: dict[str, Any]  #: of the run that wrote it
+    divided_anew: bool  #: whether other workers wrote it than there are now
 
 
 class Checkpoints:
@@ -128,18 +128,15 @@ class Checkpoints:
         for name in self._before:
             manifest, fault = self._read_manifest(name)
             if manifest is not None:
-                if manifest.workers != self._workers.size:
-                    raise InputError(
-                        f"{self._manifest(name)} was written by "
-                        f"{plural(manifest.workers, 'worker')}; "
-                        f"here there are {self._workers.size}"
-                    )
                 fault = self._fault(name, manifest)
             if not fault:
                 assert manifest is not None
                 self._last = name
-                path = self._file(name, self._workers.rank)
-                found = Found(path, manifest.passes, manifest.settings)
+                files = tuple(
+                    self._file(name, k, manifest.workers) for k in range(manifest.workers)
+                )
+                anew = manifest.workers != self._workers.size
+                found = Found(files, manifest.passes, manifest.settings, anew)
                 break
             damaged.append(fault)
         if damaged and found is None:
@@ -155,13 +152,13 @@ class Checkpoints:
 
     def _fault(self, name: _Name, manifest: _Manifest) -> str:
         """What is wrong with the workers' files, on all workers alike; empty if nothing is."""
-        rank, faults = self._workers.rank, []
-        codes = self._workers.allreduce(
-            in_place_of(self._workers, _judge(self._file(name, rank), manifest.files[rank]))
-        )
-        for rank, code in enumerate(codes.astype(int).tolist()):
+        size, faults = manifest.workers, []
+        own = np.zeros(size, dtype=np.int64)
+        for rank in range(self._workers.rank, size, self._workers.size):  # each judges some
+            own[rank] = _judge(self._file(name, rank, size), manifest.files[rank])
+        for rank, code in enumerate(self._workers.allreduce(own).tolist()):
             if code:
-                faults.append(f"{self._file(name, rank)} {_FAULTS[code]}")
+                faults.append(f"{self._file(name, rank, size)} {_FAULTS[code]}")
         return ", ".join(faults)
 
     def _read_manifest(self, name: _Name) -> tuple[_Manifest | None, str]:
@@ -191,8 +188,8 @@ class Checkpoints:
         names = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
         return sorted({_Name(int(name[1]), int(name[2], 16)) for name in names if name})[::-1]
 
-    def _file(self, name: _Name, rank: int) -> Path:
-        return self.folder / f"{name}.rank-{rank}-of-{self._workers.size}"
+    def _file(self, name: _Name, rank: int, size: int | None = None) -> Path:
+        return self.folder / f"{name}.rank-{rank}-of-{size or self._workers.size}"
 
     def _manifest(self, name: _Name) -> Path:
         return self.folder / f"{name}.manifest"

@@ -8,29 +8,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import _core
-from dualstruct.data.arrays import read_arrays, write_arrays
-from dualstruct.data.schema import fit_type, inner_arrays, stored_array
+from dualstruct.data.schema import inner_arrays, stored_array
 from dualstruct.data.writing import OutputError
 from dualstruct.errors import InputError
 from dualstruct.problem import ROUNDING, Certificate, Problem
 from dualstruct.solvers import Iterate, Solver
-from dualstruct.structures.base import digest_of
-from dualstruct.training.checkpoints import Checkpoints, SavedRun, check_same_run, place_of
+from dualstruct.training.checkpoints import SavedRun, place_of
 from dualstruct.training.results import FitResult, SummedScore, TracePoint, percent
+from dualstruct.training.resuming import Resuming
 from dualstruct.training.stopping import Stopping
 
-if TYPE_CHECKING:
-    from dualstruct.workers.communicator import Communicator
-
-CHECKPOINT_FORMAT = "dualstruct checkpoint"
 #: Passes without any gain in dual and gap after which more of them are in vain.
 STALLED_PASSES = 300
 #: Passes for which the last certificate still says how far estimates of the gap are off.
@@ -92,11 +87,12 @@ def fit(
     callbacks : iterable of callables
         Called with each trace point and the iterate; a true answer stops training.
     checkpoint : path, optional
-        Where to save, every ``checkpoint_every`` passes and at the end (Ctrl-C leaves the last
-        one), all that is needed to resume; ``resume=True`` continues from there, to the model that
-        an uninterrupted run gives. A pass that raises leaves a checkpoint, too. Several workers
-        write into a folder, which all of them must see; restarted after a fault, they continue from
-        there without being asked to.
+        Where to save all that is needed to resume, every ``checkpoint_every`` passes, after a pass
+        that ends a minute or more after the last time, and at the end (Ctrl-C leaves the last
+        one); ``resume=True`` continues from there, to the model that an uninterrupted run gives.
+        A pass that raises leaves a checkpoint, too. Several workers write into a folder, which all
+        of them must see; restarted after a fault, they continue from there without being asked to.
+        Another number of workers divides it anew.
     rescue : callable, optional
         Called with what was learned up to then when a pass raises, before the caller sees that.
     start : Iterate, optional
@@ -127,9 +123,8 @@ def fit(
             f"solver {solver.name} has no dual and cannot stop on a gap: "
             "give passes, seconds or dev data"
         )
-    saved = place_of(checkpoint, problem.communicator)
-    if saved is not None:
-        run.go_on(saved, resume)
+    saved = Resuming(run, place_of(checkpoint, problem.communicator))
+    saved.go_on(resume)
 
     stopped_by = run.agreed(run.reason_to_stop(stopping))
     try:
@@ -142,8 +137,8 @@ def fit(
                     if callback(point, run.iterate):
                         stopped_by = stopped_by or "callback"
                 stopped_by = run.agreed(stopped_by)
-                if saved is not None and (stopped_by or point.passes % checkpoint_every == 0):
-                    run.save(saved)
+                if saved.is_due(checkpoint_every) or stopped_by:
+                    saved.save()
             except KeyboardInterrupt:
                 stopped_by = "interrupt"
         with problem.structure.translating_errors():
@@ -155,8 +150,8 @@ def fit(
             rescue(run.finish("error"))
         # An old checkpoint is worth more than a run that learned nothing.
         learned = bool(run.trace) or bool(run.iterate.w.array.any())
-        if saved is not None and learned and not isinstance(error, OutputError):
-            run.save(saved)
+        if learned and not isinstance(error, OutputError):
+            saved.save()
         raise
 
 
@@ -358,104 +353,18 @@ class _Run:
             trace=self.trace,
             beaten=self.iterate.beaten,
             skipped=sum(self.problem.structure.skipped.values()),
-            unproven=self.problem.structure.unproven - self._unproven_before,
+            unproven=self.unproven,
             estimate=certificate.estimate,
             C=self.problem.C,
         )
 
-    def _settings(self) -> dict[str, Any]:
-        """What must be the same for a checkpoint to be resumed from, on all workers."""
-        center = self.problem.center
-        return {
-            "center": None if center is None else digest_of([center.array]),
-            "loss": self.problem.loss.name,
-            "C": self.problem.C,
-            "solver": self.solver.name,
-            "settings": self.solver.settings(),
-            "averaged": self.solver.averaged,
-        }
+    @property
+    def unproven(self) -> int:
+        """Answers that were not shown to be the best, in this run."""
+        return self.problem.structure.unproven - self._unproven_before
 
-    def _fingerprint(self) -> dict[str, Any]:
-        """The same, and what is this worker's own."""
-        communicator = self.problem.communicator
-        weights = self.problem.structure.example_weights
-        return {
-            "data": self.problem.structure.digest(),
-            "weights": None if weights is None else digest_of([weights]),
-            "seed": self.iterate.seed,
-            "worker": None if communicator is None else [communicator.rank, communicator.size],
-            **self._settings(),
-        }
-
-    def save(self, saved: Path | Checkpoints) -> None:
-        if isinstance(saved, Path):
-            self._write(saved)
-        else:
-            saved.write(len(self.trace), self._settings(), self._write)
-
-    def go_on(self, saved: Path | Checkpoints, resume: bool) -> None:
-        """From the last checkpoint, where that is wanted and there is one."""
-        if isinstance(saved, Path):
-            if resume and saved.exists():
-                self._read(saved)
-            return
-        communicator = self.problem.communicator
-        assert communicator is not None
-        if not resume and not communicator.attempt:
-            if saved.others_were_here:  # and must not be resumed from after a fault
-                self.save(saved)
-            return
-        found = saved.newest()
-        if found is not None:
-            check_same_run(found.path, found.settings, self._settings())
-            self._read(found.path)
-            self._check_same_weights(communicator)
-        if communicator.attempt and communicator.rank == 0:
-            communicator.tell(
-                "there is no checkpoint yet: training starts from the beginning"
-                if found is None
-                else f"training resumes from the checkpoint of pass {found.passes}"
-            )
-
-    def _check_same_weights(self, communicator: Communicator) -> None:
-        weights = [self.iterate.w.array, self.iterate.answer().array]
-        own = np.frombuffer(bytes.fromhex(digest_of(weights)), dtype=np.int64)
-        if (communicator.broadcast(own) != own).any():
-            raise InputError(
-                f"the checkpoints do not belong together: worker {communicator.rank} has other "
-                "weights than worker 0"
-            )
-
-    def _write(self, path: Path) -> None:
-        counters, arrays = self.iterate.state()
-        if self.best_w is not None:
-            arrays["best_w"] = self.best_w
-        learned = self.problem.structure.state()
-        arrays |= {f"structure.{name}": array for name, array in learned.items()}
-        metadata = {
-            "fingerprint": self._fingerprint(),
-            "iterate": counters,
-            "trace": [asdict(point) for point in self.trace],
-            "best_score": self.best_score,
-            "best_pass": self.best_pass,
-            "cpu_seconds": self.cpu_seconds,
-            "unproven": self.problem.structure.unproven - self._unproven_before,
-        }
-        write_arrays(path, CHECKPOINT_FORMAT, metadata, arrays)
-
-    def _read(self, path: Path) -> None:
-        metadata, arrays = read_arrays(path, CHECKPOINT_FORMAT)
-        try:
-            saved = fit_type(SavedRun, metadata)
-        except InputError as error:
-            raise InputError(f"{path} is damaged: {error}") from None
-        check_same_run(path, saved.fingerprint, self._fingerprint())
-        try:
-            self._restore(saved, arrays)
-        except InputError as error:
-            raise InputError(f"{path} cannot be resumed from: {error}") from None
-
-    def _restore(self, saved: SavedRun, arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, saved: SavedRun, arrays: dict[str, NDArray[Any]]) -> None:
+        """Continue where a checkpoint was written."""
         for name, array in arrays.items():
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise InputError(f'the array "{name}" has numbers that are not finite')

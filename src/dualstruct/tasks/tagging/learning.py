@@ -180,7 +180,7 @@ def _extracted(
     agree_on_features(job, extractor, X)
     X = seen(X, extractor.uses_documents)
     extractor.learn(X, lambda s: _numbers(settings, labels, y, s), labels.names)
-    extractor, rows = fit_features(job.workers, extractor, X)
+    extractor, rows = fit_features(job.workers, extractor, X, job.share.numbers)
     seconds = time.perf_counter() - started
     return extractor, rows, _numbers(settings, labels, y, rows.sentences), seconds
 
