@@ -122,7 +122,7 @@ def text_readers(folder: Path) -> dict[str, Reader]:
     from dualstruct.features.clusters import read_clusters
     from dualstruct.features.gazetteers import read_gazetteer
     from dualstruct.features.word_vectors import read_vectors
-    from dualstruct.labels.costs import read_costs
+    from dualstruct.labels.given_costs import read_costs
 
     X, Y = sentences()
     columns = "\n\n".join(

@@ -19,15 +19,16 @@ With H_i(y; w) = Δ_i(y) − w·δ_i(y) and P(w) = ½‖w‖² + C Σ_i ℓ_i(w)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from dualstruct import _core
 from dualstruct.errors import InputError
 
-Numbers = NDArray[np.float64]  # one per example
+if TYPE_CHECKING:  # the command line shows the names of losses without numpy
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]  # one per example
 
 
 class Loss(Protocol):
@@ -69,7 +70,7 @@ class SquaredHinge:
     sums: ClassVar[bool] = False
 
     def values(self, examples: _core.Examples, w: _core.Weights, threads: int) -> Numbers:
-        return np.square(_core.largest_violations(examples, w, 1.0, threads))
+        return _core.largest_violations(examples, w, 1.0, threads) ** 2
 
     def dual_penalty(self, sum_alpha: Numbers, C: Numbers) -> float:
         used = sum_alpha > 0  # where C_i is 0 nothing is

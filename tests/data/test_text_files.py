@@ -16,7 +16,7 @@ from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.features import make_extractor
 from dualstruct.features.clusters import read_clusters
 from dualstruct.features.gazetteers import read_gazetteer
-from dualstruct.labels.costs import read_costs
+from dualstruct.labels.given_costs import read_costs
 from dualstruct.workers.communicator import SingleWorker
 
 CELLS = "1\tAda\t_\tPROPN\t_\t_\t0\troot\t_\t_\n"

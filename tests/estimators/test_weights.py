@@ -22,7 +22,7 @@ from dualstruct import (
 )
 from dualstruct.datasets import load_english
 from dualstruct.distributed import BQO, partition, run_local
-from dualstruct.labels.costs import read_costs
+from dualstruct.labels.given_costs import read_costs
 from dualstruct.solvers import (
     CPD,
     DCD,

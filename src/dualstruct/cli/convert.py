@@ -18,7 +18,6 @@ from dualstruct.cli.options import (
 )
 from dualstruct.cli.output import print_json, say, tell
 from dualstruct.cli.parameters import Argument, Option
-from dualstruct.data.tokenizing import Tokenizer
 from dualstruct.errors import InputError
 from dualstruct.printable import plural
 
@@ -108,6 +107,7 @@ def convert(
     data = source.is_dir() or (is_text(source) and not model)
     if data or (theirs is None and _is_other_data(source, read_as)):
         from dualstruct.cli.texts import convert_documents
+        from dualstruct.data.tokenizing import Tokenizer
         from dualstruct.texts.alignment import Alignment
 
         check_not_read(target, [source])

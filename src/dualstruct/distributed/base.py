@@ -25,8 +25,9 @@ from dualstruct.solvers import (
     Solver,
     auto_solver,
 )
-from dualstruct.solvers.base import PassResult, distance
+from dualstruct.solvers.base import distance
 from dualstruct.solvers.ramp import RampSDM
+from dualstruct.solvers.solver import PassResult
 from dualstruct.workers.communicator import Communicator, SingleWorker
 
 

@@ -63,7 +63,8 @@ from dualstruct.distributed.base import (
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
 from dualstruct.solvers import Solver
-from dualstruct.solvers.base import Part, PassResult
+from dualstruct.solvers.base import Part
+from dualstruct.solvers.solver import PassResult
 from dualstruct.workers.communicator import in_place_of
 from dualstruct.workers.sparse import SparseVector
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from dualstruct.problem import Problem
-from dualstruct.solvers.base import Solver
+from dualstruct.solvers.solver import Solver
 from dualstruct.structures.subset import Subset
 from dualstruct.training.loop import fit
 from dualstruct.training.results import FitResult

@@ -16,7 +16,8 @@ from dualstruct.estimators.params import pack_solver, unpack_solver
 from dualstruct.estimators.storage import Stored
 from dualstruct.losses import Ramp, find_loss
 from dualstruct.renamed import OldAttribute
-from dualstruct.solvers.base import Averaged, Solver
+from dualstruct.solvers.base import Averaged
+from dualstruct.solvers.solver import Solver
 from dualstruct.tasks.base import Known, Model, State
 from dualstruct.threads import usable_threads
 from dualstruct.training.results import FitResult

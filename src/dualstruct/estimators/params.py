@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from dualstruct.data.schema import fit_type
 from dualstruct.errors import InputError
 from dualstruct.estimators.routing import Routed
-from dualstruct.solvers.base import Averaged, Solver
+from dualstruct.solvers.base import Averaged
+from dualstruct.solvers.solver import Solver
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -19,13 +19,16 @@ where all labels are of these two forms (`split_labels`). Beside an ``O`` or a `
 labels like others, whose types have brackets.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Literal, NamedTuple, get_args
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from dualstruct.errors import InputError
+
+if TYPE_CHECKING:  # the command line shows the schemes without numpy
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "SCHEMES",
@@ -384,6 +387,8 @@ def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> NDArray[np.boo
            [1, 1, 1, 1],
            [1, 1, 0, 1]])
     """
+    import numpy as np
+
     _check_scheme(scheme)
     _refuse_text(labels)
     for label in labels:

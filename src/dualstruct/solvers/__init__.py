@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from dualstruct.solvers.base import DualIterate as DualIterate
     from dualstruct.solvers.base import DualSolver as DualSolver
     from dualstruct.solvers.base import Iterate as Iterate
-    from dualstruct.solvers.base import Solver as Solver
     from dualstruct.solvers.completion import Completing as Completing
     from dualstruct.solvers.cutting_plane import CuttingPlane as CuttingPlane
     from dualstruct.solvers.dca import DCA as DCA
@@ -30,11 +29,12 @@ if TYPE_CHECKING:
     from dualstruct.solvers.registry import find_solver as find_solver
     from dualstruct.solvers.sdm import SDM as SDM
     from dualstruct.solvers.sgd import SGD as SGD
+    from dualstruct.solvers.solver import Solver as Solver
 
 #: Predictions need none of these.
 _HOMES = {
     "solvers.automatic": "auto_solver",
-    "solvers.base": "Averaged DualIterate DualSolver Iterate Solver",
+    "solvers.base": "Averaged DualIterate DualSolver Iterate",
     "solvers.completion": "Completing",
     "solvers.cutting_plane": "CuttingPlane",
     "solvers.dca": "DCA",
@@ -49,6 +49,7 @@ _HOMES = {
     "solvers.registry": "SOLVERS find_solver",
     "solvers.sdm": "SDM",
     "solvers.sgd": "SGD",
+    "solvers.solver": "Solver",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)

@@ -6,7 +6,6 @@ Of the solvers that fit the loss and certify, it is the quickest one (make bench
 from __future__ import annotations
 
 from dualstruct.errors import InputError
-from dualstruct.solvers.base import Solver
 from dualstruct.solvers.dca import DCA
 from dualstruct.solvers.dcd import DCD
 from dualstruct.solvers.exponentiated_gradient import ExponentiatedGradient
@@ -16,6 +15,7 @@ from dualstruct.solvers.perceptron import Perceptron
 from dualstruct.solvers.ramp import RampSDM
 from dualstruct.solvers.sdm import SDM
 from dualstruct.solvers.sgd import SGD
+from dualstruct.solvers.solver import Solver
 from dualstruct.structures.base import Structure
 
 #: By loss.

@@ -25,7 +25,7 @@ import numpy as np
 
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
-from dualstruct.solvers.base import PassResult, Solver
+from dualstruct.solvers.solver import PassResult, Solver
 from dualstruct.structures.chain import Chain
 
 

@@ -26,8 +26,9 @@ from dualstruct import _core
 from dualstruct.data.schema import stored_array
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
-from dualstruct.solvers.base import DualIterate, Iterate, Solver
+from dualstruct.solvers.base import DualIterate, Iterate
 from dualstruct.solvers.dcd import CPD
+from dualstruct.solvers.solver import Solver
 
 PLANE_ARRAYS: dict[str, Any] = {
     "plane_examples": np.int64,

@@ -34,7 +34,8 @@ from dualstruct.data.schema import stored_array
 from dualstruct.errors import InputError
 from dualstruct.losses import SoftmaxMargin
 from dualstruct.problem import Problem
-from dualstruct.solvers.base import Iterate, Solver, refuse_lacking
+from dualstruct.solvers.base import Iterate, refuse_lacking
+from dualstruct.solvers.solver import Solver
 
 
 class Report(NamedTuple):

@@ -38,7 +38,8 @@ from dualstruct.data.schema import fit_type, stored_array
 from dualstruct.errors import InputError
 from dualstruct.losses import SoftmaxMargin
 from dualstruct.problem import Problem
-from dualstruct.solvers.base import Count, Iterate, Solver, refuse_lacking
+from dualstruct.solvers.base import Count, Iterate, refuse_lacking
+from dualstruct.solvers.solver import Solver
 
 Vector = NDArray[np.float32]
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dualstruct import _core
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
-from dualstruct.solvers.base import Iterate, Solver, refuse_lacking
+from dualstruct.solvers.base import Iterate, refuse_lacking
+from dualstruct.solvers.solver import Solver
 
 
 class OnlineSolver(Solver):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dualstruct.errors import InputError
 from dualstruct.solvers.automatic import auto_solver
-from dualstruct.solvers.base import Solver
 from dualstruct.solvers.cutting_plane import CuttingPlane
 from dualstruct.solvers.dca import DCA
 from dualstruct.solvers.dcd import CPD, DCD, DCDLight
@@ -17,6 +16,7 @@ from dualstruct.solvers.perceptron import Perceptron
 from dualstruct.solvers.ramp import RampSDM
 from dualstruct.solvers.sdm import SDM
 from dualstruct.solvers.sgd import SGD
+from dualstruct.solvers.solver import Solver
 
 #: Every solver by its name on the command line.
 SOLVERS: dict[str, type[Solver]] = {

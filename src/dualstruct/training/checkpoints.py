@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from dualstruct.data.schema import Range, fit_type, parse_json
 from dualstruct.data.writing import OutputError, replace_file
 from dualstruct.errors import InputError
-from dualstruct.solvers.base import present_settings
+from dualstruct.solvers.solver import present_settings
 from dualstruct.training.results import TracePoint
 from dualstruct.workers.communicator import Communicator
 

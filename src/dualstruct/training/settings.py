@@ -16,9 +16,8 @@ from typing import Any, ClassVar, TypeVar
 
 from dualstruct.errors import InputError
 from dualstruct.losses import LOSSES, Loss, find_loss
-from dualstruct.solvers.base import Solver
+from dualstruct.solvers.solver import Solver
 from dualstruct.training.stopping import Stopping
-from dualstruct.workers.engines import check_engine
 
 Kind = TypeVar("Kind")
 #: The sum of squares that a feature of text has in the corpora that defaults were chosen on is 5 to
@@ -259,6 +258,8 @@ class Training:
 
     def check_settings(self) -> None:
         """Bad settings fail here, before any work is done."""
+        from dualstruct.workers.engines import check_engine
+
         check_engine(self.engine, self.workers, self.address)
         Stopping(self.gap, self.passes, self.seconds, self.patience)
 

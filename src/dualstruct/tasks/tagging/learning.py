@@ -30,7 +30,8 @@ from dualstruct.features.groups import parse_groups
 from dualstruct.features.joining import JoinedExtractor
 from dualstruct.features.merging import fit_features
 from dualstruct.features.templates import PRESETS, parse_templates
-from dualstruct.labels.costs import check_costs_count, flat_token_weights, label_costs
+from dualstruct.labels.costs import flat_token_weights, label_costs
+from dualstruct.labels.given_costs import check_costs_count
 from dualstruct.labels.names import Labels, ManyLabelsWarning, UnseenLabel, UnseenLabelWarning
 from dualstruct.labels.schemes import (
     SCHEMES,

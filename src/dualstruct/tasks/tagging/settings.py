@@ -8,7 +8,7 @@ from typing import Any
 
 from dualstruct.errors import InputError
 from dualstruct.features.groups import parse_groups
-from dualstruct.labels.costs import Costs, check_costs_count, parse_class_weights, read_costs
+from dualstruct.labels.given_costs import Costs, check_costs_count, parse_class_weights, read_costs
 from dualstruct.labels.schemes import Scheme
 from dualstruct.losses import find_loss
 from dualstruct.training.settings import Option, Training, positional, setting
