@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import dualstruct
-from dualstruct.cli.commands import COMMANDS
+from dualstruct.cli.commands import COMMANDS, FIRST
 from pages import ROOT, Block, Runner, blocks_of, hidden_commands
 
 DOCS = ROOT / "docs"
@@ -74,6 +74,12 @@ def test_examples_in_the_help_of_a_command_run(name, tmp_path, monkeypatch):
     examples = [each for each in COMMANDS[name].examples if each not in EXAMPLES_NOT_RUN]
     lines = "".join(f"dualstruct {each}\n" for each in examples)
     Runner().run(f"the help of {name}", [Block("sh", lines, 1, None)])
+
+
+def test_examples_in_the_overview_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = "".join(f"dualstruct {each}\n" for each in FIRST)
+    Runner().run("the overview", [Block("sh", lines, 1, None)])
 
 
 def test_a_block_that_prints_something_else_is_found(tmp_path, monkeypatch):

@@ -30,35 +30,38 @@ def clusters(
         list[str] | None,
         Argument(
             metavar="RAW",
-            help="Text with a sentence on each line, words separated by blanks (.gz, .xz too); - "
-            "is standard input.",
+            help="Text, one sentence per line, words separated by spaces (.gz and "
+            ".xz as well); - is standard input.",
         ),
     ] = None,
     vectors: Annotated[
         Path | None,
-        Option(help="Cluster the words of this file of vectors instead (k-means)."),
+        Option(help="Cluster the words of this file of word vectors by k-means instead."),
     ] = None,
     clusters: Annotated[int, Option(min=2, help="The number of clusters.")] = 1000,
     min_count: Annotated[
         int, Option(min=1, max=2**31 - 1, help="Leave out words seen fewer times than this.")
     ] = 1,
     restrict: Annotated[
-        Path | None, Option(help="Cluster only the words that are in this text.")
+        Path | None, Option(help="Cluster only the words that occur in this text.")
     ] = None,
     lowercase: Annotated[bool, Option("--lowercase", help="Convert words to lower case.")] = False,
-    threads: Annotated[int, Option(min=1, help="Threads; the clusters do not depend on them.")] = 1,
+    threads: Annotated[
+        int, Option(min=1, help="The number of threads; it does not change the result.")
+    ] = 1,
     checkpoint: Annotated[
-        Path | None, Option(help="Save a checkpoint here every half minute.")
+        Path | None, Option(help="Save a checkpoint to this file every 30 seconds.")
     ] = None,
     resume: Annotated[
         bool, Option("--resume", help="Resume from the checkpoint, if it exists.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Cluster words by the words beside them (Brown clusters), or by their vectors, for templates.
+    """Cluster words by their neighbours in raw text (Brown clusters) or by their vectors.
 
-    Writes lines of path, word and count, as Liang's program does. Ctrl-C stops it; with
-    --checkpoint, --resume continues from there.
+    The output has one line per word, with its path, the word and its count (the format of Liang's
+    program). Templates and parsers use it. After an interruption, --checkpoint FILE --resume
+    resumes.
     """
     of_text = {
         "min_count": min_count,

@@ -34,7 +34,7 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "train": Known(
             "train:train",
-            "Train a tagger on texts with marked spans or on a column file, or a parser on trees.",
+            "Train a tagger on texts with marked spans or a column file, or a parser on trees.",
             (
                 "train train.txt --dev dev.txt --features ner --model ner.dstruct",
                 "train texts.jsonl --model ner.dstruct",
@@ -43,19 +43,19 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "tune": Known(
             "tune:tune",
-            "Choose loss, C, passes and the like on the training data, and train with them.",
+            "Choose the loss, C, passes and other settings on the training "
+            "data, and train with them.",
             ("tune train.txt --features ner --budget 60 --model ner.dstruct",),
         ),
         "calibrate": Known(
             "confidence:calibrate",
-            "Fit the temperature that makes a model's scores probabilities, and keep it in its "
-            "file.",
+            "Calibrate a model: turn its scores into probabilities with the "
+            "help of development data.",
             ("calibrate ner.dstruct dev.txt",),
         ),
         "clusters": Known(
             "clusters:clusters",
-            "Cluster words by the words beside them (Brown clusters), or by their vectors, for "
-            "templates.",
+            "Cluster words by their neighbours in raw text (Brown clusters) or by their vectors.",
             ("clusters raw.txt --out clusters.txt",),
         ),
     },
@@ -72,12 +72,12 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "serve": Known(
             "serve:serve",
-            "Open a page for a model: type a sentence, see its labels or tree, and why.",
+            "Open a web page for a model: type a sentence, see its labels or tree and the reasons.",
             ("serve ner.dstruct", "serve new.dstruct old.dstruct"),
         ),
         "convert": Known(
             "convert:convert",
-            "Turn data into another format, or a model into one of CRFsuite's or Wapiti's or back.",
+            "Convert data to another format, or models to and from CRFsuite and Wapiti.",
             (
                 "convert texts.jsonl texts.conll",
                 "convert model.crfsuite model.dstruct",
@@ -86,7 +86,7 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "compress": Known(
             "compress:compress",
-            "Make a model small: fewer weights, few bits for each, names packed.",
+            "Make a model smaller: fewer weights, fewer bits per weight, packed names.",
             (
                 "compress ner.dstruct small.dstruct --dev dev.txt",
                 "compress ner.dstruct small.dstruct --size 450KB",
@@ -94,7 +94,7 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "export": Known(
             "export:export",
-            "Write a model as a program that needs no dualstruct: Python or JavaScript.",
+            "Write a model as a Python or JavaScript program that does not need dualstruct.",
             (
                 "export ner.dstruct ner.py",
                 "export ner.dstruct ner --target js",
@@ -106,7 +106,8 @@ GROUPS: dict[str, dict[str, Known]] = {
     "Understand": {
         "evaluate": Known(
             "evaluate:evaluate",
-            "Score a model, or the labels or trees of one file against those of another one.",
+            "Score a model on a test file, or a file of predictions against the "
+            "true labels or trees.",
             (
                 "evaluate ner.dstruct test.txt",
                 "evaluate ner.dstruct test.txt --errors --confusion",
@@ -115,12 +116,13 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "compare": Known(
             "compare:compare",
-            "Compare two models, or two files of predictions, on a file with what is true.",
+            "Compare two models or two files of predictions, and test whether "
+            "they differ by chance.",
             ("compare old.dstruct new.dstruct test.txt",),
         ),
         "explain": Known(
             "explain:explain",
-            "Show which features and transitions made each label, or each arc, beat the runner-up.",
+            "Show which features and transitions made each label or arc beat the runner-up.",
             (
                 'explain ner.dstruct "Ada lives in Turin"',
                 "explain ner.dstruct test.txt --gold --most 3",
@@ -128,41 +130,45 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "suspects": Known(
             "suspects:suspects",
-            "Rank training sentences with which the model disagrees, with what it says instead.",
+            "List the training sentences whose labels are most likely wrong.",
             ("suspects ner.dstruct train.txt --top 50",),
         ),
         "draw": Known(
             "draw:draw",
-            "Draw dependency trees: arcs over the words, in the terminal, as SVG or on an HTML "
-            "page.",
+            "Draw dependency trees in the terminal, as SVG or on an HTML page.",
             ("draw parsed.conllu --sentence 3", "draw gold.conllu parsed.conllu"),
         ),
         "inspect": Known(
             "predict:inspect",
-            "Show what a model has learned: its strongest weights and transitions, if it is a "
-            "tagger.",
+            "Show what a model has learned: a tagger's strongest weights and transitions.",
             ("inspect ner.dstruct --label B-LOC --top 20",),
         ),
     },
     "Try": {
         "demo": Known(
             "predict:demo",
-            "Train on the corpus that comes with dualstruct, and tag and parse new sentences.",
+            "Train on the corpus that comes with dualstruct, then tag and parse new sentences.",
             ("demo", "demo --files practice"),
         ),
         "experiment": Known(
             "experiments:experiment",
-            "Run a paper's experiment again: its tables, its figures, and whether its claims hold.",
+            "Reproduce a paper's experiment: its tables, its figures, and which claims hold.",
             ("experiment", "experiment chang-yih-2013 --quick"),
         ),
         "datasets": Known(
             "experiments:datasets",
-            "How to obtain the corpora of the experiments, and whether those in a folder are "
-            "complete.",
+            "List the corpora of the experiments: where to get them, and which are complete.",
             ("datasets", "datasets conll2000 --data corpora --download"),
         ),
     },
 }
+#: What to try first.
+FIRST = (
+    "demo --files .",
+    "train train.jsonl --dev dev.jsonl --model ner.dstruct",
+    "evaluate ner.dstruct test.jsonl",
+    "predict ner.dstruct --text --format jsonl < letter.txt",
+)
 COMMANDS = {name: known for group in GROUPS.values() for name, known in group.items()}
 
 
@@ -174,8 +180,12 @@ def overview() -> str:
         lines += [f"  {name:11}{known.does}" for name, known in group.items()]
     lines += [
         "",
-        "dualstruct COMMAND --help shows its options and examples, dualstruct --version the",
-        "version; dualstruct --install-completion: the shell completes commands and options.",
+        "Examples",
+        *(f"  dualstruct {each}" for each in FIRST),
+        "",
+        "dualstruct COMMAND --help         the options of a command, with examples",
+        "dualstruct --install-completion   let the shell complete commands and options",
+        "dualstruct --version              the version",
     ]
     return "\n".join(lines)
 

@@ -19,23 +19,21 @@ def compare(
     one: Annotated[Path, Argument(metavar="A", help=HELP)],
     other: Annotated[Path, Argument(metavar="B", help=HELP)],
     test: Annotated[str, Argument(metavar="TEST", help="A file with the true labels or trees.")],
-    most: Annotated[
-        int, Option(min=0, help="How many of the sentences in which they differ to show.")
-    ] = 5,
-    seed: Annotated[int, Option(min=0, help="The seed of the random exchanges of the test.")] = 0,
+    most: Annotated[int, Option(min=0, help="How many of the differing sentences to show.")] = 5,
+    seed: Annotated[int, Option(min=0, help="The seed of the significance test.")] = 0,
     html: Annotated[
-        Path | None, Option(help="Write a page with scores and sentences to this file.")
+        Path | None, Option(help="Write an HTML page with scores and sentences to this file.")
     ] = None,
     label_column: SameLabelColumn = None,
     columns: SameColumns = None,
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
-    """Compare two models, or two files of predictions, on a file with what is true.
+    """Compare two models or two files of predictions, and test whether they differ by chance.
 
-    Both scores; their difference with its standard error (the jackknife over sentences); how
-    probable so large a difference would be by chance (p, by exchanging the two outputs of sentences
-    at random); and the sentences in which they differ.
+    Prints both scores, their difference with its standard error (jackknife over sentences), the
+    probability p of a difference of this size by chance (approximate randomisation), and the
+    sentences that differ.
     """
     from dualstruct.cli.judging import judge_any
     from dualstruct.mistakes.comparing import Compared

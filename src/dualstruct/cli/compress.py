@@ -20,23 +20,25 @@ def compress(
     out: Annotated[Path, Argument(help="The file to write.")],
     dev: Annotated[
         str | None,
-        Option(help="Labels or trees not trained on, on which what is lost is measured."),
+        Option(
+            help="Labelled data that were not used for training; the loss of "
+            "accuracy is measured on them."
+        ),
     ] = None,
     loss_of: Annotated[
         float, Option(help="How much the score on --dev may fall: 0.0005 is 0.05 points.")
     ] = 0.0005,
     size: Annotated[
-        str | None, Option(help="The largest file that is wanted, such as 450KB or 1MB.")
+        str | None, Option(help="The largest acceptable file size, for example 450KB or 1MB.")
     ] = None,
     bits: Annotated[
-        int | None, Option(min=3, max=8, help="Bits of a weight; 8 or 6 by default.")
+        int | None, Option(min=3, max=8, help="Bits per weight; 8 or 6 by default.")
     ] = None,
     names: Annotated[
         bool,
         Option(
             "--names/--no-names",
-            help="Keep the names of features; without them the model predicts, but does not "
-            "explain.",
+            help="Keep feature names; without them the model can predict, but not explain.",
         ),
     ] = True,
     label_column: SameLabelColumn = None,
@@ -44,11 +46,11 @@ def compress(
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
-    """Make a model small: fewer weights, few bits for each, names packed.
+    """Make a model smaller: fewer weights, fewer bits per weight, packed names.
 
-    With --dev the smallest file is chosen whose score falls by no more than --loss-of; with --size
-    the best one that is no larger. It predicts, explains, calibrates and serves as before, and
-    training that starts from it (train --start) gives an ordinary model again.
+    With --dev, the result is the smallest file whose score falls by at most --loss-of; with --size,
+    the best one of at most this size. A compressed model works like any other; training that
+    starts from it (train --start) produces an uncompressed model.
     """
     check_outputs([out], [model, dev])
     reading = Reading(label_column, columns, threads)

@@ -18,16 +18,19 @@ if TYPE_CHECKING:
 
 
 def calibrate(
-    model: Annotated[Path, Argument(help="A model file that train wrote; it is changed.")],
-    dev: Annotated[str, Argument(help="A file with true labels or trees that was not trained on.")],
+    model: Annotated[Path, Argument(help="A model file written by train; it is updated in place.")],
+    dev: Annotated[
+        str, Argument(help="A file with true labels or trees that was not used for training.")
+    ],
     label_column: SameLabelColumn = None,
     columns: SameColumns = None,
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
-    """Fit the temperature that makes a model's scores probabilities, and keep it in its file.
+    """Calibrate a model: turn its scores into probabilities with the help of development data.
 
-    Predictions stay the same. Training with --dev does it by itself, unless the loss is crf.
+    The temperature is stored in the model file; predictions do not change. Training with --dev
+    calibrates automatically, unless the loss is crf.
     """
     from dualstruct.cli.models import open_model
 

@@ -69,23 +69,24 @@ def convert(
     source: Annotated[
         Path,
         Argument(
-            help="A file of texts, tokens or labels in any format that train reads; or a tagger "
-            "that train wrote, or a model file of CRFsuite or Wapiti."
+            help="Data in any format that train reads, a tagger written by train, or "
+            "a model file of CRFsuite or Wapiti."
         ),
     ],
     target: Annotated[
         Path,
         Argument(
-            help="The file to write. Of data: .jsonl, .conll, .conllu, .csv, .labelstudio.json, "
-            ".spacy, .parquet, or a folder .brat. Of models: .dstruct is ours, .crfsuite "
-            "(.crfmodel, .crf, .model) CRFsuite's, .wapiti Wapiti's."
+            help="The file to write; its name determines the format. Data: .jsonl, "
+            ".conll, .conllu, .csv, .labelstudio.json, .spacy, .parquet, or a "
+            "folder .brat. Models: .dstruct (dualstruct), .crfsuite, .crfmodel, "
+            ".crf or .model (CRFsuite), .wapiti (Wapiti)."
         ),
     ],
     read_as: Annotated[
-        str | None, Option("--from", help="The format of the data, if it is not recognised.")
+        str | None, Option("--from", help="The format of the source, if it is not recognised.")
     ] = None,
     write_as: Annotated[
-        str | None, Option("--to", help="The format to write, if the name does not show it.")
+        str | None, Option("--to", help="The format to write, if the file name does not show it.")
     ] = None,
     label_column: LabelColumn = None,
     tokenizer: TokenizerOption = None,
@@ -93,11 +94,10 @@ def convert(
     overlapping: Overlapping = None,
     as_json: Json = False,
 ) -> None:
-    """Turn data into another format, or a model into one of CRFsuite's or Wapiti's or back.
+    """Convert data to another format, or models to and from CRFsuite and Wapiti.
 
-    Data: lines of JSON, BRAT, Label Studio, CoNLL-U, CSV, columns, spaCy's DocBin and Parquet, each
-    into each. Where spans become labels of tokens, --misaligned and --overlapping say what is done
-    with those that do not fit.
+    Data formats: JSONL, BRAT, Label Studio, CoNLL-U, CSV, columns, spaCy's DocBin and Parquet.
+    --misaligned and --overlapping decide about spans that cannot be written as token labels.
     """
     from dualstruct.data.opening import is_text
 

@@ -25,28 +25,30 @@ def draw(
     predicted: Annotated[
         str | None,
         Argument(
-            metavar="[PREDICTED]",
-            help="Predicted trees of the same sentences: both are drawn where they differ, wrong "
-            "arcs marked.",
+            metavar="PREDICTED",
+            help="Predicted trees of the same sentences; where they differ, both "
+            "trees are drawn and wrong arcs are marked.",
         ),
     ] = None,
     sentence: Annotated[
         str | None, Option(help="Only this sentence: its sent_id, or its number from 1.")
     ] = None,
     svg: Annotated[
-        Path | None, Option(help="Draw the sentence (the first unless named) to this file.")
+        Path | None, Option(help="Draw one sentence (the first one by default) to this SVG file.")
     ] = None,
-    html: Annotated[Path | None, Option(help="Draw the sentences on a page, this file.")] = None,
-    most: Annotated[int, Option(min=1, help="How many sentences to draw at most.")] = 10,
+    html: Annotated[
+        Path | None, Option(help="Draw the sentences on an HTML page in this file.")
+    ] = None,
+    most: Annotated[int, Option(min=1, help="The maximum number of sentences to draw.")] = 10,
     width: Annotated[
-        int | None, Option(min=20, help="How many columns to use; the terminal's by default.")
+        int | None, Option(min=20, help="The width in columns; that of the terminal by default.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Draw dependency trees: arcs over the words, in the terminal, as SVG or on an HTML page.
+    """Draw dependency trees in the terminal, as SVG or on an HTML page.
 
-    With PREDICTED, the true tree and the predicted one of each sentence in which they differ,
-    with a cross for what is wrong and a check mark for what is right instead.
+    With PREDICTED, both trees of each sentence in which they differ are drawn; crosses mark wrong
+    arcs, check marks the correct ones.
     """
     from dualstruct.data.conllu import read_conllu
     from dualstruct.metrics.words import check_same_words

@@ -38,15 +38,14 @@ def evaluate(
         Path,
         Argument(
             metavar="MODEL|GOLD",
-            help="A model file that train wrote, or a file with the true labels or trees.",
+            help="A model file written by train, or a file with the true labels or trees.",
         ),
     ],
     test: Annotated[
         str,
         Argument(
             metavar="TEST|PREDICTED",
-            help="What to score the model on (- is standard input), or a file with predicted "
-            "labels or trees.",
+            help="The test data (- is standard input), or a file with predicted labels or trees.",
         ),
     ],
     errors: Annotated[
@@ -55,8 +54,8 @@ def evaluate(
             metavar="[N]",
             alone="5",
             min=0,
-            help="Show the mistakes by kind, the most frequent first, with N examples of each (5 "
-            "without N).",
+            help="Show the mistakes by kind, the most frequent kind first, with N "
+            "examples each (default: 5).",
         ),
     ] = None,
     confusion: Annotated[
@@ -66,38 +65,46 @@ def evaluate(
     by: Annotated[
         list[str] | None,
         Option(
-            help="Show the scores by length of the sentence, by document, or by seen and unseen "
-            "words (with --train); may be given several times.",
+            help="Show scores by sentence length, by document, or for seen and "
+            "unseen words (with --train). May be repeated.",
             metavar="length|document|seen",
         ),
     ] = None,
     train: Annotated[
-        str | None, Option(help="The training file, whose words are seen; for --by seen.")
+        str | None, Option(help="The training file, for --by seen: its words are the seen ones.")
     ] = None,
     html: Annotated[
         Path | None,
-        Option(help="Write a page with mistakes, confusions and scores by part to this file."),
+        Option(
+            help="Write an HTML page with mistakes, confusions and scores by part to this file."
+        ),
     ] = None,
     unseen_labels: Annotated[
-        str, Option(help="Labels never seen in training: warn, count (as mistakes) or error.")
+        str,
+        Option(
+            help="What to do with labels that training has not seen: warn, count "
+            "them as mistakes silently, or stop with an error."
+        ),
     ] = "warn",
     confidence: Annotated[
         bool,
         Option(
-            "--confidence", help="Compare confidence with accuracy: bins, and the ECE of each kind."
+            "--confidence",
+            help="Compare confidence with accuracy: a table of bins, and the "
+            "expected calibration error.",
         ),
     ] = False,
     reliability: Annotated[
         Path | None,
-        Option(help="Draw the same as reliability diagrams to this file, .svg or .png."),
+        Option(help="Draw reliability diagrams to this file (.svg or .png)."),
     ] = None,
     raw_text: Annotated[
         bool,
         Option(
             "--raw-text",
-            help="Score what a pipeline makes of a file's running text, or two files of CoNLL-U as "
-            "made from raw text, by the definitions of CoNLL-2018; done by itself where the words "
-            "of two files differ.",
+            help="Score from raw text as in CoNLL-2018: what a pipeline makes of the "
+            "file's running text, or two CoNLL-U files. Two files whose words "
+            "differ are always scored in this way.",
         ),
     ] = False,
     label_column: SameLabelColumn = None,
@@ -108,12 +115,12 @@ def evaluate(
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
-    """Score a model, or the labels or trees of one file against those of another one.
+    """Score a model on a test file, or a file of predictions against the true labels or trees.
 
-    Labels: token accuracy, and precision, recall and F1 of spans as conlleval counts. Trees: UAS
-    and LAS, with and without punctuation, as CoNLL-X and CoNLL-2018 count, by relation and
-    distance; from raw text also tokens, sentences and words. --errors, --confusion and --by say
-    what is wrong, --html on a page.
+    Labels: token accuracy, and precision, recall and F1 of spans as in conlleval. Trees: UAS and
+    LAS as in CoNLL-X and CoNLL-2018, with and without punctuation, by relation and by distance;
+    from raw text also tokens, sentences and words. --errors, --confusion and --by show what is
+    wrong; --html writes it to a page.
     """
     from dualstruct.cli import trees as cli_trees
     from dualstruct.cli.judging import judge_file, judge_model

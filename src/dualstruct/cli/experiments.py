@@ -28,44 +28,44 @@ Data = Annotated[
 
 def experiment(
     name: Annotated[
-        str | None, Argument(help="The experiment; without it, a list of them.")
+        str | None, Argument(help="The experiment; without a name, all are listed.")
     ] = None,
     data: Data = None,
     quick: Annotated[
         bool,
-        Option(help="A small version; without --data, on the corpus of dualstruct itself."),
+        Option(
+            help="Run a small version; without --data, on the corpus that comes with dualstruct."
+        ),
     ] = False,
     out: Annotated[
-        Path, Option(metavar="FOLDER", help="Where tables, figures and JSON go.")
+        Path, Option(metavar="FOLDER", help="The folder for tables, figures and JSON.")
     ] = Path("results"),
     seconds: Annotated[
-        float | None, Option(min=0, help="CPU seconds for a curve, at most.")
+        float | None, Option(min=0, help="The maximum number of CPU seconds per curve.")
     ] = None,
     sentences: Annotated[
-        int | None, Option(min=20, help="Training sentences of a task, at most.")
+        int | None, Option(min=20, help="The maximum number of training sentences per task.")
     ] = None,
-    task: Annotated[
-        list[str] | None, Option(help="Only this task; may be given several times.")
-    ] = None,
-    seed: Annotated[int, Option(min=0, help="The seed of everything random.")] = 0,
+    task: Annotated[list[str] | None, Option(help="Run only this task. May be repeated.")] = None,
+    seed: Annotated[int, Option(min=0, help="The random seed.")] = 0,
     repeats: Annotated[
         int | None,
         Option(
             min=1,
-            help="Repeat it this many times, each with the next seed, and judge by the means; "
-            "what --out already holds is taken from there.",
+            help="Repeat the experiment with this many seeds and judge by the means; "
+            "results that are already in --out are reused.",
             default="5; with --quick 1",
         ),
     ] = None,
     page: Annotated[
         Path | None,
-        Option(help="Write the results in --out into this page; run nothing."),
+        Option(help="Write the results in --out to this page, without running anything."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a paper's experiment again: its tables, its figures, and whether its claims hold.
+    """Reproduce a paper's experiment: its tables, its figures, and which claims hold.
 
-    It can be interrupted: the same command continues after the last training that was done.
+    After an interruption, the same command resumes.
     """
     from importlib import import_module
 
@@ -114,17 +114,17 @@ def experiment(
 
 
 def datasets(
-    name: Annotated[str | None, Argument(help="A corpus; all by default.")] = None,
+    name: Annotated[str | None, Argument(help="A corpus; without a name, all are listed.")] = None,
     data: Data = None,
     download: Annotated[
         bool,
         Option(
-            "--download", help="Download it into the folder, where its licence allows a program to."
+            "--download", help="Download the corpus into the folder, if its licence allows this."
         ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """How to obtain the corpora of the experiments, and whether those in a folder are complete."""
+    """List the corpora of the experiments: where to get them, and which are complete."""
     from dualstruct.datasets import corpora
 
     if name is not None and name not in corpora.CORPORA:

@@ -28,13 +28,13 @@ FORMATS = ("text", "html", "json")
 
 
 def explain(
-    model: Annotated[Path, Argument(help="A model file that train wrote.")],
+    model: Annotated[Path, Argument(help="A model file written by train.")],
     file: Annotated[
         str,
         Argument(
             metavar="FILE|SENTENCE",
-            help="A column file, or CoNLL-U for parsers; - is standard input. Or a sentence, in "
-            "quotes, for models that look at words alone.",
+            help="A column file, or CoNLL-U for parsers; - is standard input. For "
+            "models that use only words, also a sentence in quotes.",
         ),
     ] = "-",
     text: Text = False,
@@ -44,31 +44,29 @@ def explain(
         str | None, Option(help="Only this sentence: its number from 1, or its sent_id.")
     ] = None,
     token: Annotated[int | None, Option(min=1, help="Only this token, counted from 1.")] = None,
-    most: Annotated[int, Option(min=1, help="How many sentences to explain at most.")] = 10,
-    top: Annotated[
-        int, Option(min=1, help="How many contributions to show one by one, as text.")
-    ] = 12,
+    most: Annotated[int, Option(min=1, help="The maximum number of sentences to explain.")] = 10,
+    top: Annotated[int, Option(min=1, help="How many contributions to list one by one.")] = 12,
     gold: Annotated[
         bool,
         Option(
             "--gold",
-            help="FILE has true labels or trees: explain what is wrong, and why it beat what is "
-            "right.",
+            help="FILE has the true labels or trees: explain only what is wrong, and "
+            "why it beat the correct answer.",
         ),
     ] = False,
     labels: Annotated[
         str | None,
-        Option(help="The true labels of SENTENCE, in quotes, as --gold does for a file."),
+        Option(help="The true labels of SENTENCE, in quotes; like --gold for a file."),
     ] = None,
     columns: SameColumns = None,
-    format: Annotated[str, Option(help="text, html or json.")] = "text",
+    format: Annotated[str, Option(metavar="text|html|json", help="The output format.")] = "text",
     as_json: Json = False,
 ) -> None:
-    """Show which features and transitions made each label, or each arc, beat the runner-up.
+    """Show which features and transitions made each label or arc beat the runner-up.
 
-    The runner-up is the best whole labelling, or tree, in which the token has another label, head
-    or relation. The contributions add up to the difference of the two scores. With --gold, or
-    --labels, wrong labels and arcs are explained: why each beat the best output with the right one.
+    The runner-up is the best complete label sequence or tree in which the token has another label,
+    head or relation. The contributions add up to the difference of the two scores. With --gold or
+    --labels, only wrong labels and arcs are explained: why each beat the best correct alternative.
     """
     from dualstruct.cli.models import open_model
 

@@ -13,23 +13,31 @@ from dualstruct.cli.parameters import Argument, Option
 
 def export(
     model: Annotated[
-        Path, Argument(help="A model file that train wrote, or one of CRFsuite or Wapiti.")
+        Path, Argument(help="A model file written by train, or one of CRFsuite or Wapiti.")
     ],
-    out: Annotated[Path, Argument(help="The file to write, ….py, or a folder for other targets.")],
+    out: Annotated[
+        Path, Argument(help="The .py file to write, or a folder for the other targets.")
+    ],
     target: Annotated[
         str,
-        Option(help="What to write: python, one file; js or wasm, a module for Node and browsers."),
+        Option(
+            metavar="python|js|wasm",
+            help="python writes one file; js and wasm write a module for Node and browsers.",
+        ),
     ] = "python",
     weights: Annotated[
         str,
-        Option(help="Where a Python file has its weights: inside, or beside it."),
+        Option(
+            metavar="inside|beside",
+            help="Store the weights inside the Python file, or in a file beside it.",
+        ),
     ] = "inside",
     as_json: Json = False,
 ) -> None:
-    """Write a model as a program that needs no dualstruct: Python or JavaScript.
+    """Write a model as a Python or JavaScript program that does not need dualstruct.
 
-    Its labels are those of predict, for words, columns or attributes, and for texts. Models with
-    vectors, functions as features, documents, a first stage or a learned tokenizer are refused.
+    The program predicts the same labels as dualstruct. Models with vectors, feature functions,
+    document features, two stages or a learned tokenizer cannot be exported.
     """
     from dualstruct.compressing import show_size
     from dualstruct.exporting import export_model, open_exportable

@@ -26,31 +26,30 @@ SWITCHES = 0.0005
 
 def label(
     project: Annotated[
-        Path, Argument(help="The project, a SQLite file; made if it does not exist.")
+        Path, Argument(help="The project, a SQLite file; it is created if it does not exist.")
     ],
     text: Annotated[
         list[Path] | None,
         Option(
-            help="A file or folder of texts to add: plain text, or any format that train reads, "
-            "whose labels are then answers. May be given several times."
+            help="A file or folder of texts to add: plain text, or any format that "
+            "train reads; labels in it count as answers. May be repeated."
         ),
     ] = None,
-    labels: Annotated[
-        str | None, Option(help="The labels, with commas between them: PER,LOC.")
-    ] = None,
+    labels: Annotated[str | None, Option(help="The labels, separated by commas: PER,LOC.")] = None,
     kind: Annotated[
         str | None,
         Option(
-            help="spans; labels: one for each token (parts of speech); or trees: heads and "
-            "relations. Default: spans, or what the texts or the model have.",
+            help="spans, labels (one per token, such as parts of speech) or trees "
+            "(heads and relations). Default: the kind of the texts or of the "
+            "model, otherwise spans.",
         ),
     ] = None,
     seed_labels: Annotated[
         Path | None,
         Option(
             metavar="FILE",
-            help="Texts with labels of rules or of another system, as first suggestions; spans may "
-            "have a probability.",
+            help="Texts with labels from rules or another system as first "
+            "suggestions; spans may have a probability.",
         ),
     ] = None,
     gazetteer: Annotated[
@@ -70,29 +69,32 @@ def label(
         Path | None,
         Option(
             metavar="FILE",
-            help="Write what is labelled, in the format of the name (.jsonl, .conll, .conllu, "
-            ".csv, .labelstudio.json, .spacy, .parquet, a folder .brat), and end.",
+            help="Write the answers and exit. The file name determines the format: "
+            ".jsonl, .conll, .conllu, .csv, .labelstudio.json, .spacy, "
+            ".parquet, or a folder .brat.",
         ),
     ] = None,
     model: Annotated[
         Path | None,
-        Option(help="A tagger or parser that train wrote: it makes the first suggestions."),
+        Option(help="A tagger or parser written by train; it makes the first suggestions."),
     ] = None,
     ask: Annotated[
         str,
         Option(
-            metavar="WHAT",
-            help="all: whole sentences are asked about; unsure: only words of which the model is "
-            "not sure, and the others are as it suggests.",
+            metavar="all|unsure",
+            help="all: ask about whole sentences. unsure: ask only about words of "
+            "which the model is not sure, and accept its suggestions for the "
+            "others.",
         ),
     ] = "all",
-    serve: Annotated[bool, Option(help="Open the page once texts are added.")] = True,
+    serve: Annotated[bool, Option(help="Open the page after adding texts.")] = True,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     token: Annotated[
         str | None,
         Option(
-            help="A secret that the address of the page must contain; needed beyond this machine."
+            help="A secret that the address of the page must contain; required if "
+            "other machines can reach the page."
         ),
     ] = None,
     browser: Browser = True,
@@ -102,9 +104,10 @@ def label(
 ) -> None:
     """Label texts on a page while a tagger or parser learns from every answer.
 
-    Suggestions are there before you look, and better after every answer; what the model is least
-    sure of comes first. Answers are kept in one file with their whole history; train, evaluate and
-    convert read it. The page listens on this machine only, unless a token is set. Ctrl-C ends it.
+    The model suggests labels for every sentence and learns from each answer; sentences of which it
+    is least sure come first. The project file stores all answers with their history; train,
+    evaluate and convert read it. Other machines can reach the page only if --host and --token are
+    given. Ctrl-C ends it.
     """
     from dualstruct.labelling.store import Project
 

@@ -21,10 +21,11 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 Host = Annotated[
     str,
     Option(
-        help="The address to listen on; any other than the default is reachable from the network."
+        help="The address to listen on. With any other address than the default, "
+        "the network can reach the page."
     ),
 ]
-Port = Annotated[int, Option(min=0, max=65535, help="The port; 0 takes any free one.")]
+Port = Annotated[int, Option(min=0, max=65535, help="The port; 0 means any free port.")]
 Browser = Annotated[bool, Option(help="Open the page in a browser.")]
 
 

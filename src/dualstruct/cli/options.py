@@ -12,54 +12,59 @@ from dualstruct.errors import InputError
 if TYPE_CHECKING:
     from dualstruct.data.tokenizing import Splitter
 
-Model = Annotated[Path, Argument(help="A model file that train wrote.")]
+Model = Annotated[Path, Argument(help="A model file written by train.")]
 Columns = Annotated[
     str | None,
     Option(
-        help="Which columns make up the tokens, such as 0,2, counted from 0; all but the label by "
-        "default."
+        help="The columns that make up a token, counted from 0, for example 0,2. "
+        "Default: all except the label."
     ),
 ]
 LabelColumn = Annotated[
     str | None,
     Option(
         metavar="COLUMN",
-        help="Where the label is, counted from 0, or from the end if negative (default: -1); "
-        "upos, xpos, feats or misc:KEY of CoNLL-U; a name in the header of CSV, or in JSON.",
+        help="The column of the label, counted from 0, or from the end if "
+        "negative (default: -1). CoNLL-U: upos, xpos, feats or misc:KEY; "
+        "CSV and JSON: a name.",
     ),
 ]
 #: The same for a model, which knows how its training file was read.
 SameColumns = Annotated[
     str | None,
-    Option("--columns", help="Which columns make up the tokens; as in training by default."),
+    Option("--columns", help="The columns that make up a token. Default: as in training."),
 ]
 SameLabelColumn = Annotated[
     str | None,
     Option(
         "--label-column",
         metavar="COLUMN",
-        help="Where the label is; as in training by default.",
+        help="The column of the label. Default: as in training.",
     ),
 ]
 FileFormat = Annotated[
     str | None,
     Option(
         "--format",
-        help="The format of the files: conll, conllu, jsonl, brat, labelstudio, csv, spacy or "
-        "parquet; found by their content by default.",
+        metavar="FORMAT",
+        help="The format of the files: conll, conllu, jsonl, brat, labelstudio, "
+        "csv, spacy or parquet. Default: detected from their content.",
     ),
 ]
 Misaligned = Annotated[
     str | None,
     Option(
-        help="Spans that do not begin and end with a token: move (to the tokens that they touch), "
-        "drop or refuse. Default: move.",
+        metavar="move|drop|refuse",
+        help="Spans that do not begin and end with a token: move them to the "
+        "tokens that they touch, drop them, or refuse the file. Default: "
+        "move.",
     ),
 ]
 Overlapping = Annotated[
     str | None,
     Option(
-        help="Spans that overlap: refuse, or longest (keep the longer one). Default: refuse.",
+        metavar="refuse|longest",
+        help="Spans that overlap: refuse the file, or keep the longest span. Default: refuse.",
     ),
 ]
 Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
@@ -68,20 +73,21 @@ Text = Annotated[
     bool,
     Option(
         "--text",
-        help="The input is plain text: each line is split into sentences and words by rules.",
+        help="The input is plain text; it is split into sentences and words.",
     ),
 ]
 Presplit = Annotated[
     bool,
-    Option("--presplit", help="With --text: each line is a sentence, words between blanks."),
+    Option("--presplit", help="With --text: one sentence per line, words separated by spaces."),
 ]
 TokenizerOption = Annotated[
     str | None,
     Option(
         "--tokenizer",
         metavar="SETTINGS|FILE",
-        help="How text is split, such as hyphens=keep,sentences=lines, or a model of --task "
-        "tokenize (docs/text.md); as in training by default.",
+        help="How to split text, for example hyphens=keep,sentences=lines, or a "
+        "model trained with --task tokenize (docs/text.md). Default: as in "
+        "training.",
     ),
 ]
 

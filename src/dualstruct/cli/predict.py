@@ -33,13 +33,13 @@ def predict(
     file: Annotated[
         str,
         Argument(
-            help="A column file, with or without labels, or CoNLL-U for parsers; - is standard "
-            "input. With --out also a folder, a pattern or an address."
+            help="A column file, with or without labels, or CoNLL-U for parsers; - "
+            "is standard input. With --out also a folder, a pattern or a URL."
         ),
     ] = "-",
     k_best: Annotated[
         int | None,
-        Option(min=1, max=1000, help="The k best labellings or trees of each sentence."),
+        Option(min=1, max=1000, help="Print the N best label sequences or trees of each sentence."),
     ] = None,
     marginals: Annotated[
         bool, Option("--marginals", help="Add the probability of each label or head.")
@@ -60,14 +60,14 @@ def predict(
     format: Annotated[
         str | None,
         Option(
-            help="What to write: jsonl, conll, conllu, csv, labelstudio, spacy, parquet, or brat "
-            "(with --output). "
-            "Default: as the file is; columns for --text.",
+            help="The output format: jsonl, conll, conllu, csv, labelstudio, spacy, "
+            "parquet, or brat (with --output). Default: that of the input; "
+            "columns for --text.",
         ),
     ] = None,
     input_format: Annotated[
         str | None,
-        Option(help="The format of the file, if its content does not show it."),
+        Option(help="The format of the input, if it is not recognised."),
     ] = None,
     output: Annotated[
         Path | None, Option(help="Write to this file or folder instead of printing.")
@@ -76,10 +76,16 @@ def predict(
         Path | None,
         Option(
             metavar="FOLDER",
-            help="Label many files: one file in this folder for each. The same command resumes.",
+            help="Label many files, each into a file of the same name in this "
+            "folder. The same command resumes.",
         ),
     ] = None,
-    engine: Annotated[str | None, Option(help="With --out: local, ray or mpi.")] = None,
+    engine: Annotated[
+        str | None,
+        Option(
+            help="With --out: run workers as threads (local), on a Ray cluster, or in an MPI job."
+        ),
+    ] = None,
     workers: Annotated[int | None, Option(min=1, help="With --out: the number of workers.")] = None,
     address: Annotated[
         str | None, Option(help="With --engine ray: the address of a running cluster.")
@@ -89,15 +95,15 @@ def predict(
 ) -> None:
     """Label or parse new sentences, or find spans in texts.
 
-    Texts (--text, lines of JSON, BRAT, Label Studio) give one object for each with --format jsonl:
-    {"text", "tokens", "spans": [{"start", "end", "label", "text", "probability"}]}, places in
-    characters from 0; probabilities if the model is calibrated.
+    For texts (--text, JSONL, BRAT, Label Studio), --format jsonl prints one object per text:
+    {"text", "tokens", "spans": [{"start", "end", "label", "text", "probability"}]}. Offsets count
+    characters from 0; probabilities are present if the model is calibrated.
 
-    A tagger prints all columns, with the predicted label in the place of a label that is there, or
-    last; comments (#) and -DOCSTART- lines before sentences are kept. With --k-best, each
-    labelling follows a line "# rank score", with --confidence each sentence a line "# probability"
-    and one "# entity" for each entity. A parser prints CoNLL-U with everything else kept; a
-    tag+parse model also takes one token per line.
+    For column files, a tagger prints all columns and replaces the label, or appends it if there is
+    none; comments (#) and -DOCSTART- lines are kept. With --k-best, a line "# rank score" comes
+    before each label sequence; with --confidence, a line "# probability" and a line "# entity" for
+    each entity come before each sentence. A parser prints CoNLL-U and keeps everything else in the
+    file; a tag+parse model also reads one token per line.
     """
     from dualstruct.cli.models import open_model
     from dualstruct.cli.texts import Output
@@ -133,11 +139,11 @@ def predict(
 
 def inspect(
     model: Model,
-    label: Annotated[str | None, Option(help="Only the weights of this label.")] = None,
+    label: Annotated[str | None, Option(help="Show only the weights of this label.")] = None,
     top: Annotated[int, Option(min=1, help="How many weights to show.")] = 15,
     as_json: Json = False,
 ) -> None:
-    """Show what a model has learned: its strongest weights and transitions, if it is a tagger."""
+    """Show what a model has learned: a tagger's strongest weights and transitions."""
     from dualstruct.cli.models import open_model
 
     open_model(model).inspect(label, top, as_json)
@@ -147,13 +153,14 @@ def demo(
     files: Annotated[
         Path | None,
         Option(
-            help="Write the corpus into this folder instead, as files to practise on: train, dev "
-            "and test as columns (.txt), texts with spans (.jsonl) and trees (.conllu)."
+            metavar="FOLDER",
+            help="Write example files into this folder instead: train, dev and test "
+            "as columns (.txt), texts with spans (.jsonl) and trees (.conllu).",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train on the corpus that comes with dualstruct, and tag and parse new sentences."""
+    """Train on the corpus that comes with dualstruct, then tag and parse new sentences."""
     if files is not None:
         from dualstruct.practice import write_files
 

@@ -18,24 +18,25 @@ def serve(
         list[Path],
         Argument(
             metavar="MODEL [OTHER]",
-            help="A model file that train wrote; of two, the page shows where they differ.",
+            help="One or two model files written by train; with two, the page shows "
+            "where they differ.",
         ),
     ],
     train: Annotated[
         Path | None,
-        Option(help="The training file: the page shows which of its sentences are suspect."),
+        Option(help="The training file; the page then shows which of its labels look wrong."),
     ] = None,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     browser: Browser = True,
     as_json: Json = False,
 ) -> None:
-    """Open a page for a model: type a sentence, see its labels or tree, and why.
+    """Open a web page for a model: type a sentence, see its labels or tree and the reasons.
 
-    Two models are shown side by side, with what they differ in marked.
+    With two models, the page shows both predictions and marks the differences.
 
-    A JSON interface is beside it (/api, described by /openapi.json). It listens on this machine
-    only by default, and needs no network. Ctrl-C ends it.
+    The server also has a JSON interface (/api, described by /openapi.json). By default only this
+    machine can reach it. Ctrl-C ends it.
     """
     need_server("serve")
     from dualstruct.estimators import load_model

@@ -30,7 +30,7 @@ TSV = (
 
 
 def suspects(
-    model: Annotated[Path, Argument(help="A model file that train wrote.")],
+    model: Annotated[Path, Argument(help="A model file written by train.")],
     train: Annotated[
         str, Argument(metavar="TRAIN", help="The file that the model was trained on.")
     ],
@@ -39,24 +39,24 @@ def suspects(
         int,
         Option(
             min=0,
-            help="Judge each sentence by a quick model of the other folds; 0: by the model itself, "
-            "for sentences that it has not seen.",
+            help="Judge each sentence by a model trained on the other folds. 0: use "
+            "MODEL itself, for sentences that it was not trained on.",
         ),
     ] = FOLDS,
     duals: Annotated[
         Path | None,
-        Option(help="A checkpoint of the training: rank by its dual mass."),
+        Option(help="A checkpoint of the training: rank sentences by their dual variables."),
     ] = None,
     label_column: SameLabelColumn = None,
     columns: SameColumns = None,
     threads: Threads = 1,
-    format: Annotated[str, Option(help="text, json or tsv.")] = "text",
+    format: Annotated[str, Option(metavar="text|json|tsv", help="The output format.")] = "text",
     as_json: Json = False,
 ) -> None:
-    """Rank training sentences with which the model disagrees, with what it says instead.
+    """List the training sentences whose labels are most likely wrong.
 
-    Each is judged by a model that was trained without it. Where the two disagree either may be
-    wrong: those come first where it is most likely the annotation.
+    Each sentence is judged by a model that was trained without it, and shown with the labels that
+    the model predicts. The model may be wrong, too: check the list before you change the data.
     """
     from dualstruct.cli.models import open_model
 

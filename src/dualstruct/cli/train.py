@@ -76,10 +76,11 @@ def _with_settings(without: tuple[str, ...], command: Any) -> Any:
     options = []
     for name, (option, default) in found.items():
         flag = flag_of(name, option)
-        shown = option.default or ("" if default in (None, False) else str(default))
+        shown = option.default or _shown(default)
         declared = Option(
             f"{flag}/--no-{flag[2:]}" if option.type is bool else flag,
-            help=f"{option.help} Default: {shown}." if shown else option.help,
+            help=option.help,
+            default=shown,
             metavar=option.metavar or "",
             panel=option.panel or OPTIONS,
         )
@@ -92,6 +93,13 @@ def _with_settings(without: tuple[str, ...], command: Any) -> Any:
     command.__signature__ = signature.replace(parameters=[*own, *options])
     command.__annotations__ = {each.name: each.annotation for each in [*own, *options]}
     return command
+
+
+def _shown(default: Any) -> str:
+    """A default in the help; what is off or left open needs no word."""
+    if default is True:
+        return "yes"
+    return "" if default in (None, False) else str(default)
 
 
 def given_settings(task: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -122,27 +130,29 @@ TrainFiles = Annotated[
     list[str],
     Argument(
         metavar="TRAIN",
-        help="Texts with spans, column files, or CoNLL-U for trees (.gz, .xz too); - is standard "
-        "input.",
+        help="Texts with spans, column files, or CoNLL-U for trees (.gz and .xz "
+        "as well); - is standard input.",
     ),
 ]
 ModelToWrite = Annotated[Path, Option("--model", help="Where to write the model.")]
 Task = Annotated[
     str,
     Option(
-        help="tag: labels; parse: trees; tag+parse: trees from words alone; tokenize: words and "
-        "sentences in text; pipeline: all of it, lemmas and morphology too, from raw text."
+        metavar="TASK",
+        help="tag: labels. parse: trees. tag+parse: tags and trees from words. "
+        "tokenize: words and sentences in text. pipeline: all of these with "
+        "lemmas and morphology, from raw text.",
     ),
 ]
-Dev = Annotated[Path | None, Option(help="Development data: keep the weights that do best on it.")]
-Start = Annotated[
-    Path | None, Option("--start", help="Start from this model instead of from zero.")
+Dev = Annotated[
+    Path | None, Option(help="Development data: keep the weights with the best score on them.")
 ]
+Start = Annotated[Path | None, Option("--start", help="Continue training from this model.")]
 OutOfCore = Annotated[
     Path | None,
     Option(
         metavar="DIR",
-        help="Keep hashed features on disk here, for files larger than memory.",
+        help="Store hashed features in this folder, for data larger than memory.",
         panel=TAGGERS,
     ),
 ]
@@ -150,20 +160,22 @@ Tune = Annotated[
     float | None,
     Option(
         metavar="SECONDS",
-        help="First choose the settings that are not given, within this time (see tune).",
+        help="First choose the settings that are not given, within this time "
+        "(see dualstruct tune).",
     ),
 ]
 Size = Annotated[
     str | None,
     Option(
         metavar="SIZE",
-        help="Compress the model to a file no larger than this, such as 1MB (see compress).",
+        help="Compress the model to at most this size, for example 1MB (see dualstruct compress).",
     ),
 ]
 Folds = Annotated[
     int | None,
     Option(
-        help="How many folds tag+parse and pipeline use to tag its training sentences. Default: 5.",
+        help="The number of folds with which tag+parse and pipeline tag their "
+        "training sentences. Default: 5.",
         panel=PARSERS,
     ),
 ]
@@ -189,13 +201,12 @@ def train(
     as_json: Json = False,
     **settings: Any,
 ) -> None:
-    """Train a tagger on texts with marked spans or on a column file, or a parser on trees.
+    """Train a tagger on texts with marked spans or a column file, or a parser on trees.
 
-    Texts come as lines of JSON ({"text": ..., "spans": [{"start", "end", "label"}]}, Prodigy,
-    doccano, LightTag, GLiNER), a folder of BRAT, or an export of Label Studio. Column files have
-    one token per line, columns separated by tabs or blanks, the label last, a blank line between
-    sentences; trees come as CoNLL-U or CoNLL-X. Ctrl-C stops training and keeps the best model so
-    far.
+    Texts: JSONL ({"text": ..., "spans": [{"start", "end", "label"}]}, also as written by Prodigy,
+    doccano, LightTag and GLiNER), a BRAT folder, or a Label Studio export. Column files: one token
+    per line, columns separated by tabs or spaces, the label last, a blank line between sentences.
+    Trees: CoNLL-U or CoNLL-X. Ctrl-C stops training and saves the best model so far.
     """
     from dualstruct.cli.models import learner_of
 

@@ -38,42 +38,44 @@ def tune(
     task: Annotated[str, Option(help="tag: labels; parse: trees.")] = "tag",
     dev: Annotated[
         Path | None,
-        Option(help="Development data to judge by; without, folds of the training data."),
+        Option(help="Development data for the comparison. Default: folds of the training data."),
     ] = None,
     budget: Annotated[
         float,
-        Option(metavar="SECONDS", help="Wall-clock time for choosing and training together."),
+        Option(metavar="SECONDS", help="Wall time for the search and the final training together."),
     ] = BUDGET,
     trials: Annotated[
         int | None,
         Option(
-            help="A number of runs instead of a time: the same choice on every machine.",
+            help="A number of runs instead of a time, so that every machine chooses "
+            "the same settings.",
         ),
     ] = None,
     metric: Annotated[
         str | None,
         Option(
-            help="f1, accuracy, las or uas. Default: f1 of spans, accuracy of other labels, las.",
+            help="f1, accuracy, las or uas. Default: f1 for spans, accuracy for "
+            "other labels, las for trees.",
         ),
     ] = None,
     features: Annotated[
         list[str] | None,
-        Option(help="auto, a preset or a template file; several are compared."),
+        Option(help="auto, a preset or a template file. May be repeated: all are compared."),
     ] = None,
     model: Annotated[Path | None, Option("--model", help="Where to write the model.")] = None,
     plot: Annotated[
         Path | None,
-        Option(metavar="FILE.svg", help="Draw the candidates."),
+        Option(metavar="FILE.svg", help="Draw the candidates to this SVG file."),
     ] = None,
     label_column: LabelColumn = None,
     columns: Columns = None,
     as_json: Json = False,
     **settings: Any,
 ) -> None:
-    """Choose loss, C, passes and the like on the training data, and train with them.
+    """Choose the loss, C, passes and other settings on the training data, and train with them.
 
-    Options that are given stay as they are; the others are chosen. Ctrl-C ends the search, and
-    trains with the best found so far.
+    Options that you give are not changed; the others are chosen. Ctrl-C ends the search and trains
+    with the best settings so far.
     """
     task = task_of(task, train)
     if task not in _DATA:

@@ -153,7 +153,7 @@ class Training:
 
     loss: str | Loss = setting(
         "squared_hinge",
-        Option(f"{', '.join(list(LOSSES)[:-1])} or {list(LOSSES)[-1]}."),
+        Option(f"{', '.join(list(LOSSES)[:-1])} or {list(LOSSES)[-1]}.", metavar="LOSS"),
         kept=True,
         tried=("squared_hinge", "hinge", "crf", "softmax_margin"),
     )
@@ -164,14 +164,14 @@ class Training:
         None, Option("Weight of costs in softmax_margin and risk_bound.", float), kept=True
     )
     solver: str | Solver = setting(
-        "auto", Option("auto, or one that takes the loss (docs/solvers.md lists them)."), kept=True
+        "auto", Option("auto, or a solver for this loss (docs/solvers.md lists them)."), kept=True
     )
     averaged: bool = setting(
         False,
         Option(
-            "Keep the average of the weights over all steps.",
+            "Use the average of the weights over all steps.",
             bool,
-            default="for parsers",
+            default="yes for parsers, no for others",
         ),
         kept=True,
     )
@@ -190,39 +190,45 @@ class Training:
     )
     passes: int | None = setting(None, Option("Stop after this many passes.", int), kept=True)
     seconds: float | None = setting(
-        None, Option("Stop after this many seconds (wall).", float), kept=True
+        None, Option("Stop after this many seconds of wall time.", float), kept=True
     )
     patience: int = setting(
         5, Option("Stop after this many passes without a better dev score.", int), kept=True
     )
     certify_every: int | None = setting(
-        None, Option("Certify the gap every N passes, for a trace to plot.", int)
+        None, Option("Certify the gap every N passes, for example to plot it.", int)
     )
-    seed: int = setting(0, Option("Same seed, same model.", int), kept=True)
+    seed: int = setting(
+        0, Option("The random seed; the same seed gives the same model.", int), kept=True
+    )
     threads: int = setting(1, Option("Threads for inference.", int))
     verbose: bool = setting(False)
     checkpoint: str | Path | None = setting(
         None,
         Option(
-            "Save the state of training in this file now and then; workers need a folder.", Path
+            "Save the state of training to this file from time to time (to a "
+            "folder with several workers).",
+            Path,
         ),
     )
     resume: bool = setting(False, Option("Resume from the checkpoint.", bool))
     engine: str | None = setting(
         None,
         Option(
-            "local, ray or mpi: what workers run on; the solver is then bqo, admm, mixing or "
-            "average, or what they run inside.",
+            "Run workers as threads (local), on a Ray cluster (ray), or in an "
+            "MPI job (mpi). The solver is then bqo, admm, mixing or average, or "
+            "a solver to use inside bqo.",
             panel=WORKERS,
         ),
     )
     workers: int | None = setting(
-        None, Option("How many workers; each has a share of the data.", int, panel=WORKERS)
+        None, Option("The number of workers; each gets a share of the data.", int, panel=WORKERS)
     )
     address: str | None = setting(
         None,
         Option(
-            "A running Ray cluster, auto for this machine's; one is started by default.",
+            "The address of a running Ray cluster; auto means the one on this "
+            "machine. Default: start one.",
             panel=WORKERS,
         ),
     )

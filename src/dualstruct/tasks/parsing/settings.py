@@ -60,16 +60,14 @@ class ParserSettings(Training):
 
     projective: bool | str = setting(
         "auto",
-        Option(
-            "auto, yes or no: whether crossing arcs are excluded.", panel=PARSERS, parse=yes_or_no
-        ),
+        Option("Exclude crossing arcs: auto, yes or no.", panel=PARSERS, parse=yes_or_no),
         kept=True,
         tried=(True, False),
     )
     single_root: bool | str = setting(
         "auto",
         Option(
-            "auto, yes or no: whether trees have one word under the root.",
+            "Trees have exactly one word attached to the root: auto, yes or no.",
             panel=PARSERS,
             parse=yes_or_no,
         ),
@@ -78,7 +76,8 @@ class ParserSettings(Training):
     order: int = setting(
         1,
         Option(
-            "1: every arc by itself; 2: with neighbouring arcs, better and slower.",
+            "1 scores each arc separately; 2 also scores neighbouring arcs, "
+            "which is more accurate and slower.",
             int,
             panel=PARSERS,
         ),
@@ -87,28 +86,35 @@ class ParserSettings(Training):
     )
     grandparents: bool = setting(True, kept=True)
     most_heads: int = setting(10, kept=True)
-    lemma: bool = setting(
-        True, Option("Let the parser look at lemmas.", bool, panel=PARSERS), kept=True
-    )
+    lemma: bool = setting(True, Option("Use lemmas as features.", bool, panel=PARSERS), kept=True)
     morphology: bool = setting(
-        True, Option("Let the parser look at morphology.", bool, panel=PARSERS), kept=True
+        True, Option("Use morphology (FEATS) as features.", bool, panel=PARSERS), kept=True
     )
     clusters: str | Path | None = setting(  # the model keeps the clusters themselves
-        None, Option("Brown clusters for the parser: path, word, count.", Path, panel=PARSERS)
+        None,
+        Option(
+            "Brown clusters as features; each line has a path, a word and a count.",
+            Path,
+            panel=PARSERS,
+        ),
     )
     hash_bits: int | None = setting(
-        None, Option("Hash features into 2^b weights, without a dictionary.", int), kept=True
+        None,
+        Option("Hash features into 2^N rows of weights instead of using a dictionary.", int),
+        kept=True,
     )
     label_cost: float = setting(0.5, kept=True)
     bad_trees: str = setting(
         "error",
-        Option("error or skip: what to do with sentences that are not trees.", panel=PARSERS),
+        Option(
+            "Sentences that are not trees: stop with an error, or skip them.",
+            metavar="error|skip",
+            panel=PARSERS,
+        ),
         kept=True,
     )
     minimum_risk: float | None = setting(None, kept=True)
-    xpos: bool = setting(
-        True, Option("Let the parser look at XPOS tags.", bool, panel=PARSERS), kept=True
-    )
+    xpos: bool = setting(True, Option("Use XPOS tags as features.", bool, panel=PARSERS), kept=True)
     loss: str | Loss = field(
         default="squared_hinge",
         metadata={**Training.metadata("loss"), "tried": ("squared_hinge", "hinge")},

@@ -80,27 +80,31 @@ class TaggerSettings(Training):
     features: Any = setting(  # the model keeps the templates themselves
         "auto",
         Option(
-            "auto, a preset (chunking, pos, ner, ner-pos, and more with -rich) or a "
-            "template file: ours, or one of CRF++ or Wapiti.",
+            "auto, a preset (chunking, pos, ner, ner-pos; richer ones end in "
+            "-rich) or a template file of dualstruct, CRF++ or Wapiti.",
             panel=TAGGERS,
         ),
     )
     vectors: str | os.PathLike[str] | None = setting(
         None,
         Option(
-            "Word vectors: GloVe, word2vec (text or binary), or .npy with its words in a .txt.",
+            "Word vectors: GloVe, word2vec (text or binary), or .npy with the words in a .txt.",
             metavar="FILE",
             panel=TAGGERS,
         ),
     )
     keep_vectors: str = setting(
         "inside",
-        Option("inside or beside: where the model has its vectors.", panel=TAGGERS),
+        Option(
+            "Store the vectors inside the model file, or only refer to their file.",
+            metavar="inside|beside",
+            panel=TAGGERS,
+        ),
     )
     constraints: str | None = setting(
         "auto",
         Option(
-            "auto, none, iob1, iob2, bilou or bioes: which labels may follow.",
+            "Which label sequences are valid: auto, none, iob1, iob2, bilou or bioes.",
             panel=TAGGERS,
             parse=lambda value: None if value == "none" else value,
         ),
@@ -108,14 +112,14 @@ class TaggerSettings(Training):
     )
     scheme: Scheme | None = setting(
         None,
-        Option("Learn in this label scheme, for instance bilou.", panel=TAGGERS),
+        Option("Convert the labels to this scheme for training, for example bilou.", panel=TAGGERS),
         kept=True,
         tried=("iob2", "bilou"),
     )
     cost: Costs | None = setting(
         None,
         Option(
-            "What mistakes cost: lines of true label, predicted label, cost.",
+            "The cost of mistakes; each line has a true label, a predicted label and a cost.",
             metavar="FILE",
             panel=TAGGERS,
             parse=read_costs,
@@ -125,7 +129,7 @@ class TaggerSettings(Training):
     class_weight: dict[str, float] | str | None = setting(
         None,
         Option(
-            "Weigh mistakes at this true label; may be repeated.",
+            "The weight of mistakes at this true label. May be repeated.",
             list[str],
             metavar="balanced|LABEL=WEIGHT",
             panel=TAGGERS,
@@ -136,18 +140,20 @@ class TaggerSettings(Training):
     unknown_label: str | bool | None = setting(
         None,
         Option(
-            "This label, ? for instance, marks unknown labels.",
+            "The mark of tokens whose label is unknown, for example ?.",
             metavar="MARK",
             panel=TAGGERS,
         ),
         kept=True,
     )
     hash_bits: int | None = setting(
-        None, Option("Hash features into 2^b weights, without a dictionary.", int), kept=True
+        None,
+        Option("Hash features into 2^N rows of weights instead of using a dictionary.", int),
+        kept=True,
     )
     min_count: int = setting(
         1,
-        Option("Leave out features seen fewer times.", int, panel=TAGGERS),
+        Option("Leave out features seen fewer times than this.", int, panel=TAGGERS),
         kept=True,
         tried=(2, 3),
     )
@@ -163,17 +169,19 @@ class TaggerSettings(Training):
     unseen_labels: str = setting("warn", kept=True)
     dialect: str = setting(
         "auto",
-        Option("The template file's language: auto, dualstruct, crf++ or wapiti.", panel=TAGGERS),
+        Option(
+            "The language of the template file: auto, dualstruct, crf++ or wapiti.", panel=TAGGERS
+        ),
     )
 
     document_features: bool = setting(
         False,
-        Option("Features of the same word elsewhere in the document.", bool, panel=TAGGERS),
+        Option("Add features of the same word elsewhere in the document.", bool, panel=TAGGERS),
         kept=True,
     )
     stages: int = setting(
         1,
-        Option("2: a second model sees what a first one predicts.", int, panel=TAGGERS),
+        Option("2: a second model uses the labels that a first one predicts.", int, panel=TAGGERS),
         kept=True,
     )
 
