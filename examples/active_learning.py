@@ -1,6 +1,6 @@
 """An active learning curve
 
-Ask about the sentences of which the model is least sure, instead of any. The same number of
+Ask about the sentences of which the model is least sure instead of random ones. The same number of
 labelled sentences gives a better model.
 """
 
@@ -34,9 +34,9 @@ def curve(least_sure_first, rounds=8, at_once=20):
 
 
 sizes = [20 * (k + 1) for k in range(8)]
-for name, chosen in (("the least sure first", True), ("any", False)):
+for name, chosen in (("least sure first", True), ("random order", False)):
     scores = curve(chosen)
     print(f"{name}: {scores[-1]:.3f} after {sizes[-1]} sentences")
     line(plt.gca(), sizes, scores, name, marker="o")
-plt.gca().set(xlabel="labelled sentences", ylabel="accuracy of tokens")
+plt.gca().set(xlabel="labelled sentences", ylabel="token accuracy")
 save(__file__)

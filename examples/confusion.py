@@ -22,7 +22,7 @@ counts = np.array(table.counts, dtype=float)
 np.fill_diagonal(counts, 0)
 wrong = [k for k in range(len(counts)) if counts[k].sum() + counts[:, k].sum() > 0]
 names, counts = [table.labels[k] for k in wrong], counts[np.ix_(wrong, wrong)]
-plt.figure(figsize=(5.6, 4.6))
+plt.figure(figsize=(5, 4.2))
 for row, column in np.argwhere(counts > 0):
     size = 60 + 90 * counts[row, column] / counts.max() * 4
     plt.scatter(column, row, s=size, color=COLOURS[1])

@@ -27,5 +27,6 @@ for solver, loss in solvers.items():
     [line] = axes.plot([p.passes for p in trace], [100 * p.gap for p in trace])
     ends.append((f"{solver} ({loss})", line.get_color(), trace[-1].passes, 100 * trace[-1].gap))
 axes.set(xlabel="passes over the data", ylabel="certified gap, %", yscale="log")
+axes.set_xticks(range(0, 21, 5))
 name_lines(axes, ends)
 save(__file__)

@@ -21,7 +21,7 @@ for size in sizes:
 for name, values in scores.items():
     print(f"{name}: {values[0]:.2f} from {sizes[0]} sentences, {values[-1]:.2f} from {sizes[-1]}")
     line(plt.gca(), sizes, values, name, marker="o")
-plt.gca().set(xlabel="sentences to learn from", ylabel="accuracy, or F1 of entities", xscale="log")
+plt.gca().set(xlabel="training sentences", ylabel="accuracy, F1 of entities", xscale="log")
 plt.gca().set_xticks(sizes, [str(size) for size in sizes], minor=False)
 plt.gca().minorticks_off()
 save(__file__)

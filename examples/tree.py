@@ -10,7 +10,7 @@ from dualstruct.datasets import load_english
 
 train, test = load_english("train"), load_english("test")
 parser = DependencyParser(hash_bits=16, passes=5).fit(train)
-[parsed] = parser.predict(test[:1])
+[parsed] = parser.predict(test[44:45])
 shown = parsed.forms, parsed.heads, parsed.relations
 print(draw_tree(*shown))
 place(__file__).write_text(tree_svg(*shown), encoding="utf-8")

@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 
 from pictures import COLOURS, INK, plt
 
+from dualstruct.drawing.style import spread
+
 NAME = "images/benchmarks.svg"
 #: A tool, its score, and its CPU seconds.
 Row = tuple[str, float, float]
@@ -28,18 +30,10 @@ def tables_of(page: str) -> dict[str, list[Row]]:
     return tables
 
 
-def spread(places: list[float], least: float) -> list[float]:
-    """The same heights, from the top down, at least so far from each other."""
-    found: list[float] = []
-    for place in places:
-        found.append(min(place, found[-1] - least) if found else place)
-    return found
-
-
 def draw(tables: dict[str, list[Row]], path: Path) -> None:
     columns = min(2, len(tables))
     rows = -(-len(tables) // columns)
-    figure, panels = plt.subplots(rows, columns, figsize=(10, 3.4 * rows), squeeze=False)
+    figure, panels = plt.subplots(rows, columns, figsize=(10, 3.2 * rows), squeeze=False)
     for panel in panels.flat[len(tables) :]:
         panel.axis("off")
     for panel, (corpus, table) in zip(panels.flat, tables.items(), strict=False):
@@ -48,7 +42,8 @@ def draw(tables: dict[str, list[Row]], path: Path) -> None:
         low = max(min(scores), scores[0] - 6)
         high = scores[0] + 0.05 * (scores[0] - low)
         inside = [max(score, low) for score in scores]
-        heights = spread(inside, (high - low) / 11)
+        step = (high - low) / max(11, len(inside) - 1)
+        heights = spread(inside, step, low)
         right = max(total for *_, total in table) * 1.6
         for (tool, score, total), height in zip(ranked, heights, strict=True):
             ours = tool.startswith("dualstruct")
@@ -59,7 +54,9 @@ def draw(tables: dict[str, list[Row]], path: Path) -> None:
             shown = f" {tool} {score:.1f}" + (" ↓" if score < low else "")
             panel.text(right, height, shown, color=colour, fontsize=8, va="center")
         panel.set(title=corpus, xscale="log", xlim=(None, right), ylim=(low, high))
+        panel.xaxis.set_major_formatter(lambda seconds, _: f"{seconds:g} s")
         panel.xaxis.set_minor_formatter("")
+        panel.set_ylabel("score")
     figure.supxlabel("CPU seconds: prepare, train and test (up and to the left is better)")
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})

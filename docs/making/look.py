@@ -42,7 +42,10 @@ def main(folder: Path) -> None:
         for colours in ("light", "dark"):
             for width, (columns, rows) in WIDTHS.items():
                 context = browser.new_context(
-                    viewport={"width": columns, "height": rows}, color_scheme=colours, offline=True
+                    viewport={"width": columns, "height": rows},
+                    color_scheme=colours,
+                    reduced_motion="reduce",  # the terminal shows its last line
+                    offline=True,
                 )
                 page = context.new_page()
                 for name in PAGES:

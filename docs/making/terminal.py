@@ -19,10 +19,10 @@ DOCS = Path(__file__).parents[1]
 PICTURE = DOCS / "images" / "terminal.svg"
 COMMANDS = [
     "dualstruct train train.txt --model food.dstruct",
-    "dualstruct evaluate food.dstruct test.txt",
-    'echo "3 cups of oat flakes, toasted" | dualstruct predict food.dstruct --text',
+    "dualstruct evaluate food.dstruct test.txt | head -n 2",
+    'echo "3 cups of oat flakes, toasted" |\n  dualstruct predict food.dstruct --text',
 ]
-COLUMNS, LINE, LETTER = 78, 20, 8.4
+COLUMNS, LINE, LETTER = 66, 20, 8.4
 STYLE = """
 text { font: 14px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: #d7dae0;
   white-space: pre; opacity: 0; animation: show 0.01s linear forwards; }
@@ -49,11 +49,10 @@ def run(commands: list[str]) -> list[tuple[str, bool]]:
                 stderr=subprocess.STDOUT,
                 check=True,
             )
-            lines.append((f"$ {command}", True))
+            first, *more = command.splitlines()
+            lines += [(f"$ {first}", True), *((f">{line[1:]}", True) for line in more)]
             lines += [(line.rstrip(), False) for line in done.stdout.decode().splitlines()]
-    # What a file of 99 tokens says about speed is the time of a start.
-    lines = [(text, typed) for text, typed in lines if text and "tokens per second" not in text]
-    return [(text.expandtabs(10), typed) for text, typed in lines]
+    return [(text.expandtabs(10), typed) for text, typed in lines if text]
 
 
 def draw(lines: list[tuple[str, bool]]) -> str:
@@ -62,7 +61,7 @@ def draw(lines: list[tuple[str, bool]]) -> str:
     high = len(lines) * LINE + 52
     drawn, clock = [], 0.3
     for row, (text, typed) in enumerate(lines):
-        clock += 1.2 if typed and row else 0.15
+        clock += 1.2 if text.startswith("$") and row else 0.15
         kind = ' class="typed"' if typed else ""
         drawn.append(
             f'<text{kind} x="16" y="{50 + row * LINE}" style="animation-delay: {clock:.2f}s">'

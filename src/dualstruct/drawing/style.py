@@ -21,7 +21,7 @@ SETTINGS: dict[str, Any] = {
     "axes.titlecolor": INK,
     "axes.titlesize": 11,
     "figure.facecolor": "none",
-    "figure.figsize": (6.4, 3.6),
+    "figure.figsize": (5.4, 3.3),
     "font.family": "DejaVu Sans",
     "font.size": 10,
     "savefig.facecolor": "none",
