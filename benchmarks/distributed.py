@@ -11,7 +11,7 @@ convergence-*   Passes until the gap is 1 % and 0.1 %, for 1 to 32 workers simul
 machines-*      Time until the dual is within 1 % of the best one known, on 1 machine (DCD) and on
                 --machines (BQO), whole corpora unless --sentences says less. Workers take turns
                 on one core and have their own CPU clocks; bytes are counted, and 10 and 25 GbE
-                are a model (benchmarks/simulating.py).
+                are a model (experiments/simulating.py).
 allreduce       The sum of 2^22 float32 on four Ray workers of this machine.
 wall            One and two Ray workers train the parser to the same gap.
 memory          What a worker holds: its share of the data and its cuts, and the weights.
@@ -331,9 +331,9 @@ def whole_structure(data: Path, corpus: str, sentences: int) -> Any:
 def machines(data: Path, corpus: str) -> dict[str, Any]:
     from dualstruct import DCD, Problem
     from dualstruct.distributed import BQO, partition
+    from dualstruct.experiments.simulating import seconds, take_turns
     from dualstruct.structures import Subset
     from dualstruct.training.loop import REBUILD_EVERY
-    from simulating import seconds, take_turns
 
     structure = whole_structure(data, corpus, SENTENCES)
     inner, C = DCD() if corpus == "jnlpba" else DCD(revisits=1), MACHINES_C[corpus]

@@ -1,4 +1,5 @@
-"""The papers' tables and figures, one file per paper; ``dualstruct experiment NAME`` runs one.
+"""The papers' tables and figures, one file per paper; ``dualstruct experiment NAME`` runs one. One
+of them is ours (``wrong-labels``).
 
 A file names its tasks, trains what the paper trained, and gives a :class:`~.report.Report` tables,
 curves and the relations that the paper claims. What the five share: where sentences come from
@@ -15,11 +16,12 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-from .curves import STORE, read_run
+from .curves import CHOICES, STORE, read_run
 from .options import Options
 from .repeats import repeated
 from .report import Report
 from .store import Store
+from .tasks import read_limits
 
 #: Every experiment: its module, and what it reproduces.
 EXPERIMENTS = {
@@ -27,8 +29,19 @@ EXPERIMENTS = {
     "balamurugan-2011": ("balamurugan_2011", "The sequential dual method"),
     "martins-2010": ("martins_2010", "Dual coordinate ascent from CRF to SVM"),
     "mancev-2015": ("mancev_2015", "The ramp loss and wrong labels"),
+    "wrong-labels": ("wrong_labels", "When the ramp loss pays, and what else helps"),
     "lee-2015": ("lee_2015", "Training on several machines"),
 }
+
+__all__ = [
+    "EXPERIMENTS",
+    "FULL_REPEATS",
+    "Options",
+    "Report",
+    "read_limits",
+    "repeated",
+    "run_experiment",
+]
 
 #: Runs with different seeds in full.
 FULL_REPEATS = 5
@@ -40,23 +53,25 @@ def run_experiment(
     """Run one of them; what it found, not yet written. Ctrl-C ends it with the results so far.
 
     Trainings are kept in ``folder`` and taken from there; with repeats, every run is kept in a
-    folder of its own within it.
+    folder of its own within it, beside the trainings that settings are chosen by.
     """
 
     def run(of_seed: Options, place: Path | None, part: tuple[int, int], begun: float) -> Report:
         module, title = EXPERIMENTS[name]
         report = Report(name, title, of_seed, part=part, begun=begun)
         store = Store(None if place is None else place / f"{name}-trainings.jsonl", read_run)
-        token = STORE.set(store)
+        chosen = Store(None if folder is None else folder / f"{name}-choices.jsonl", read_run)
+        tokens = [(STORE, STORE.set(store)), (CHOICES, CHOICES.set(chosen))]
         try:
             import_module(f".{module}", __name__).run(of_seed, report)
         except KeyboardInterrupt:
             report.interrupted = True
             report.note("Interrupted: this is what was found; the same command continues.")
         finally:
-            STORE.reset(token)
-        if store.taken:
-            report.progress(f"{store.taken} trainings were taken from {place}")
+            for variable, token in tokens:
+                variable.reset(token)
+        if store.taken + chosen.taken:
+            report.progress(f"{store.taken + chosen.taken} trainings were taken from {folder}")
         return report
 
     if repeats > 1 and folder is not None:

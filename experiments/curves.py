@@ -77,6 +77,8 @@ def read_run(record: dict[str, Any]) -> Run:
 
 #: Where trainings of the experiment under way are kept.
 STORE: ContextVar[Store | None] = ContextVar("STORE", default=None)
+#: And those that settings are chosen by, which serve all seeds.
+CHOICES: ContextVar[Store | None] = ContextVar("CHOICES", default=None)
 
 
 def learn(
@@ -203,6 +205,34 @@ def trainer(task: Task, keep: Callable[[Run], None], **common: Any) -> Callable[
     return train
 
 
+def attempt(
+    task: Task, label: str, loss: str | Loss, C: float, solver: Solver, *, part: str = "",
+    **settings: Any,
+) -> Run:  # fmt: skip
+    """A training that a setting is chosen by: on the sentences for that, judged by the others.
+
+    Of several runs with different seeds the first makes it; the others take it from there, whatever
+    sentences they have drawn. ``part`` says of which part of a task it is, if there are several.
+    """
+
+    def train() -> Run:
+        token = STORE.set(None)
+        try:
+            return learn(
+                task, label, loss, C, solver, score=task.dev, structure=task.choosing, **settings
+            )
+        finally:
+            STORE.reset(token)
+
+    store = CHOICES.get()
+    if store is None:
+        return train()
+    given = {name: value for name, value in settings.items() if name != "seed"}
+    what = [task.name, len(task.choosing), part, label, repr(find_loss(loss)), C, repr(solver),
+            sorted(given.items())]  # fmt: skip
+    return store.run(what, train)
+
+
 def choose(
     task: Task,
     label: str,
@@ -215,22 +245,8 @@ def choose(
     seed: int = 0,
 ) -> tuple[float, dict[float, float]]:
     """The C with the best development score after n passes, and all those scores."""
-    scores = {
-        C: learn(
-            task,
-            label,
-            loss,
-            C,
-            solver,
-            passes=passes,
-            seconds=seconds,
-            seed=seed,
-            score=task.dev,
-            every=passes,
-            structure=task.choosing,
-        ).score
-        for C in Cs
-    }
+    common: dict[str, Any] = {"passes": passes, "seconds": seconds, "seed": seed, "every": passes}
+    scores = {C: attempt(task, label, loss, C, solver, **common).score for C in Cs}
     return max(scores, key=lambda C: (scores[C], -C)), scores
 
 

@@ -4,10 +4,9 @@ Figures 3 and 4.
 Their losses with β and γ are ours; C = 1/(λm) is ours, too. Their entities (CoNLL 2003) are not
 free: WNUT-17 and JNLPBA stand in. Trees are those of the English Web Treebank and of the Danish
 Dependency Treebank (theirs in a later release), without relations, scored without punctuation.
-Each (β, γ) and C is trained once, by DCA; C is chosen by the development score of that run, and the
-test score beside it is the same run's, or, where the development sentences were held out of the
-training part, that of a run on all of it. SGD has the rate η/(1 + (t − 1)/m), with η chosen on
-development data after one pass. Passes are theirs: 50 for entities, 10 for trees.
+Each (β, γ) and C is trained once, by DCA, and C is chosen by the development score of that run; a
+run on all training sentences with this C has the test score. SGD has the rate η/(1 + (t − 1)/m),
+with η chosen on development data after one pass. Passes are theirs: 50 for entities, 10 for trees.
 
 The second-order trees of Figure 4 have siblings and grandparents. English ones are projective here,
 so their sums are exact; Danish ones are not, and loopy belief propagation estimates them, as in the
@@ -23,7 +22,7 @@ from dualstruct.errors import InputError
 from dualstruct.losses import Loss, SoftmaxMargin, find_loss
 from dualstruct.solvers import DCA, LBFGS, SGD, Iterate
 
-from .curves import Run, learn, scored, trainer
+from .curves import Run, attempt, choose, learn, scored, trainer
 from .options import Options
 from .report import Line, Panel, Report, percent, shown
 from .tasks import Task, load_task
@@ -106,25 +105,14 @@ def name_of(beta: float, gamma: float) -> str:
 def best_of(
     options: Options, report: Report, task: Task, grid: Grid, beta: float, gamma: float
 ) -> Run:
-    """The run whose C was best on development data."""
-    runs = []
-    for C in grid.Cs:
-        found = learn(
-            task, f"DCA, {name_of(beta, gamma)}", loss_of(beta, gamma), C, DCA(),
-            passes=grid.passes, seconds=options.seconds, seed=options.seed, every=1000,
-            structure=task.choosing, dev=task.dev,
-        )  # fmt: skip
-        runs.append(found)
-        report.add(found)
-    best = max(runs, key=lambda run: (run.dev or 0.0, -run.C))
-    if task.choosing is task.structure:
-        return best
-    again = learn(
-        task, best.label, loss_of(beta, gamma), best.C, DCA(), passes=grid.passes,
-        seconds=options.seconds, seed=options.seed, every=1000,
-    )  # fmt: skip
-    report.add(again)
-    return replace(again, dev=best.dev)
+    """A run on all sentences with the C that was best on development data."""
+    loss, label = loss_of(beta, gamma), f"DCA, {name_of(beta, gamma)}"
+    common: dict[str, Any] = {"passes": grid.passes, "seconds": options.seconds,
+                              "seed": options.seed}  # fmt: skip
+    C, scores = choose(task, label, loss, grid.Cs, DCA(), **common)
+    found = learn(task, label, loss, C, DCA(), every=1000, **common)
+    report.add(found)
+    return replace(found, dev=scores[C])
 
 
 def compare_family(report: Report, task: Task, grid: Grid, best: list[Run]) -> None:
@@ -154,10 +142,7 @@ def chosen_rate(
     for eta0 in rates:
         solver = SGD("lecun", eta0)
         try:
-            tried = learn(
-                task, "SGD", loss, C, solver, passes=1, seed=options.seed, score=task.dev,
-                structure=task.choosing,
-            )  # fmt: skip
+            tried = attempt(task, "SGD", loss, C, solver, passes=1, seed=options.seed)
             scores[eta0] = tried.score
         except InputError:  # it diverges
             scores[eta0] = -1.0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ class Options:
         A small version: few sentences, few passes, two settings instead of six.
     sentences : int, optional
         The most training sentences of any task.
+    sentences_of : dict
+        The most of these tasks, by name, instead.
     seconds : float, optional
         The most CPU seconds of any curve.
     seed : int
@@ -36,10 +39,12 @@ class Options:
     seconds: float | None = None
     seed: int = 0
     tasks: tuple[str, ...] = ()
+    sentences_of: Mapping[str, int] = field(default_factory=dict)
 
-    def most_sentences(self, full: int | None = None) -> int | None:
+    def most_sentences(self, full: int | None = None, task: str = "") -> int | None:
         """The most training sentences of a task whose full size is ``full`` (None: all)."""
-        limits = [full, self.sentences, 400 if self.quick and self.sentences is None else None]
+        asked = self.sentences_of.get(task, self.sentences)
+        limits = [full, asked, 400 if self.quick and asked is None else None]
         return min((limit for limit in limits if limit is not None), default=None)
 
     def passes(self, full: int, quick: int = 5) -> int:

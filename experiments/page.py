@@ -77,6 +77,8 @@ def command_of(record: dict[str, Any]) -> str:
     words += ["--quick"] if options["quick"] else []
     for name in ("sentences", "seconds"):
         words += [f"--{name}", f"{options[name]:g}"] if options[name] is not None else []
+    for task, most in options.get("sentences_of", {}).items():
+        words += ["--sentences", shlex.quote(f"{task}={most}")]
     for task in options["tasks"]:
         words += ["--task", shlex.quote(task)]
     words += ["--repeats", str(record.get("repeats", 1))]

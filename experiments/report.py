@@ -233,7 +233,7 @@ class Report:
                 shown_table.add_row(*(Text(cell) for cell in row))
             console.print(Text(f"\n{table.title}", style="bold"))
             console.print(shown_table)
-        console.print(Text("\nWhat the paper says, and what came of it here", style="bold"))
+        console.print(Text("\nWhat is claimed, and what came of it here", style="bold"))
         for relation in self.relations:
             mark = Text(f"{relation.answer:20}", style=STYLES.get(relation.answer, "yellow"))
             console.print(mark + Text(f"{relation.claim}: {relation.measured}{relation.published}"))
@@ -270,7 +270,7 @@ class Report:
             lines += [_row(row) for row in table.rows]
         for figure in self.figures:
             lines += ["", f"![{figure.title}]({figures}{figure.name}.{kind})", "", figure.title]
-        lines += ["", "| the paper says | here | measured |", "| --- | --- | --- |"]
+        lines += ["", "| claim | here | measured |", "| --- | --- | --- |"]
         for relation in self.relations:
             why = relation.why if not relation.holds else ""
             why = f". {why[0].upper()}{why[1:]}." if why else ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from dualstruct import Problem, Stopping, _core, fit, read_columns, read_conllu
 from dualstruct.data.conllu import Treebank
 from dualstruct.datasets import load_english
 from dualstruct.datasets.corpora import find_part
+from dualstruct.errors import InputError
 from dualstruct.features import make_extractor
 from dualstruct.labels.names import Labels
 from dualstruct.metrics import evaluate_ids, score_name
@@ -33,6 +34,7 @@ from dualstruct.tasks.parsing.model import SecondOrder, TreeShape, make_tree, pr
 
 from .options import Options
 
+FEWEST_SENTENCES = 20
 Score = Callable[[_core.Weights], float]
 #: One training sentence in this many is held out where a corpus has no development part.
 HELD_OUT_EVERY = 10
@@ -49,6 +51,7 @@ class Task:
     dev: Score  #: with the sentences left out of ``choosing``, or a development part
     test: Score
     metadata: dict[str, Any]  #: sizes, for the record
+    names: Sequence[str] = ()  #: of the labels, where outputs are sequences of them
 
     def sizes(self) -> str:
         """What it is, in a few words."""
@@ -69,9 +72,36 @@ TAGGING = {
     "EWT POS": ("ud_english_ewt", "pos", "xpos"),
 }
 #: Tasks with trees: the corpus, and whether arcs may cross and several words hang from the root.
-PARSING = {"English trees": ("ud_english_ewt", False), "Danish trees": ("ddt_conllx", True)}
+PARSING = {
+    "English trees": ("ud_english_ewt", False),
+    "English trees, order 2": ("ud_english_ewt", False),
+    "Danish trees": ("ddt_conllx", True),
+}
 #: The same from the corpus that comes with dualstruct.
 EMBEDDED = {"English entities": "entities", "English POS": "upos", "English heads": "trees"}
+
+
+def read_limits(given: Sequence[str]) -> tuple[int | None, dict[str, int]]:
+    """The most sentences of every task and of single ones, of texts as a command has them.
+
+    >>> read_limits(["3000", "English trees=500"])
+    (3000, {'English trees': 500})
+    """
+    every, single = None, {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        known = (*TAGGING, *PARSING, *EMBEDDED)
+        if name and name not in known:
+            raise InputError(f"--sentences {text}: there is no task {name!r}")
+        if not number.isdecimal() or int(number) < FEWEST_SENTENCES:
+            raise InputError(
+                f"--sentences {text}: {number!r} is not a number of at least {FEWEST_SENTENCES}"
+            )
+        if name:
+            single[name] = int(number)
+        else:
+            every = int(number)
+    return every, single
 
 
 def load_task(
@@ -83,7 +113,7 @@ def load_task(
     hash_bits: int | None = None,
 ) -> Task:
     """The task of this name, of at most ``most`` training sentences."""
-    limit = options.most_sentences(most)
+    limit = options.most_sentences(most, name)
     if name in EMBEDDED:
         whole, test = load_english("train"), load_english("test")
         train = whole.select(drawn(len(whole), limit, options.seed))
@@ -178,17 +208,10 @@ def tag_task(
 
         return score
 
-    choosing: Structure = chain
-    if dev is not None:
-        dev_score = scored(dev)
-    else:
-        choosing, held_out, kept = _split(chain)
-        lengths = np.diff(chain.sentences)
-        mask = np.repeat(np.isin(np.arange(len(lengths)), kept), lengths)
-        offsets = np.concatenate([[0], np.cumsum(lengths[kept])])
-
-        def dev_score(w: _core.Weights) -> float:
-            return evaluate_ids(truth[mask], held_out.decode_all(w), offsets, labels.names).score
+    numbers = np.arange(len(chain))
+    kept = numbers[numbers % HELD_OUT_EVERY == HELD_OUT_EVERY - 1]
+    choosing = chain if dev is not None else Subset(chain, np.setdiff1d(numbers, kept))
+    dev_score = scored(dev) if dev is not None else held_out_score(chain, kept, labels.names)
 
     return Task(
         name,
@@ -198,14 +221,54 @@ def tag_task(
         dev_score,
         scored(test),
         {"corpus": corpus, "test": len(test[0]), "outputs": f"{len(labels)} labels"},
+        labels.names,
     )
 
 
-def _split(whole: Structure) -> tuple[Subset, Subset, NDArray[np.int64]]:
-    """All but every tenth example, every tenth, and which those are."""
-    numbers = np.arange(len(whole))
-    kept = numbers[numbers % HELD_OUT_EVERY == HELD_OUT_EVERY - 1]
-    return Subset(whole, np.setdiff1d(numbers, kept)), Subset(whole, kept), kept
+def held_out_score(chain: Chain, examples: NDArray[np.int64], names: Sequence[str]) -> Score:
+    """Judges weights by some of the sentences that they have not learned from."""
+    assert chain.truth is not None
+    lengths = np.diff(chain.sentences)
+    truth = chain.truth[np.repeat(np.isin(np.arange(len(lengths)), examples), lengths)]
+    offsets = np.concatenate([[0], np.cumsum(lengths[examples])])
+    held_out = Subset(chain, examples)
+
+    def score(w: _core.Weights) -> float:
+        return evaluate_ids(truth, held_out.decode_all(w), offsets, names).score
+
+    return score
+
+
+def folds_of(task: Task, count: int, learned: Structure | None = None) -> list[Task]:
+    """The task with each fold of its sentences held out in turn, to choose settings by.
+
+    ``learned`` has the same sentences with other labels to learn from; those held out keep theirs.
+    """
+    assert isinstance(task.structure, Chain)
+    fold_of = np.arange(len(task.structure)) % count
+    learned = task.structure if learned is None else learned
+    return [
+        replace(
+            task,
+            choosing=Subset(learned, np.flatnonzero(fold_of != fold)),
+            dev=held_out_score(task.structure, np.flatnonzero(fold_of == fold), task.names),
+        )
+        for fold in range(count)
+    ]
+
+
+def with_outliers(structure: Structure, share: float, seed: int) -> tuple[Chain, NDArray[np.bool_]]:
+    """The same sentences, with labels drawn at random in a share of them, and which those are."""
+    assert isinstance(structure, Chain)
+    assert structure.truth is not None
+    rng = np.random.default_rng([seed, round(1000 * share)])
+    sentences = structure.sentences
+    count = len(sentences) - 1
+    wrong = np.isin(np.arange(count), rng.choice(count, round(share * count), replace=False))
+    tokens = np.repeat(wrong, np.diff(sentences))
+    truth = structure.truth.copy()
+    truth[tokens] = rng.integers(0, structure.labels, int(tokens.sum()))
+    return Chain(structure.rows, structure.labels, truth), wrong
 
 
 def tree_task(

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from command_line import called
-from dualstruct import experiments
+from dualstruct import Problem, Stopping, experiments
 from dualstruct.datasets import make_chains
-from dualstruct.distributed import SimpleAverage
+from dualstruct.distributed import ADMM, BQO, SimpleAverage, fit_local
 from dualstruct.errors import InputError
 from dualstruct.experiments.curves import Point, Run, choose, lead, learn, seconds_to
+from dualstruct.experiments.lee_2015 import C as C_OF_LEE
 from dualstruct.experiments.lee_2015 import simulate
-from dualstruct.experiments.mancev_2015 import with_outliers
 from dualstruct.experiments.options import Options
-from dualstruct.experiments.page import update
+from dualstruct.experiments.page import command_of, update
 from dualstruct.experiments.repeats import merged_relation, verdict_of
 from dualstruct.experiments.report import Line, Panel, Relation, Report
-from dualstruct.experiments.tasks import drawn, load_task
+from dualstruct.experiments.tasks import drawn, folds_of, load_task, with_outliers
 from dualstruct.solvers import DCD, SDM
 
 TINY = Options(quick=True, sentences=60)
@@ -122,6 +123,61 @@ def test_the_chosen_setting_is_the_best_on_development_data_and_never_sees_the_t
         task, "x", "squared_hinge", C, DCD(), passes=3, score=task.dev, structure=task.choosing
     )
     assert alone.score == scores[C]
+
+
+def test_settings_are_chosen_once_for_all_seeds(tmp_path, monkeypatch):
+    trained = []
+
+    class Counted(DCD):
+        def start(self, problem, seed):
+            trained.append((seed, len(problem.structure)))
+            return super().start(problem, seed)
+
+    def run(options, report):
+        task = load_task("English POS", options)
+        C, _ = choose(task, "DCD", "squared_hinge", (0.1, 0.5), Counted(), passes=2,
+                      seed=options.seed)  # fmt: skip
+        report.note(f"C = {C:g}")
+        report.add(learn(task, "DCD", "squared_hinge", C, Counted(), passes=2, seed=options.seed))
+
+    monkeypatch.setattr("dualstruct.experiments.lee_2015.run", run)
+    report = experiments.run_experiment("lee-2015", TINY, repeats=3, folder=tmp_path)
+    assert trained == [(0, 54), (0, 54), (0, 60), (1, 60), (2, 60)]
+    assert [note for note in report.notes if note.startswith("seed")] == []  # one C for all
+    assert (tmp_path / "lee-2015-choices.jsonl").read_text().count("\n") == 2
+
+
+def test_each_sentence_is_held_out_once_and_judged_by_its_right_labels():
+    task = load_task("English POS", TINY)
+    noisy, _ = with_outliers(task.structure, 0.5, 0)
+    folds = folds_of(task, 5, noisy)
+    assert [len(fold.choosing) for fold in folds] == [48] * 5
+    seen = [set(fold.choosing.examples.tolist()) for fold in folds]
+    held_out = [set(range(60)) - each for each in seen]
+    assert sorted(i for each in held_out for i in each) == list(range(60))
+    assert all(fold.choosing.whole is noisy for fold in folds)
+    memorised = learn(task, "x", "squared_hinge", 1.0, DCD(), passes=10, score=folds[0].dev)
+    assert memorised.score > 0.97  # it has learned from the right labels of the fold
+    wrong = learn(
+        task, "x", "squared_hinge", 1.0, DCD(), passes=10, score=folds[0].dev, structure=noisy
+    )
+    assert wrong.score < 0.8  # half of them were others
+
+
+def test_single_tasks_have_limits_of_their_own(tmp_path):
+    said = called("experiment", "lee-2015", "--quick", "--sentences", 60, "--sentences",
+                  "English heads=30", "--seconds", 0.02, "--out", tmp_path)  # fmt: skip
+    assert "60 sentences to learn from" in said
+    assert "30 sentences to learn from" in said
+    options = json.loads((tmp_path / "lee-2015.json").read_text())["options"]
+    for wrong in ("English=40", "English heads=x", "3", "many"):
+        with pytest.raises(InputError, match=f"--sentences {wrong}: "):
+            called("experiment", "lee-2015", "--quick", "--sentences", wrong)
+    record = {"experiment": "lee-2015", "options": options, "repeats": 2}
+    assert command_of(record) == (
+        "dualstruct experiment lee-2015 --quick --sentences 60 --seconds 0.02 "
+        "--sentences 'English heads=30' --repeats 2"
+    )
 
 
 def test_times_and_scores_are_read_off_curves():
@@ -295,6 +351,26 @@ def test_a_machine_that_stops_by_time_has_no_point_beyond_it():
     assert run.seconds <= 0.02 or len(run.points) == 1
     passes = [point.passes for point in run.points]
     assert passes == list(range(1, len(passes) + 1))
+
+
+def test_machines_that_take_turns_learn_the_same_as_those_that_run_together():
+    task = load_task("English POS", TINY)
+    for solver in (BQO(DCD(), theta=3.0), ADMM(DCD()), SimpleAverage(DCD())):
+        scores = []
+
+        def watch(trace, iterate):
+            w = iterate.answer()
+            if iterate.communicator.rank == 0:
+                scores.append(task.test(w))  # noqa: B023
+            return False
+
+        problem = Problem(task.structure, "squared_hinge", C_OF_LEE)
+        fit_local(problem, solver, Stopping(passes=4), workers=3, seed=2, callbacks=[watch])
+        run = simulate(task, "x", "squared_hinge", solver, 3, 4, None, 2)
+        assert [point.score for point in run.points] == scores
+        assert all(a.seconds < b.seconds for a, b in pairwise(run.points))
+        assert run.kept["network"] > 0
+        assert run.kept["bytes"] > 0
 
 
 def test_outliers_are_so_many_sentences_and_nothing_else_changes():

@@ -44,7 +44,12 @@ def experiment(
         float | None, Option(min=0, help="The maximum number of CPU seconds per curve.")
     ] = None,
     sentences: Annotated[
-        int | None, Option(min=20, help="The maximum number of training sentences per task.")
+        list[str] | None,
+        Option(
+            metavar="N|TASK=N",
+            help="The maximum number of training sentences of every task, or of one. May be "
+            "repeated.",
+        ),
     ] = None,
     task: Annotated[list[str] | None, Option(help="Run only this task. May be repeated.")] = None,
     seed: Annotated[int, Option(min=0, help="The random seed.")] = 0,
@@ -95,8 +100,9 @@ def experiment(
         )
     if data is not None and not data.is_dir():
         raise InputError(f"{data} is no folder; dualstruct datasets says how to get the corpora")
+    most, most_of = experiments.read_limits(sentences or ())
     options = experiments.Options(
-        data=data, quick=quick, sentences=sentences, seconds=seconds, seed=seed,
+        data=data, quick=quick, sentences=most, sentences_of=most_of, seconds=seconds, seed=seed,
         tasks=tuple(task or ()),
     )  # fmt: skip
     runs = repeats or (1 if quick else experiments.FULL_REPEATS)

@@ -1,0 +1,194 @@
+"""Wrong labels: when the ramp loss pays, and what else helps. A study of ours, beside Mančev 2015.
+
+CoNLL-2000 chunking, where a share of the training sentences has labels drawn at random, or those of
+a weaker annotator, a model that has seen a hundred sentences; held-out and test sentences are
+right. Five ways to learn from that: the hinge with the C of right labels;
+the hinge with a C chosen for the wrong ones; the ramp with its C; the hinge without the sentences
+that ``suspects`` finds (those whose score is above 0.5); and, as the most there is to gain, the
+hinge without the wrong sentences. Each twice: with all features, of which every sentence has some
+to itself, so that any labels can be memorised; and with 2^12 numbers for all of them, where that is
+impossible. C is chosen by every tenth sentence, held out with right labels. All learners are
+averaged and have three rounds of ten passes of SDM as published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualstruct import Problem, Stopping, fit
+from dualstruct.solvers import DCD, Iterate
+from dualstruct.structures import Chain, Subset
+from dualstruct.suspecting.search import judge
+from dualstruct.tasks.tagging.suspecting import ChainCase, quick_settings
+
+from .curves import Run, choose, learn
+from .mancev_2015 import solver_of
+from .options import Options
+from .report import Line, Panel, Report, percent
+from .tasks import Task, load_task, with_outliers
+
+CS = (0.004, 0.02, 0.1, 0.5)
+RANDOM, WEAKER = "at random", "a weaker annotator's"
+#: What is wrong, and in which share of the sentences.
+NOISES = ((RANDOM, 0.0), (RANDOM, 0.10), (RANDOM, 0.20), (WEAKER, 0.40))
+#: What the weaker annotator has learned from.
+SEEN_BY_WEAKER = 100
+PASSES = 30
+#: The most training sentences: what a user has who labels, not a whole corpus.
+SENTENCES = 2000
+TASKS = {"chunking": "CoNLL-2000"}
+QUICK = {"English POS": "parts of speech"}
+#: Numbers for features: all of them, or 2 to the power of so many.
+BITS: tuple[int | None, ...] = (None, 12)
+SUSPECT = 0.5
+HINGE, SMALL, RAMP, REMOVED, LEFT_OUT = WAYS = (
+    "hinge, C of right labels",
+    "hinge, C chosen anew",
+    "ramp",
+    "suspects removed",
+    "wrong ones left out",
+)
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """Sentences of which some are wrong."""
+
+    task: Task
+    structure: Chain
+    wrong: NDArray[np.bool_]
+    what: str  #: in a few words
+
+    @property
+    def choosing(self) -> Task:
+        """The task in which settings are chosen: wrong sentences to learn from, right ones held
+        out."""
+        assert isinstance(self.task.choosing, Subset)
+        return replace(self.task, choosing=Subset(self.structure, self.task.choosing.examples))
+
+
+def run(options: Options, report: Report) -> None:
+    noises = NOISES[::2] if options.quick else NOISES
+    rows: list[list[str]] = []
+    panels: list[Panel] = []
+    for name, corpus in report.each(options.chosen(TASKS if options.data is not None else QUICK)):
+        for bits in BITS:
+            loaded = load_task(name, options, SENTENCES, hash_bits=bits)
+            features = "all features" if bits is None else f"2^{bits} hashed features"
+            task = replace(loaded, name=f"{name}, {features}")
+            report.note(f"{task.sizes()}; {corpus}")
+            report.progress(task.sizes())
+            scores: dict[str, list[float]] = {way: [] for way in WAYS}
+            C = chosen(options, task, "hinge", "right")
+            for kind, share in noises:
+                noisy = made_wrong(task, kind, share, options.seed)
+                found, facts = ways(options, report, noisy, C)
+                for way, score in found.items():
+                    scores[way].append(score)
+                rows.append([features, noisy.what, *(percent(found[way]) for way in WAYS), *facts])
+                if share:
+                    compare(report, noisy, found)
+            at_random = [100 * share for kind, share in noises if kind == RANDOM]
+            panels.append(
+                Panel(
+                    task.name, "% of sentences with labels at random", f"test {task.metric}",
+                    [Line(way, at_random, [100 * s for s in scores[way][: len(at_random)]])
+                     for way in WAYS],
+                )
+            )  # fmt: skip
+    report.table(
+        "Scores on test data by what is wrong",
+        ["features", "wrong", *WAYS, "wrong labels memorised", "suspects removed, wrong of them"],
+        rows,
+    )
+    report.figure("figure1", "Five ways to learn from wrong labels", panels, 2)
+
+
+def made_wrong(task: Task, kind: str, share: float, seed: int) -> Noisy:
+    """The task with wrong labels of a kind in a share of its sentences."""
+    what = "nothing" if share == 0 else f"{100 * share:.0f} % {kind}"
+    structure, wrong = with_outliers(task.structure, share, seed)
+    if kind == RANDOM:
+        return Noisy(task, structure, wrong, what)
+    whole = task.structure
+    assert isinstance(whole, Chain)
+    assert whole.truth is not None
+    seen = np.flatnonzero(~wrong)[:SEEN_BY_WEAKER]
+    weaker = fit(Problem(Subset(whole, seen), "squared_hinge", 0.1), DCD(), Stopping(passes=5))
+    tokens = np.repeat(wrong, np.diff(whole.sentences))
+    truth = np.where(tokens, whole.decode_all(weaker.w), whole.truth).astype(np.int32)
+    return Noisy(task, Chain(whole.rows, whole.labels, truth), wrong, what)
+
+
+def chosen(options: Options, task: Task, loss: str, part: str) -> float:
+    C, _ = choose(
+        task, f"SDM, {loss}, {part}", loss, (0.02, 0.1) if options.quick else CS,
+        solver_of("SDM", loss), passes=PASSES, seconds=options.seconds, seed=options.seed,
+    )  # fmt: skip
+    return C
+
+
+def ways(
+    options: Options, report: Report, noisy: Noisy, C: float
+) -> tuple[dict[str, float], list[str]]:
+    """The score of each way, and what the table says besides."""
+    small = chosen(options, noisy.choosing, "hinge", noisy.what)
+    capped = chosen(options, noisy.choosing, "ramp", noisy.what)
+    task = replace(noisy.task, name=f"{noisy.task.name}, {noisy.what}")
+    common: dict[str, Any] = {"passes": PASSES, "seconds": options.seconds, "seed": options.seed,
+                              "every": 1000}  # fmt: skip
+
+    def train(way: str, loss: str, C: float, examples: Any = None, keep: Any = None) -> Run:
+        part = noisy.structure if examples is None else Subset(noisy.structure, examples)
+        found = learn(
+            task, way, loss, C, solver_of("SDM", loss), structure=part, keep=keep, **common
+        )
+        report.add(found)
+        return found
+
+    hinge = train(HINGE, "hinge", C, keep=memorised_of(noisy))
+    runs = {HINGE: hinge, SMALL: train(SMALL, "hinge", small), RAMP: train(RAMP, "ramp", capped)}
+    suspects = suspected(noisy, C, options.seed)
+    runs[REMOVED] = train(REMOVED, "hinge", C, np.flatnonzero(~suspects))
+    runs[LEFT_OUT] = train(LEFT_OUT, "hinge", C, np.flatnonzero(~noisy.wrong))
+    caught = int((suspects & noisy.wrong).sum())
+    facts = [percent(hinge.kept.get("memorised")), f"{int(suspects.sum())}, {caught}"]
+    report.progress(f"{noisy.what}: C = {C:g}, {small:g} and {capped:g}; {facts[1]} suspects")
+    return {way: found.score for way, found in runs.items()}, facts
+
+
+def memorised_of(noisy: Noisy) -> Callable[[Iterate], dict[str, Any]]:
+    """How many of the wrong labels the learner says itself in the end."""
+
+    def keep(iterate: Iterate) -> dict[str, Any]:
+        chain = noisy.structure
+        assert chain.truth is not None
+        tokens = np.repeat(noisy.wrong, np.diff(chain.sentences))
+        if not tokens.any():
+            return {"memorised": None}
+        said = chain.decode_all(iterate.answer())
+        return {"memorised": float((said == chain.truth)[tokens].mean())}
+
+    return keep
+
+
+def suspected(noisy: Noisy, C: float, seed: int) -> NDArray[np.bool_]:
+    """Which sentences ``suspects`` finds more likely wrong than right."""
+    chain, names = noisy.structure, noisy.task.names
+    case = ChainCase(
+        chain, names, None, quick_settings(chain, C), own=chain.new_weights, words=lambda _: (),
+        given=(), to_outer=list,
+    )  # fmt: skip
+    verdict = judge(case, folds=5, duals=None, seed=seed, threads=1)
+    return verdict.scores > SUSPECT
+
+
+def compare(report: Report, noisy: Noisy, found: dict[str, float]) -> None:
+    claim = f"{noisy.task.name}, {noisy.what}: "
+    for better, worse in ((SMALL, HINGE), (RAMP, SMALL), (REMOVED, SMALL), (REMOVED, RAMP)):
+        report.compare(f"{claim}{better} above {worse}", found[better], found[worse])
