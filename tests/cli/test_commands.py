@@ -16,7 +16,7 @@ import pytest
 from command_cases import PLAIN, make_files
 from command_line import called, run_command
 from dualstruct.cli.command import Command
-from dualstruct.cli.commands import COMMANDS
+from dualstruct.cli.commands import COMMANDS, COMPLETING
 from dualstruct.cli.parameters import UsageError
 from patience import HANGS
 
@@ -80,12 +80,25 @@ def test_all_commands_are_in_the_overview():
     assert code == 0
     for name, known in COMMANDS.items():
         assert f"  {name:11}{known.does}\n" in shown
+    assert max(map(len, shown.splitlines())) <= 80  # a narrow terminal breaks no line
 
 
 @pytest.mark.parametrize(
     "arguments", [["--version"], ["--help"], *([name, "--help"] for name in COMMANDS)], ids=" ".join
 )
 def test_help_and_version_do_not_import_numpy(arguments):
+    assert b"dualstruct" in shown_without_numpy(arguments)
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"), [("train --l", b"--loss"), ("tune --loss h", b"hinge")]
+)
+def test_completion_does_not_import_numpy(words, wanted, monkeypatch):
+    monkeypatch.setenv(COMPLETING, "1")
+    assert wanted in shown_without_numpy(words.split())
+
+
+def shown_without_numpy(arguments):
     program = (
         "import sys, atexit\n"
         "atexit.register(lambda: print('numpy' in sys.modules, file=sys.stderr))\n"
@@ -94,15 +107,20 @@ def test_help_and_version_do_not_import_numpy(arguments):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=HANGS)
     assert done.stderr.decode().strip() == "False"
-    assert b"dualstruct" in done.stdout
+    return done.stdout
 
 
-def test_the_shell_completes_commands_and_options():
+def test_the_shell_completes_commands_options_and_choices():
     for shell, typed in (("bash", "${COMPREPLY[@]}"), ("zsh", "$found")):
         if which(shell) is None:
             continue
         function = called("--show-completion", shell)
-        for words, wanted in (("ev", "evaluate"), ("evaluate --conf", "--confidence --confusion")):
+        for words, wanted in (
+            ("ev", "evaluate"),
+            ("evaluate --conf", "--confidence --confusion"),
+            ("train --task t", "tag tag+parse tokenize"),
+            ("train --loss sq", "squared_hinge"),
+        ):
             given = ["dualstruct", *words.split()]
             program = (
                 f'dualstruct() {{ "{sys.executable}" -m dualstruct "$@"; }}\n'

@@ -57,11 +57,11 @@ def clusters(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Cluster words by their neighbours in raw text (Brown clusters) or by their vectors.
+    """Cluster words by their neighbours in raw text or by vectors.
 
-    The output has one line per word, with its path, the word and its count (the format of Liang's
-    program). Templates and parsers use it. After an interruption, --checkpoint FILE --resume
-    resumes.
+    Brown clusters are made of raw text; vectors are clustered by k-means. The output has one line
+    per word, with its path, the word and its count (the format of Liang's program). Templates and
+    parsers use it. After an interruption, --checkpoint FILE --resume resumes.
     """
     of_text = {
         "min_count": min_count,

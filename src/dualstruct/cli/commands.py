@@ -17,7 +17,7 @@ class Known(NamedTuple):
     examples: tuple[str, ...]
 
 
-ABOUT = "Linear structured prediction by dual methods."
+ABOUT = "Train and use taggers, parsers and models of other structured outputs."
 #: The variable by which a shell asks what may come next (``completing.py``).
 COMPLETING = "_DUALSTRUCT_COMPLETE"
 
@@ -26,7 +26,7 @@ GROUPS: dict[str, dict[str, Known]] = {
     "Learn": {
         "label": Known(
             "label:label",
-            "Label texts on a page while a tagger or parser learns from every answer.",
+            "Label texts on a page while a model learns from every answer.",
             (
                 "label names.db --text letters.txt --labels PER,LOC",
                 "label names.db --export names.jsonl",
@@ -34,7 +34,7 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "train": Known(
             "train:train",
-            "Train a tagger on texts with marked spans or a column file, or a parser on trees.",
+            "Train a tagger on texts or columns, or a parser on trees.",
             (
                 "train train.txt --dev dev.txt --features ner --model ner.dstruct",
                 "train texts.jsonl --model ner.dstruct",
@@ -43,19 +43,17 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "tune": Known(
             "tune:tune",
-            "Choose the loss, C, passes and other settings on the training "
-            "data, and train with them.",
+            "Choose loss, C, passes and other settings, and train with them.",
             ("tune train.txt --features ner --budget 60 --model ner.dstruct",),
         ),
         "calibrate": Known(
             "confidence:calibrate",
-            "Calibrate a model: turn its scores into probabilities with the "
-            "help of development data.",
+            "Turn a model's scores into probabilities with development data.",
             ("calibrate ner.dstruct dev.txt",),
         ),
         "clusters": Known(
             "clusters:clusters",
-            "Cluster words by their neighbours in raw text (Brown clusters) or by their vectors.",
+            "Cluster words by their neighbours in raw text or by vectors.",
             ("clusters raw.txt --out clusters.txt",),
         ),
     },
@@ -72,12 +70,12 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "serve": Known(
             "serve:serve",
-            "Open a web page for a model: type a sentence, see its labels or tree and the reasons.",
+            "Open a web page for a model: its predictions and the reasons.",
             ("serve ner.dstruct", "serve new.dstruct old.dstruct"),
         ),
         "convert": Known(
             "convert:convert",
-            "Convert data to another format, or models to and from CRFsuite and Wapiti.",
+            "Convert data between formats, or models of CRFsuite and Wapiti.",
             (
                 "convert texts.jsonl texts.conll",
                 "convert model.crfsuite model.dstruct",
@@ -86,7 +84,7 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "compress": Known(
             "compress:compress",
-            "Make a model smaller: fewer weights, fewer bits per weight, packed names.",
+            "Make a model smaller: fewer weights, fewer bits, packed names.",
             (
                 "compress ner.dstruct small.dstruct --dev dev.txt",
                 "compress ner.dstruct small.dstruct --size 450KB",
@@ -94,7 +92,7 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "export": Known(
             "export:export",
-            "Write a model as a Python or JavaScript program that does not need dualstruct.",
+            "Write a model as a program that does not need dualstruct.",
             (
                 "export ner.dstruct ner.py",
                 "export ner.dstruct ner --target js",
@@ -106,8 +104,7 @@ GROUPS: dict[str, dict[str, Known]] = {
     "Understand": {
         "evaluate": Known(
             "evaluate:evaluate",
-            "Score a model on a test file, or a file of predictions against the "
-            "true labels or trees.",
+            "Score a model or a file of predictions on a test file.",
             (
                 "evaluate ner.dstruct test.txt",
                 "evaluate ner.dstruct test.txt --errors --confusion",
@@ -116,13 +113,12 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "compare": Known(
             "compare:compare",
-            "Compare two models or two files of predictions, and test whether "
-            "they differ by chance.",
+            "Compare two models, and test whether they differ by chance.",
             ("compare old.dstruct new.dstruct test.txt",),
         ),
         "explain": Known(
             "explain:explain",
-            "Show which features and transitions made each label or arc beat the runner-up.",
+            "Show which features made a label or arc beat the runner-up.",
             (
                 'explain ner.dstruct "Ada lives in Turin"',
                 "explain ner.dstruct test.txt --gold --most 3",
@@ -140,24 +136,24 @@ GROUPS: dict[str, dict[str, Known]] = {
         ),
         "inspect": Known(
             "predict:inspect",
-            "Show what a model has learned: a tagger's strongest weights and transitions.",
+            "Show a tagger's strongest weights and transitions.",
             ("inspect ner.dstruct --label B-LOC --top 20",),
         ),
     },
     "Try": {
         "demo": Known(
             "predict:demo",
-            "Train on the corpus that comes with dualstruct, then tag and parse new sentences.",
+            "Train on the built-in corpus, then tag and parse new sentences.",
             ("demo", "demo --files practice"),
         ),
         "experiment": Known(
             "experiments:experiment",
-            "Reproduce a paper's experiment: its tables, its figures, and which claims hold.",
+            "Reproduce a paper's experiment: its tables, figures and claims.",
             ("experiment", "experiment chang-yih-2013 --quick"),
         ),
         "datasets": Known(
             "experiments:datasets",
-            "List the corpora of the experiments: where to get them, and which are complete.",
+            "List the corpora of the experiments and where to get them.",
             ("datasets", "datasets conll2000 --data corpora --download"),
         ),
     },

@@ -29,7 +29,7 @@ def compare(
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
-    """Compare two models or two files of predictions, and test whether they differ by chance.
+    """Compare two models, and test whether they differ by chance.
 
     Prints both scores, their difference with its standard error (jackknife over sentences), the
     probability p of a difference of this size by chance (approximate randomisation), and the

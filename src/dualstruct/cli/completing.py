@@ -1,4 +1,4 @@
-"""What a shell completes: the names of commands and of their options; everything else is a file.
+"""What a shell completes: commands, options and the words that options take; all else is a file.
 
 A function in the shell calls ``dualstruct`` with the words so far and the variable COMPLETING set,
 and gets a line for each word that may come.
@@ -49,9 +49,15 @@ def candidates(words: Sequence[str]) -> list[str]:
     *before, last = words or [""]
     if not before:
         return [name for name in COMMANDS if name.startswith(last)]
-    if before[0] not in COMMANDS or not last.startswith("-"):
+    if before[0] not in COMMANDS:
         return []
-    return [name for name in (*Command.named(before[0]).options, "--help") if name.startswith(last)]
+    options = Command.named(before[0]).options
+    possible: Sequence[str] = ()
+    if last.startswith("-"):
+        possible = (*options, "--help")
+    elif before[-1] in options:
+        possible = options[before[-1]].choices
+    return [word for word in possible if word.startswith(last)]
 
 
 def script(shell: str | None) -> tuple[str, str, str]:

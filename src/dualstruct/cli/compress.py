@@ -46,7 +46,7 @@ def compress(
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
-    """Make a model smaller: fewer weights, fewer bits per weight, packed names.
+    """Make a model smaller: fewer weights, fewer bits, packed names.
 
     With --dev, the result is the smallest file whose score falls by at most --loss-of; with --size,
     the best one of at most this size. A compressed model works like any other; training that

@@ -27,7 +27,7 @@ def calibrate(
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
-    """Calibrate a model: turn its scores into probabilities with the help of development data.
+    """Turn a model's scores into probabilities with development data.
 
     The temperature is stored in the model file; predictions do not change. Training with --dev
     calibrates automatically, unless the loss is crf.

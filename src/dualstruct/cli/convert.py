@@ -94,7 +94,7 @@ def convert(
     overlapping: Overlapping = None,
     as_json: Json = False,
 ) -> None:
-    """Convert data to another format, or models to and from CRFsuite and Wapiti.
+    """Convert data between formats, or models of CRFsuite and Wapiti.
 
     Data formats: JSONL, BRAT, Label Studio, CoNLL-U, CSV, columns, spaCy's DocBin and Parquet.
     --misaligned and --overlapping decide about spans that cannot be written as token labels.

@@ -82,8 +82,9 @@ def evaluate(
     unseen_labels: Annotated[
         str,
         Option(
+            metavar="warn|count|error",
             help="What to do with labels that training has not seen: warn, count "
-            "them as mistakes silently, or stop with an error."
+            "them as mistakes silently, or stop with an error.",
         ),
     ] = "warn",
     confidence: Annotated[
@@ -115,7 +116,7 @@ def evaluate(
     threads: Threads = 1,
     as_json: Json = False,
 ) -> None:
-    """Score a model on a test file, or a file of predictions against the true labels or trees.
+    """Score a model or a file of predictions on a test file.
 
     Labels: token accuracy, and precision, recall and F1 of spans as in conlleval. Trees: UAS and
     LAS as in CoNLL-X and CoNLL-2018, with and without punctuation, by relation and by distance;

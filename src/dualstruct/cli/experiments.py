@@ -68,7 +68,7 @@ def experiment(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Reproduce a paper's experiment: its tables, its figures, and which claims hold.
+    """Reproduce a paper's experiment: its tables, figures and claims.
 
     After an interruption, the same command resumes.
     """
@@ -130,7 +130,7 @@ def datasets(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """List the corpora of the experiments: where to get them, and which are complete."""
+    """List the corpora of the experiments and where to get them."""
     from dualstruct.datasets import corpora
 
     if name is not None and name not in corpora.CORPORA:

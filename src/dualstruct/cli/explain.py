@@ -62,7 +62,7 @@ def explain(
     format: Annotated[str, Option(metavar="text|html|json", help="The output format.")] = "text",
     as_json: Json = False,
 ) -> None:
-    """Show which features and transitions made each label or arc beat the runner-up.
+    """Show which features made a label or arc beat the runner-up.
 
     The runner-up is the best complete label sequence or tree in which the token has another label,
     head or relation. The contributions add up to the difference of the two scores. With --gold or

@@ -34,7 +34,7 @@ def export(
     ] = "inside",
     as_json: Json = False,
 ) -> None:
-    """Write a model as a Python or JavaScript program that does not need dualstruct.
+    """Write a model as a program that does not need dualstruct.
 
     The program predicts the same labels as dualstruct. Models with vectors, feature functions,
     document features, two stages or a learned tokenizer cannot be exported.

@@ -39,9 +39,10 @@ def label(
     kind: Annotated[
         str | None,
         Option(
-            help="spans, labels (one per token, such as parts of speech) or trees "
-            "(heads and relations). Default: the kind of the texts or of the "
-            "model, otherwise spans.",
+            metavar="spans|labels|trees",
+            help="What to label: spans, one label per token (such as parts of speech), or "
+            "trees (heads and relations). Default: the kind of the texts or of the model, "
+            "otherwise spans.",
         ),
     ] = None,
     seed_labels: Annotated[
@@ -102,7 +103,7 @@ def label(
     tokenizer: TokenizerOption = None,
     as_json: Json = False,
 ) -> None:
-    """Label texts on a page while a tagger or parser learns from every answer.
+    """Label texts on a page while a model learns from every answer.
 
     The model suggests labels for every sentence and learns from each answer; sentences of which it
     is least sure come first. The project file stores all answers with their history; train,

@@ -47,6 +47,7 @@ FileFormat = Annotated[
     Option(
         "--format",
         metavar="FORMAT",
+        choices=("conll", "conllu", "jsonl", "brat", "labelstudio", "csv", "spacy", "parquet"),
         help="The format of the files: conll, conllu, jsonl, brat, labelstudio, "
         "csv, spacy or parquet. Default: detected from their content.",
     ),

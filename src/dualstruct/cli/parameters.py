@@ -44,6 +44,8 @@ class Option:
     name: str = ""
     help: str = field(kw_only=True)
     metavar: str = field(default="", kw_only=True)
+    #: What a shell completes, if ``metavar`` does not list it (``yes|no``).
+    choices: tuple[str, ...] = field(default=(), kw_only=True)
     min: float | None = field(default=None, kw_only=True)
     max: float | None = field(default=None, kw_only=True)
     #: The title of the part of the help that it is in.
@@ -96,6 +98,14 @@ class Parameter:
         if isinstance(self.declared, Argument):
             return self.key.upper()
         return {bool: "", int: "N", float: "NUMBER", Path: "FILE"}.get(self.type, "TEXT")
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that an option may be, if they are known; in ``yes|FILE`` it is ``yes``."""
+        if isinstance(self.declared, Option) and self.declared.choices:
+            return self.declared.choices
+        words = self.metavar.split("|") if "|" in self.metavar else []
+        return tuple(word for word in words if word == word.lower())
 
     @property
     def names(self) -> dict[str, bool]:

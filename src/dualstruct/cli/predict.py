@@ -60,6 +60,8 @@ def predict(
     format: Annotated[
         str | None,
         Option(
+            metavar="FORMAT",
+            choices=("jsonl", "conll", "conllu", "csv", "labelstudio", "spacy", "parquet", "brat"),
             help="The output format: jsonl, conll, conllu, csv, labelstudio, spacy, "
             "parquet, or brat (with --output). Default: that of the input; "
             "columns for --text.",
@@ -67,7 +69,7 @@ def predict(
     ] = None,
     input_format: Annotated[
         str | None,
-        Option(help="The format of the input, if it is not recognised."),
+        Option(metavar="FORMAT", help="The format of the input, if it is not recognised."),
     ] = None,
     output: Annotated[
         Path | None, Option(help="Write to this file or folder instead of printing.")
@@ -83,7 +85,8 @@ def predict(
     engine: Annotated[
         str | None,
         Option(
-            help="With --out: run workers as threads (local), on a Ray cluster, or in an MPI job."
+            metavar="local|ray|mpi",
+            help="With --out: run workers as threads (local), on a Ray cluster, or in an MPI job.",
         ),
     ] = None,
     workers: Annotated[int | None, Option(min=1, help="With --out: the number of workers.")] = None,
@@ -143,7 +146,7 @@ def inspect(
     top: Annotated[int, Option(min=1, help="How many weights to show.")] = 15,
     as_json: Json = False,
 ) -> None:
-    """Show what a model has learned: a tagger's strongest weights and transitions."""
+    """Show a tagger's strongest weights and transitions."""
     from dualstruct.cli.models import open_model
 
     open_model(model).inspect(label, top, as_json)
@@ -160,7 +163,7 @@ def demo(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train on the corpus that comes with dualstruct, then tag and parse new sentences."""
+    """Train on the built-in corpus, then tag and parse new sentences."""
     if files is not None:
         from dualstruct.practice import write_files
 

@@ -31,7 +31,7 @@ def serve(
     browser: Browser = True,
     as_json: Json = False,
 ) -> None:
-    """Open a web page for a model: type a sentence, see its labels or tree and the reasons.
+    """Open a web page for a model: its predictions and the reasons.
 
     With two models, the page shows both predictions and marks the differences.
 

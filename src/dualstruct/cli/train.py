@@ -82,6 +82,7 @@ def _with_settings(without: tuple[str, ...], command: Any) -> Any:
             help=option.help,
             default=shown,
             metavar=option.metavar or "",
+            choices=option.choices,
             panel=option.panel or OPTIONS,
         )
         annotation: Any = Annotated[option.type | None, declared]
@@ -138,7 +139,7 @@ ModelToWrite = Annotated[Path, Option("--model", help="Where to write the model.
 Task = Annotated[
     str,
     Option(
-        metavar="TASK",
+        metavar="tag|parse|tag+parse|tokenize|pipeline",
         help="tag: labels. parse: trees. tag+parse: tags and trees from words. "
         "tokenize: words and sentences in text. pipeline: all of these with "
         "lemmas and morphology, from raw text.",
@@ -201,7 +202,7 @@ def train(
     as_json: Json = False,
     **settings: Any,
 ) -> None:
-    """Train a tagger on texts with marked spans or a column file, or a parser on trees.
+    """Train a tagger on texts or columns, or a parser on trees.
 
     Texts: JSONL ({"text": ..., "spans": [{"start", "end", "label"}]}, also as written by Prodigy,
     doccano, LightTag and GLiNER), a BRAT folder, or a Label Studio export. Column files: one token

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dualstruct.estimators.base import Estimator
 
 #: Seconds for choosing and training.
-BUDGET = 60.0
+BUDGET = 60
 #: Options of ``train`` that mean nothing where many short runs are compared.
 NOT_TUNED = ("checkpoint", "resume", "engine", "workers", "address", "certify_every", "threads")
 
@@ -35,7 +35,7 @@ NOT_TUNED = ("checkpoint", "resume", "engine", "workers", "address", "certify_ev
 @with_settings(without=(*NOT_TUNED, "features"))
 def tune(
     train: TrainFiles,
-    task: Annotated[str, Option(help="tag: labels; parse: trees.")] = "tag",
+    task: Annotated[str, Option(metavar="tag|parse", help="tag: labels; parse: trees.")] = "tag",
     dev: Annotated[
         Path | None,
         Option(help="Development data for the comparison. Default: folds of the training data."),
@@ -54,13 +54,17 @@ def tune(
     metric: Annotated[
         str | None,
         Option(
-            help="f1, accuracy, las or uas. Default: f1 for spans, accuracy for "
+            metavar="f1|accuracy|las|uas",
+            help="The score to compare. Default: f1 for spans, accuracy for "
             "other labels, las for trees.",
         ),
     ] = None,
     features: Annotated[
         list[str] | None,
-        Option(help="auto, a preset or a template file. May be repeated: all are compared."),
+        Option(
+            metavar="PRESET|FILE",
+            help="auto, a preset or a template file. May be repeated: all are compared.",
+        ),
     ] = None,
     model: Annotated[Path | None, Option("--model", help="Where to write the model.")] = None,
     plot: Annotated[
@@ -72,7 +76,7 @@ def tune(
     as_json: Json = False,
     **settings: Any,
 ) -> None:
-    """Choose the loss, C, passes and other settings on the training data, and train with them.
+    """Choose loss, C, passes and other settings, and train with them.
 
     Options that you give are not changed; the others are chosen. Ctrl-C ends the search and trains
     with the best settings so far.

@@ -35,6 +35,7 @@ class Option:
     type: Any = str
     flag: str | None = None  #: the name, if it is not that of the setting
     metavar: str | None = None
+    choices: tuple[str, ...] = ()  #: what a shell completes, if ``metavar`` does not list it
     panel: str | None = None  #: the heading in the help
     default: str | None = None  #: what the help says about it, if it is not the setting's own
     parse: Callable[[Any], Any] = lambda value: value
@@ -153,7 +154,11 @@ class Training:
 
     loss: str | Loss = setting(
         "squared_hinge",
-        Option(f"{', '.join(list(LOSSES)[:-1])} or {list(LOSSES)[-1]}.", metavar="LOSS"),
+        Option(
+            f"{', '.join(list(LOSSES)[:-1])} or {list(LOSSES)[-1]}.",
+            metavar="LOSS",
+            choices=tuple(LOSSES),
+        ),
         kept=True,
         tried=("squared_hinge", "hinge", "crf", "softmax_margin"),
     )
@@ -164,7 +169,9 @@ class Training:
         None, Option("Weight of costs in softmax_margin and risk_bound.", float), kept=True
     )
     solver: str | Solver = setting(
-        "auto", Option("auto, or a solver for this loss (docs/solvers.md lists them)."), kept=True
+        "auto",
+        Option("auto, or a solver for this loss (docs/solvers.md lists them).", metavar="SOLVER"),
+        kept=True,
     )
     averaged: bool = setting(
         False,
@@ -218,6 +225,7 @@ class Training:
             "Run workers as threads (local), on a Ray cluster (ray), or in an "
             "MPI job (mpi). The solver is then bqo, admm, mixing or average, or "
             "a solver to use inside bqo.",
+            metavar="local|ray|mpi",
             panel=WORKERS,
         ),
     )

@@ -60,14 +60,15 @@ class ParserSettings(Training):
 
     projective: bool | str = setting(
         "auto",
-        Option("Exclude crossing arcs: auto, yes or no.", panel=PARSERS, parse=yes_or_no),
+        Option("Exclude crossing arcs.", metavar="auto|yes|no", panel=PARSERS, parse=yes_or_no),
         kept=True,
         tried=(True, False),
     )
     single_root: bool | str = setting(
         "auto",
         Option(
-            "Trees have exactly one word attached to the root: auto, yes or no.",
+            "Trees have exactly one word attached to the root.",
+            metavar="auto|yes|no",
             panel=PARSERS,
             parse=yes_or_no,
         ),
@@ -79,6 +80,7 @@ class ParserSettings(Training):
             "1 scores each arc separately; 2 also scores neighbouring arcs, "
             "which is more accurate and slower.",
             int,
+            metavar="1|2",
             panel=PARSERS,
         ),
         kept=True,

@@ -9,7 +9,7 @@ from typing import Any
 from dualstruct.errors import InputError
 from dualstruct.features.groups import parse_groups
 from dualstruct.labels.given_costs import Costs, check_costs_count, parse_class_weights, read_costs
-from dualstruct.labels.schemes import Scheme
+from dualstruct.labels.schemes import SCHEMES, Scheme
 from dualstruct.losses import find_loss
 from dualstruct.training.settings import Option, Training, positional, setting
 
@@ -82,6 +82,7 @@ class TaggerSettings(Training):
         Option(
             "auto, a preset (chunking, pos, ner, ner-pos; richer ones end in "
             "-rich) or a template file of dualstruct, CRF++ or Wapiti.",
+            metavar="PRESET|FILE",
             panel=TAGGERS,
         ),
     )
@@ -105,6 +106,7 @@ class TaggerSettings(Training):
         "auto",
         Option(
             "Which label sequences are valid: auto, none, iob1, iob2, bilou or bioes.",
+            choices=("auto", "none", "iob1", "iob2", "bilou", "bioes"),
             panel=TAGGERS,
             parse=lambda value: None if value == "none" else value,
         ),
@@ -112,7 +114,12 @@ class TaggerSettings(Training):
     )
     scheme: Scheme | None = setting(
         None,
-        Option("Convert the labels to this scheme for training, for example bilou.", panel=TAGGERS),
+        Option(
+            "Convert the labels to this scheme for training, for example bilou.",
+            metavar="SCHEME",
+            choices=SCHEMES,
+            panel=TAGGERS,
+        ),
         kept=True,
         tried=("iob2", "bilou"),
     )
@@ -170,7 +177,9 @@ class TaggerSettings(Training):
     dialect: str = setting(
         "auto",
         Option(
-            "The language of the template file: auto, dualstruct, crf++ or wapiti.", panel=TAGGERS
+            "The language of the template file.",
+            metavar="auto|dualstruct|crf++|wapiti",
+            panel=TAGGERS,
         ),
     )
 
@@ -181,7 +190,12 @@ class TaggerSettings(Training):
     )
     stages: int = setting(
         1,
-        Option("2: a second model uses the labels that a first one predicts.", int, panel=TAGGERS),
+        Option(
+            "2: a second model uses the labels that a first one predicts.",
+            int,
+            metavar="1|2",
+            panel=TAGGERS,
+        ),
         kept=True,
     )
 
