@@ -28,7 +28,8 @@ from benchmark_utils.corpora import DATA, PARSING, TAGGING
 
 import tuning
 
-#: What no program can say: why. It ends the page.
+#: What stands before the tables of the page and after them: what no program can say.
+INTRODUCTION = HERE / "introduction.md"
 REMARKS = HERE / "remarks.md"
 STEPS = ("prepare", "train", "test")
 JUDGED_BY = {True: "F1 of spans", False: "accuracy"}
@@ -178,20 +179,7 @@ def markdown(table: pd.DataFrame, score: str) -> str:
 
 def page(tables: dict[str, pd.DataFrame], picture: str, results: Path) -> str:
     parts = [
-        "# Benchmarks",
-        "",
-        "`make bench` runs dualstruct and the tools that pip installs on the same sentences, the "
-        "same attributes and the same split, one thread, and writes this page. What a tool "
-        "predicts for the test data is judged from outside, by the same code for all; times are "
-        "CPU seconds, the best score comes first. `prepare` is what a tool does before it learns "
-        "(ours: makes the attributes from words; the others get them ready-made); `chosen` picks "
-        "loss, C, averaging and the number of passes on held-out data (development data, or tenths "
-        "of the training data), from the same grid for all corpora; `tuned` is what "
-        "`dualstruct tune` chooses on the same data in 60 seconds; `default` and `crf` run as "
-        "they are, `quick` makes 5 passes instead of 10; `certified` is described below. "
-        "CRFsuite's online learners make 10 iterations, `udpipe` as many as its name says, "
-        "on gold tags as our parser. A tool that is not in a table was not run on that corpus.",
-        "",
+        INTRODUCTION.read_text(encoding="utf-8"),
         f"![score against time]({picture})",
         "",
     ]

@@ -54,8 +54,34 @@ class Markdown(griffe.Extension):
             text = ROLE.sub(r"`\1`", obj.docstring.value)
             text = FORMULA.sub(_linked, text)
             obj.docstring.value = EXAMPLE.sub(_fenced, text)
-        if grouped:
-            obj.docstring.parsed = list(_in_groups(obj.docstring.parse("numpy")))
+        if obj.docstring is not None and (obj.is_class or obj.is_function):
+            sections = [_joined(each, obj) for each in obj.docstring.parse("numpy")]
+            obj.docstring.parsed = list(_in_groups(sections)) if grouped else sections
+
+
+def _joined(section: Any, obj: Any) -> Any:
+    """Parameters that share a description (``beta, gamma``) become one, each with its own default.
+
+    griffe repeats the description, with the default of the first.
+    """
+    if section.kind is not griffe.DocstringSectionKind.parameters:
+        return section
+    defaults = {each.name: each.default for each in getattr(obj, "parameters", [])}
+    joined: list[Any] = []
+    for each in section.value:
+        default = defaults.get(each.name, each.default)
+        last = joined[-1] if joined else None
+        if last and each.description and last.description == each.description:
+            last.name += f", {each.name}"
+            if default is not None and str(last.value) != str(default):
+                last.value = f"{last.value}, {default}"
+            continue
+        each.value = each.default if default is None else default
+        if not each.description:  # the type says it all
+            each.description, each.annotation = f"{each.annotation}.".capitalize(), None
+        joined.append(each)
+    section.value = joined
+    return section
 
 
 def _in_groups(sections: list[Any]) -> Any:
@@ -64,14 +90,18 @@ def _in_groups(sections: list[Any]) -> Any:
             yield section
             continue
         known = {name for names in GROUPS.values() for name in names}
-        groups = {"": [each for each in section.value if each.name not in known]}
+        groups = {"": [each for each in section.value if _first(each) not in known]}
         for title, names in GROUPS.items():
-            groups[title] = [each for each in section.value if each.name in names]
+            groups[title] = [each for each in section.value if _first(each) in names]
         for title, parameters in groups.items():
             if parameters:
                 yield griffe.DocstringSectionParameters(
                     parameters, title=f"Parameters: {title}".rstrip(": ")
                 )
+
+
+def _first(parameter: Any) -> str:
+    return str(parameter.name).partition(",")[0]
 
 
 def _linked(found: re.Match[str]) -> str:
