@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from dualstruct import SequenceTagger, read_columns
+from dualstruct.drawing.style import COLOURS, INK
 from dualstruct.labelling import Project
 from dualstruct.labelling.sentences import checked_tokens
 from dualstruct.labelling.session import Session
@@ -160,7 +161,7 @@ def drawn(curves: dict[str, dict[str, tuple[float, list[Curve]]]]) -> str:
     """The curves as SVG, a panel for each corpus; the dashed line is what is wanted."""
     width, height, left, top = 260, 180, 40, 28
     parts = []
-    colours = {"unsure": "#0a7a3d", "page": "#0b62c4", "random": "#b35900"}
+    colours = dict(zip(("page", "random", "unsure"), COLOURS, strict=False))
     for k, (name, orders) in enumerate(curves.items()):
         whole = next(iter(orders.values()))[0]
         low = min(y for _, each in orders.values() for curve in each for x, y in curve if x > 0.05)
@@ -180,7 +181,7 @@ def drawn(curves: dict[str, dict[str, tuple[float, list[Curve]]]]) -> str:
             dash = ' stroke-dasharray="4 3"' if value != bottom else ""
             parts.append(
                 f'<line x1="{begin[0]}" y1="{begin[1]}" x2="{end[0]}" y2="{end[1]}" '
-                f'stroke="#888"{dash}/><text x="{float(begin[0]) - 4}" y="{float(begin[1]) + 4}" '
+                f'stroke="{INK}"{dash}/><text x="{float(begin[0]) - 4}" y="{float(begin[1]) + 4}" '
                 f'text-anchor="end">{100 * value:.1f}</text>'
             )
         for share in (0, 0.5, 1):
@@ -208,8 +209,8 @@ def drawn(curves: dict[str, dict[str, tuple[float, list[Curve]]]]) -> str:
     size = f"{left + len(curves) * (width + left)} {top + height + 46}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" font-family="sans-serif" '
-        'font-size="12" fill="#555"><title>Score by share of tokens labelled</title>'
-        f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>\n'
+        f'font-size="12" fill="{INK}"><title>Score by share of tokens labelled</title>'
+        f"{''.join(parts)}</svg>\n"
     )
 
 
