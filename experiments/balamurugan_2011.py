@@ -232,14 +232,17 @@ def dual_panel(title: str, runs: list[Run]) -> Panel:
     return Panel(title, "CPU seconds", title_y, lines, log_x=True, log_y=True)
 
 
+def both_panels(task: Task, title: str, runs: list[Run]) -> tuple[Panel, Panel]:
+    return dual_panel(title, runs), score_panel(title, task.metric, runs)
+
+
 def figures(
     report: Report,
     tasks: dict[str, Task],
     pairs: dict[tuple[str, float], tuple[Run, Run]],
     sgd_panels: list[Panel],
 ) -> None:
-    columns = len(tasks)
-    report.figure("figure1", "Figure 1: SDM and SGD for CRFs", sgd_panels, columns)
+    report.figure("figure1", "Figure 1: SDM and SGD for CRFs", sgd_panels)
     for number, original in ((2, "BioNLP"), (3, "WSJPOS")):
         if original not in tasks:
             continue
@@ -248,15 +251,15 @@ def figures(
         report.figure(
             f"figure{number}",
             f"Figure {number}: SDM and cutting planes on {task.name} at three values of C",
-            [dual_panel(f"{task.name}, C = {C:g}", runs) for C, runs in chosen]
-            + [score_panel(f"{task.name}, C = {C:g}", task.metric, runs) for C, runs in chosen],
-            len(chosen),
+            [
+                panel
+                for C, runs in chosen
+                for panel in both_panels(task, f"{task.name}, C = {C:g}", runs)
+            ],
         )
     chosen_tasks = [(tasks[name], list(runs)) for (name, C), runs in pairs.items() if C == 0.1]
     report.figure(
         "figure4",
         "Figure 4: SDM and cutting planes at C = 0.1",
-        [dual_panel(task.name, runs) for task, runs in chosen_tasks]
-        + [score_panel(task.name, task.metric, runs) for task, runs in chosen_tasks],
-        columns,
+        [panel for task, runs in chosen_tasks for panel in both_panels(task, task.name, runs)],
     )

@@ -112,18 +112,14 @@ def run(options: Options, report: Report) -> None:
         ["task", "", "DCD", "perceptron", "MIRA", "SGD", AVERAGED, "their C"],
         rows,
     )
-    columns = len(names)
-    report.figure(
-        "figure1", "Figure 1, top: test score against training time", figures["1"], columns
-    )
+    report.figure("figure1", "Figure 1, top: test score against training time", figures["1"])
     report.figure(
         "figure1-objective",
         "Figure 1, bottom: how far the primal objective is above the lowest found",
         figures["1-objective"],
-        columns,
     )
-    report.figure("figure2", "Figure 2: DCD, FW-Struct and cutting planes", figures["2"], columns)
-    report.figure("figure3", "Figure 3: DCD and the online learners", figures["3"], columns)
+    report.figure("figure2", "Figure 2: DCD, FW-Struct and cutting planes", figures["2"])
+    report.figure("figure3", "Figure 3: DCD and the online learners", figures["3"])
 
 
 def table_rows(

@@ -108,8 +108,8 @@ def run(options: Options, report: Report) -> None:
         ["task", "score", "", *(machines_label(k) for k in (1, 2, 4, 8)), DEFAULT],
         rows,
     )
-    report.figure("figure1ab", "Figure 1a, 1b: eight simulated machines", compared, 2)
-    report.figure("figure1cd", "Figure 1c, 1d: BQO on 1, 2, 4 and 8 machines", scaled, 2)
+    report.figure("figure1ab", "Figure 1a, 1b: eight simulated machines", compared)
+    report.figure("figure1cd", "Figure 1c, 1d: BQO on 1, 2, 4 and 8 machines", scaled)
 
 
 def by_the_paper(inner: Solver, machines: int) -> BQO:

@@ -83,7 +83,7 @@ def run(options: Options, report: Report) -> None:
     common = {"seconds": options.seconds, "seed": options.seed}
     names = options.chosen(TASKS if options.data is not None else QUICK)
     rows: list[list[str | float | None]] = []
-    panels: list[Panel] = []
+    panels: dict[str, list[Panel]] = {method: [] for method in METHODS}
     for name, original in report.each(names):
         most, relabel = (3000, plain_brown_tag) if name == "brown" else (None, None)
         task = load_task(name, options, most, relabel=relabel)
@@ -112,19 +112,14 @@ def run(options: Options, report: Report) -> None:
                     ]
                 )
         compare_clean(report, task, original, scores, settings)
-        panels += [
-            Panel(
-                f"{task.name}, {method}",
-                "passes",
-                f"test {task.metric}",
-                [
-                    Line(loss, [p.passes for p in runs[method, loss].points if p.score is not None],
-                         scored(runs[method, loss])[1])
-                    for loss in LOSSES
-                ],
-            )
-            for method in METHODS
-        ]  # fmt: skip
+        for method in METHODS:
+            curves = {loss: runs[method, loss] for loss in LOSSES}
+            lines = [
+                Line(loss, [p.passes for p in run.points if p.score is not None], scored(run)[1])
+                for loss, run in curves.items()
+            ]
+            title = f"{task.name}, {method}"
+            panels[method].append(Panel(title, "passes", f"test {task.metric}", lines))
         if original == "Shallow parsing":
             report.note(
                 "the paper's F-measure of 96 is above the chunk F1 of any linear model on this "
@@ -136,7 +131,8 @@ def run(options: Options, report: Report) -> None:
         ["task", "method", "loss", "C", "passes", "here", "published"],
         rows,
     )
-    report.figure("figure4.1", "Figure 4.1: hinge and ramp, pass by pass", panels, 3)
+    by_method = [panel for of_method in panels.values() for panel in of_method]
+    report.figure("figure4.1", "Figure 4.1: hinge and ramp, pass by pass", by_method)
 
 
 def folds_in(options: Options) -> int:

@@ -226,7 +226,6 @@ def trees(options: Options, report: Report, names: tuple[str, ...], C: float) ->
         "figure4",
         f"Figure 4: CRFs of trees by DCA and SGD at C = {C:g}",
         panels,
-        len(names),
     )
 
 

@@ -25,6 +25,8 @@ class Options:
         The most training sentences of any task.
     sentences_of : dict
         The most of these tasks, by name, instead.
+    test_sentences : int, optional
+        The most test sentences of any task.
     seconds : float, optional
         The most CPU seconds of any curve.
     seed : int
@@ -40,6 +42,7 @@ class Options:
     seed: int = 0
     tasks: tuple[str, ...] = ()
     sentences_of: Mapping[str, int] = field(default_factory=dict)
+    test_sentences: int | None = None
 
     def most_sentences(self, full: int | None = None, task: str = "") -> int | None:
         """The most training sentences of a task whose full size is ``full`` (None: all)."""

@@ -75,8 +75,9 @@ def command_of(record: dict[str, Any]) -> str:
     words = ["dualstruct", "experiment", record["experiment"]]
     words += ["--data", "FOLDER"] if options["data"] else []
     words += ["--quick"] if options["quick"] else []
-    for name in ("sentences", "seconds"):
-        words += [f"--{name}", f"{options[name]:g}"] if options[name] is not None else []
+    for name in ("sentences", "test_sentences", "seconds"):
+        given = options.get(name)
+        words += [] if given is None else [f"--{name.replace('_', '-')}", f"{given:g}"]
     for task, most in options.get("sentences_of", {}).items():
         words += ["--sentences", shlex.quote(f"{task}={most}")]
     for task in options["tasks"]:

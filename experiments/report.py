@@ -26,6 +26,8 @@ from .options import Options
 
 Cell = str | float | None
 PACKAGES = ("dualstruct", "numpy", "scipy", "scikit-learn", "matplotlib")
+#: More panels than that beside each other are too small to read on a page.
+COLUMNS = 2
 VERDICTS = ("confirmed", "not distinguishable", "refuted", "not reached")
 STYLES = {"yes": "green", "confirmed": "green", "no": "red", "refuted": "red"}
 T = TypeVar("T")
@@ -155,11 +157,11 @@ class Report:
         """A table; numbers are shown as they are read best."""
         self.tables.append(Table(title, list(columns), [[shown(c) for c in row] for row in rows]))
 
-    def figure(self, name: str, title: str, panels: Sequence[Panel], columns: int = 3) -> None:
-        """A figure of panels that have lines in them."""
+    def figure(self, name: str, title: str, panels: Sequence[Panel]) -> None:
+        """A figure of the panels that have lines in them, two beside each other."""
         drawn = [panel for panel in panels if panel.lines]
         if drawn:
-            self.figures.append(Figure(name, title, drawn, min(columns, len(drawn))))
+            self.figures.append(Figure(name, title, drawn, min(COLUMNS, len(drawn))))
 
     def relation(
         self,

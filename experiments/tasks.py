@@ -116,6 +116,7 @@ def load_task(
     limit = options.most_sentences(most, name)
     if name in EMBEDDED:
         whole, test = load_english("train"), load_english("test")
+        test = test.select(drawn(len(test), options.test_sentences, options.seed))
         train = whole.select(drawn(len(whole), limit, options.seed))
         corpus = "the corpus that comes with dualstruct"
         if EMBEDDED[name] == "trees":
@@ -133,7 +134,8 @@ def load_task(
         assert banks[0] is not None
         assert banks[2] is not None
         train = banks[0].select(drawn(len(banks[0]), limit, options.seed))
-        return tree_task(name, corpus, train, banks[1], banks[2], crossing, order)
+        test = banks[2].select(drawn(len(banks[2]), options.test_sentences, options.seed))
+        return tree_task(name, corpus, train, banks[1], test, crossing, order)
     corpus, preset, column = TAGGING[name]
     pairs: list[Any] = []
     for part in ("train", "dev", "test"):
@@ -146,9 +148,10 @@ def load_task(
         else:
             bank = read_conllu(file)
             pairs.append((bank.forms, bank.columns(column)))
-        if part == "train" and limit is not None:
-            numbers = drawn(len(pairs[0][0]), limit, options.seed)
-            pairs[0] = tuple([sentences[i] for i in numbers] for sentences in pairs[0])
+        most_of = {"train": limit, "test": options.test_sentences}.get(part)
+        if most_of is not None:
+            numbers = drawn(len(pairs[-1][0]), most_of, options.seed)
+            pairs[-1] = tuple([sentences[i] for i in numbers] for sentences in pairs[-1])
         if relabel is not None and pairs[-1] is not None:
             tokens, labels = pairs[-1]
             pairs[-1] = (tokens, [[relabel(label) for label in sentence] for sentence in labels])

@@ -106,7 +106,7 @@ def run(options: Options, report: Report) -> None:
         ["features", "wrong", *WAYS, "wrong labels memorised", "suspects removed, wrong of them"],
         rows,
     )
-    report.figure("figure1", "Five ways to learn from wrong labels", panels, 2)
+    report.figure("figure1", "Five ways to learn from wrong labels", panels)
 
 
 def made_wrong(task: Task, kind: str, share: float, seed: int) -> Noisy:

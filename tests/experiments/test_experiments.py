@@ -166,16 +166,17 @@ def test_each_sentence_is_held_out_once_and_judged_by_its_right_labels():
 
 def test_single_tasks_have_limits_of_their_own(tmp_path):
     said = called("experiment", "lee-2015", "--quick", "--sentences", 60, "--sentences",
-                  "English heads=30", "--seconds", 0.02, "--out", tmp_path)  # fmt: skip
-    assert "60 sentences to learn from" in said
-    assert "30 sentences to learn from" in said
+                  "English heads=30", "--test-sentences", 25, "--seconds", 0.02,
+                  "--out", tmp_path)  # fmt: skip
+    assert "60 sentences to learn from, 25 to test on" in said
+    assert "30 sentences to learn from, 25 to test on" in said
     options = json.loads((tmp_path / "lee-2015.json").read_text())["options"]
     for wrong in ("English=40", "English heads=x", "3", "many"):
         with pytest.raises(InputError, match=f"--sentences {wrong}: "):
             called("experiment", "lee-2015", "--quick", "--sentences", wrong)
     record = {"experiment": "lee-2015", "options": options, "repeats": 2}
     assert command_of(record) == (
-        "dualstruct experiment lee-2015 --quick --sentences 60 --seconds 0.02 "
+        "dualstruct experiment lee-2015 --quick --sentences 60 --test-sentences 25 --seconds 0.02 "
         "--sentences 'English heads=30' --repeats 2"
     )
 

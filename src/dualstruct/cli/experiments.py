@@ -51,6 +51,9 @@ def experiment(
             "repeated.",
         ),
     ] = None,
+    test_sentences: Annotated[
+        int | None, Option(min=20, help="The maximum number of test sentences per task.")
+    ] = None,
     task: Annotated[list[str] | None, Option(help="Run only this task. May be repeated.")] = None,
     seed: Annotated[int, Option(min=0, help="The random seed.")] = 0,
     repeats: Annotated[
@@ -103,7 +106,7 @@ def experiment(
     most, most_of = experiments.read_limits(sentences or ())
     options = experiments.Options(
         data=data, quick=quick, sentences=most, sentences_of=most_of, seconds=seconds, seed=seed,
-        tasks=tuple(task or ()),
+        tasks=tuple(task or ()), test_sentences=test_sentences,
     )  # fmt: skip
     runs = repeats or (1 if quick else experiments.FULL_REPEATS)
     report = experiments.run_experiment(name, options, runs, out)
