@@ -228,8 +228,10 @@ def attempt(
     if store is None:
         return train()
     given = {name: value for name, value in settings.items() if name != "seed"}
-    what = [task.name, len(task.choosing), part, label, repr(find_loss(loss)), C, repr(solver),
-            sorted(given.items())]  # fmt: skip
+    what = [
+        task.name, task.metadata["features"], len(task.choosing), part, label,
+        repr(find_loss(loss)), C, repr(solver), sorted(given.items()),
+    ]  # fmt: skip
     return store.run(what, train)
 
 

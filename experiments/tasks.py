@@ -67,10 +67,13 @@ TAGGING = {
     "chunking": ("conll2000", "chunking-small", None),
     "jnlpba": ("jnlpba", "ner", None),
     "bc2gm": ("bc2gm", "ner", None),
-    "wnut17": ("wnut17", "ner", None),
+    "wnut17": ("wnut17", "ner, clusters", None),
     "brown": ("brown", "pos", None),
     "EWT POS": ("ud_english_ewt", "pos", "xpos"),
 }
+#: Features of Brown clusters, where a corpus has "clusters" after its preset.
+CLUSTERS = Path("brown_clusters", "bllip-clusters.txt.xz")
+CLUSTER_BITS = (4, 6, 10, 20)
 #: Tasks with trees: the corpus, and whether arcs may cross and several words hang from the root.
 PARSING = {
     "English trees": ("ud_english_ewt", False),
@@ -136,7 +139,8 @@ def load_task(
         train = banks[0].select(drawn(len(banks[0]), limit, options.seed))
         test = banks[2].select(drawn(len(banks[2]), options.test_sentences, options.seed))
         return tree_task(name, corpus, train, banks[1], test, crossing, order)
-    corpus, preset, column = TAGGING[name]
+    corpus, given, column = TAGGING[name]
+    preset, extra = with_clusters(given, options.data)
     pairs: list[Any] = []
     for part in ("train", "dev", "test"):
         file = _part(corpus, part, options)
@@ -155,7 +159,19 @@ def load_task(
         if relabel is not None and pairs[-1] is not None:
             tokens, labels = pairs[-1]
             pairs[-1] = (tokens, [[relabel(label) for label in sentence] for sentence in labels])
-    return tag_task(name, corpus, preset, pairs[0], pairs[1], pairs[2], hash_bits)
+    return tag_task(name, corpus, preset, pairs[0], pairs[1], pairs[2], hash_bits, extra)
+
+
+def with_clusters(given: str, data: Path | None) -> tuple[str, str]:
+    """A preset and the clusters that the folder of the corpora has, and what to say of that."""
+    preset, _, clusters = given.partition(", ")
+    if not clusters:
+        return preset, ""
+    path = None if data is None else (data / CLUSTERS).resolve()
+    if path is None or not path.exists():
+        return preset, f", without Brown clusters ({CLUSTERS} is missing)"
+    lines = [f"cluster(word[-1..1],{bits})" for bits in CLUSTER_BITS]
+    return "\n".join([f"include {preset}", f"clusters {path}", *lines, ""]), ", Brown clusters"
 
 
 def drawn(count: int, limit: int | None, seed: int) -> NDArray[np.int64]:
@@ -193,6 +209,7 @@ def tag_task(
     dev: Labelled | None,
     test: Labelled,
     hash_bits: int | None = None,
+    extra: str = "",
 ) -> Task:
     """Chains with the features of a preset."""
     extractor = make_extractor(preset, hash_bits=hash_bits)
@@ -223,7 +240,12 @@ def tag_task(
         choosing,
         dev_score,
         scored(test),
-        {"corpus": corpus, "test": len(test[0]), "outputs": f"{len(labels)} labels"},
+        {
+            "corpus": corpus,
+            "test": len(test[0]),
+            "outputs": f"{len(labels)} labels{extra}",
+            "features": f"{preset.splitlines()[0]}{extra}, {hash_bits}",
+        },
         labels.names,
     )
 
@@ -335,7 +357,12 @@ def tree_task(
         structure if choosing_bank is train else learnable(choosing_bank),
         scored(dev),
         scored(test),
-        {"corpus": corpus, "test": len(test), "outputs": f"trees, order {order}"},
+        {
+            "corpus": corpus,
+            "test": len(test),
+            "outputs": f"trees, order {order}",
+            "features": f"order {order}",
+        },
     )
 
 
