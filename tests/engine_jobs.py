@@ -24,6 +24,7 @@ from dualstruct.distributed import (
     BQO,
     DistributedLBFGS,
     IterativeMixing,
+    RampBQO,
     SimpleAverage,
     partition,
     run_mpi,
@@ -39,6 +40,7 @@ STRATEGIES = {
     "iterative mixing": (IterativeMixing(MIRA(k=2), weighted=True), "hinge"),
     "simple average": (SimpleAverage(DCD()), "squared_hinge"),
     "l-bfgs": (DistributedLBFGS(), "crf"),
+    "ramp": (RampBQO(passes_per_round=3), "ramp"),
 }
 PASSES = 8
 #: Seconds after which a worker that hangs is noticed; no other may be that late.
@@ -257,7 +259,7 @@ def ray_jobs(folder: Path) -> None:
         "three": told(lambda: run_ray(3, train_all)),
         "fail": told(lambda: run_ray(2, fail)),
         "differ": told(lambda: run_ray(2, differ)),
-        "strategies": told(lambda: run_ray(2, every_strategy_loses_a_worker(folder), restarts=5)),
+        "strategies": told(lambda: run_ray(2, every_strategy_loses_a_worker(folder), restarts=6)),
         "hangs": told(lambda: run_ray(2, hangs(folder), timeout=SILENCE)),
         "dies always": told(lambda: run_ray(2, dies_always, restarts=1)),
         "ctrl-c twice": told(lambda: run_ray(2, interrupts_twice(os.getpid()))),

@@ -14,9 +14,11 @@ from dualstruct import (
     DependencyParser,
     InputError,
     Multiclass,
+    ParsingPipeline,
     SequenceTagger,
     StructuredSVM,
     read_columns,
+    read_conllu,
 )
 
 
@@ -37,6 +39,13 @@ def train(engine: str, folder: Path) -> dict:
     found = {"files": [tagger.result_.primal, tagger.result_.dev_score, digest(tagger)]}
     parser = DependencyParser(passes=2, hash_bits=12, **run).fit(folder / "trees.conllu")
     found["trees"] = [parser.result_.primal, parser.lifted_, digest(parser)]
+    pipeline = ParsingPipeline(
+        ["upos"],
+        folds=2,
+        tagger=SequenceTagger(passes=2, **run),
+        parser=DependencyParser(passes=1, hash_bits=12, **run),
+    ).fit(read_conllu(folder / "trees.conllu"))
+    found["pipeline"] = [digest(pipeline.taggers_["upos"]), digest(pipeline.parser_)]
     X = [[float(i % 7), float(i % 3)] for i in range(12)]
     svm = StructuredSVM(Multiclass(), passes=3, **run).fit(X, ["ab"[i % 2] for i in range(12)])
     found["memory"] = [svm.result_.primal, svm.predict(X)]

@@ -81,9 +81,16 @@ double dot(const Weights& w, std::span<const std::uint32_t> places, std::span<co
 void axpy(Weights& w, std::span<const std::uint32_t> places, std::span<const float> values, double step,
           Weights* copy) {
     const auto factor = static_cast<float>(step);
-    for (std::size_t k = 0; k < places.size(); ++k) w.data()[places[k]] += factor * values[k];
-    if (!copy) return;
-    for (std::uint32_t place : places) copy->data()[place] = w.data()[place];
+    float* const to = w.data();
+    if (!copy) {
+        for (std::size_t k = 0; k < places.size(); ++k) to[places[k]] += factor * values[k];
+        return;
+    }
+    float* const same = copy->data();
+    for (std::size_t k = 0; k < places.size(); ++k) {  // one way through memory for both
+        const std::uint32_t place = places[k];
+        same[place] = to[place] += factor * values[k];
+    }
 }
 
 }  // namespace dualstruct

@@ -33,12 +33,13 @@ from dualstruct.distributed import (
     CommunicationError,
     DistributedLBFGS,
     IterativeMixing,
+    RampBQO,
     SimpleAverage,
     fit_local,
     partition,
     run_local,
 )
-from dualstruct.solvers import DCDLight
+from dualstruct.solvers import DCDLight, RampSDM
 from dualstruct.structures import Subset
 from dualstruct.workers.communicator import sum_in_order
 from dualstruct.workers.sparse import (
@@ -66,6 +67,7 @@ STRATEGIES = {
     "simple average": (SimpleAverage(DCD()), "squared_hinge"),
     "simple average of averages": (SimpleAverage(Perceptron()), "perceptron"),
     "l-bfgs": (DistributedLBFGS(), "crf"),
+    "ramp": (RampBQO(passes_per_round=2), "ramp"),
     "sparse l-bfgs": (DistributedLBFGS(LBFGS(states="observed", l1=0.1)), "softmax_margin"),
 }
 
@@ -555,6 +557,62 @@ def test_lbfgs_takes_the_steps_of_one_machine(kind, solver, seed, weighted):
         assert many.dual == pytest.approx(one.dual, rel=1e-4, abs=1e-5)
 
 
+NOISY = make_chains(sentences=40, tokens=5, labels=3, features=30, noise=2.0, seed=3).structure()
+
+
+@pytest.mark.parametrize("loss", ["ramp", "ramp_uncosted"])
+@pytest.mark.parametrize("workers", [1, 2, 3, 8])
+def test_the_ramp_ends_where_its_tangents_are_those_at_w(workers, loss):
+    """It is not convex: other orders may end elsewhere, but all where no round changes anything."""
+    problem, ends = Problem(NOISY, loss, 0.3), Stopping(passes=400)
+    one = fit(problem, RampSDM(40), ends)
+    hinge = fit(Problem(NOISY, "hinge", 0.3), SDM(), Stopping(gap=1e-4, passes=600))
+    solver = RampBQO(40)
+
+    def work(own: Problem) -> tuple[float, float, int]:
+        iterate = solver.start(own, 0)
+        for _ in range(400):
+            solver.run_pass(iterate)
+        iterate.start_round(own.loss)
+        w, dual = iterate.convex.settled()
+        gap = iterate.convex.problem.certify(w, dual).gap
+        return own.primal(w), gap, iterate.inference_calls
+
+    for primal, gap, calls in on_workers(NOISY, workers, loss, 0.3, work):
+        assert gap <= 2e-3
+        assert primal < 0.9 * problem.primal(hinge.w)
+        assert calls == one.inference_calls == len(NOISY) * (400 + 9)
+
+
+def test_the_first_round_of_the_ramp_is_the_hinge_on_several_workers():
+    ends = Stopping(passes=4)
+    ramp = fit_local(Problem(CHAINS, "ramp", 0.3), RampBQO(4), ends, workers=3)
+    hinge = fit_local(Problem(CHAINS, "hinge", 0.3), BQO(), ends, workers=3)
+    np.testing.assert_allclose(ramp.w.array, hinge.w.array, atol=1e-6)
+
+
+def test_the_tangent_is_that_of_all_examples():
+    solver = RampBQO(passes_per_round=3)
+
+    def work(problem: Problem) -> tuple[np.ndarray, ...]:
+        iterate = solver.start(problem, 0)
+        for _ in range(3):
+            solver.run_pass(iterate)
+        before = np.array(iterate.w.array)
+        iterate.start_round(problem.loss)
+        exact = iterate.convex.whole(iterate.convex.own_share())
+        np.testing.assert_allclose(iterate.w.array, exact, atol=1e-5)
+        return before, np.array(iterate.center.array)
+
+    found = on_workers(NOISY, 3, "ramp", 0.3, work)
+    expected = NOISY.new_weights()
+    w = NOISY.new_weights(found[0][0])
+    given_up = _core.linearise_concave(NOISY.core_examples, w, -1.0, 0.3, expected)
+    assert len(given_up)
+    for _, center in found:
+        np.testing.assert_allclose(center, expected.array, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_runs_repeat_and_resume_bit_for_bit(name, tmp_path):
     strategy, loss = STRATEGIES[name]
@@ -659,6 +717,8 @@ def test_solvers_of_one_machine_are_refused_on_many():
         (lambda: BQO(local_passes=0), "local_passes is 0"),
         (lambda: BQO(rounds_per_pass=0), "rounds_per_pass is 0"),
         (lambda: BQO(revisits=-1), "revisits is -1"),
+        (lambda: RampBQO(0), "passes_per_round is 0"),
+        (lambda: RampBQO(bqo=BQO(DCD())), "needs a local solver for the hinge, not dcd"),
         (lambda: IterativeMixing(DCD()), "mixes perceptron or mira, not dcd"),
         (lambda: run_local(0, lambda workers: None), "workers is 0"),
         (

@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from commands import run_command
 from dualstruct import DependencyParser, InputError, Problem, SequenceTagger, Stopping
 from dualstruct.datasets import load_english, make_chains
-from dualstruct.distributed import ADMM, BQO, DistributedLBFGS, IterativeMixing, fit_local
+from dualstruct.distributed import (
+    ADMM,
+    BQO,
+    DistributedLBFGS,
+    IterativeMixing,
+    RampBQO,
+    fit_local,
+)
 from dualstruct.solvers import MIRA
 from random_cases import cases
 
@@ -85,6 +92,16 @@ def test_l_bfgs_goes_on_elsewhere(tmp_path):
     same(train(tmp_path / "run", 5, 4, DistributedLBFGS(), "crf"), left)
     end = train(tmp_path / "run", 12, 3, DistributedLBFGS(), "crf")
     np.testing.assert_allclose(end.primal, alone.primal, rtol=1e-6)
+
+
+def test_the_ramp_goes_on_elsewhere(tmp_path):
+    left = train(tmp_path / "run", 7, 2, RampBQO(3), "ramp")
+    taken = train(tmp_path / "run", 7, 5, RampBQO(3), "ramp")
+    assert taken.passes == left.passes
+    assert taken.inference_calls == left.inference_calls
+    away = np.linalg.norm(taken.w.array - left.w.array)
+    assert away <= 1e-5 * np.linalg.norm(left.w.array)
+    assert train(tmp_path / "run", 9, 3, RampBQO(3), "ramp").passes == 9
 
 
 @pytest.mark.parametrize(

@@ -357,11 +357,11 @@ class TestRay:
         told = on_ray["strategies"]["warnings"]
         deaths = [sentence for sentence in told if "died" in sentence]
         assert deaths == [
-            f"worker {rank} died; the workers are restarted (restart {number} of at most 5)"
-            for number, rank in enumerate([0, 1, 0, 1, 0], 1)
+            f"worker {rank} died; the workers are restarted (restart {number} of at most 6)"
+            for number, rank in enumerate([0, 1, 0, 1, 0, 1], 1)
         ]
         last = told[told.index(deaths[-1]) :]
-        assert last[1:5] == ["training resumes from the checkpoint of pass 8"] * 4
+        assert last[1:6] == ["training resumes from the checkpoint of pass 8"] * 5
         assert last[-1].startswith("training resumes from the checkpoint of pass")
 
     def test_a_worker_that_hangs_is_replaced(self, on_ray):

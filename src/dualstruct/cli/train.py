@@ -281,7 +281,7 @@ def _check_files(
         from dualstruct.cli import workers as cli_workers
 
         solver = settings["solver"] or "auto"
-        cli_workers.check(engine, workers, address, task, solver, settings["averaged"])
+        cli_workers.check(engine, workers, address, solver, settings["averaged"])
         cli_workers.check_files([dev] if divided else [*train, dev], checkpoint)
     if resume and engine != "mpi" and checkpoint is not None and not checkpoint.exists():
         tell(f"there is no {checkpoint} yet; starting from the beginning")

@@ -76,7 +76,8 @@ def train(
     parser.set_params(**settings)
     treebank: Any
     held_out: Any
-    if parser.engine is not None:  # each worker reads its own share
+    divided = parser.engine is not None and not jackknifed
+    if divided:  # each worker reads its own share
         for file in filter(holds_trees, files):
             raise InputError(f"{file}: workers read CoNLL-U; dualstruct label --export writes it")
         treebank = TreeFiles(tuple(map(Path, files)))
@@ -89,7 +90,8 @@ def train(
     started = time.perf_counter()
     if jackknifed:
         shared = {name: getattr(parser, name) for name in ("seed", "threads", "verbose")}
-        tagger = SequenceTagger(**shared, unseen_labels="count")
+        where = {name: getattr(parser, name) for name in ("engine", "workers", "address")}
+        tagger = SequenceTagger(**shared, **where, unseen_labels="count")
         model = ParsingPipeline(
             folds=5 if folds is None else folds,
             tagger=tagger,
@@ -107,10 +109,10 @@ def train(
     if parser.rank_ != 0:
         return None, parser.result_
     model.save(target)
-    if parser.engine is None:
-        sentences, tokens = len(treebank), len(treebank.heads)
-    else:
+    if divided:
         sentences, tokens = parser.trained_on_
+    else:
+        sentences, tokens = len(treebank), len(treebank.heads)
     report = {
         "model": str(target),
         "sentences": sentences,

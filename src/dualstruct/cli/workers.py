@@ -20,17 +20,11 @@ def check(
     engine: str | None,
     workers: int | None,
     address: str | None,
-    task: str,
     solver: str,
     averaged: bool | None,
 ) -> None:
     """Refuse at once what workers cannot do."""
     check_engine(engine, workers, address)
-    if task == "tag+parse":
-        raise InputError(
-            "--task tag+parse trains many small models one after the other, which workers do not "
-            "make quicker; they are for --task tag and --task parse"
-        )
     if averaged and solver not in ("average", "simple-average", "mixing", "iterative-mixing"):
         raise InputError(
             "--averaged is for one machine and for --solver mixing or average: steps that several "

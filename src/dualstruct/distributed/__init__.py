@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dualstruct.distributed.local import fit_local as fit_local
     from dualstruct.distributed.mixing import IterativeMixing as IterativeMixing
     from dualstruct.distributed.mixing import SimpleAverage as SimpleAverage
+    from dualstruct.distributed.ramp import RampBQO as RampBQO
     from dualstruct.workers.communicator import CommunicationError as CommunicationError
     from dualstruct.workers.communicator import Communicator as Communicator
     from dualstruct.workers.communicator import RecoveryWarning as RecoveryWarning
@@ -33,6 +34,7 @@ _HOMES = {
     "distributed.lbfgs": "DistributedLBFGS",
     "distributed.local": "fit_local",
     "distributed.mixing": "IterativeMixing SimpleAverage",
+    "distributed.ramp": "RampBQO",
     "workers.communicator": (
         "CommunicationError Communicator RecoveryWarning SingleWorker partition"
     ),

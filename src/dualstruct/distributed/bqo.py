@@ -65,7 +65,7 @@ from dualstruct.problem import Problem
 from dualstruct.solvers import Solver
 from dualstruct.solvers.base import Part
 from dualstruct.solvers.solver import PassResult
-from dualstruct.workers.communicator import in_place_of
+from dualstruct.workers.communicator import Communicator, in_place_of
 from dualstruct.workers.sparse import SparseVector
 
 #: Where a scale is so small, what it is for is multiplied out.
@@ -209,6 +209,13 @@ class BQOIterate(DualShareIterate):
         self.local.w.assign(core, w)
         self._mean = None
 
+    def begin_again(self) -> None:
+        """The problem has another center now: the same α, and the mean of w begins anew."""
+        self.rebuild()
+        self.lag = None
+        self.memory.pop("lag", None)
+        self.memory.pop("rounds", None)
+
     def settled(self) -> tuple[_core.Weights, float]:
         exact = self.problem.structure.new_weights(self.whole(self.own_share()))
         dual = self.problem.dual(self.local.duals, exact, self.theta)
@@ -344,6 +351,7 @@ class BQO(DualStrategy):
             room = (theta * C - s[rising]) / D[rising]
             largest = min(largest, float(room.min(initial=np.inf)))
         D_C = problem.per_weight(D / theta)
+        mine = _share(total, communicator)
         numbers = np.concatenate(
             [
                 [
@@ -352,6 +360,7 @@ class BQO(DualStrategy):
                     D @ D_C / theta,
                 ],
                 [report.loss, *iterate.counts(), _square(own)],
+                [_core.sparse_dot(iterate.w, *mine), _square(mine)],
                 # Steps up to 1 are feasible whatever rounding says.
                 in_place_of(communicator, max(largest, 1.0)),
             ]
@@ -359,10 +368,9 @@ class BQO(DualStrategy):
         totals = communicator.allreduce(numbers)
         gain, sD, DD, loss = totals[:4].tolist()
         iterate.count(totals[4:7])
-        along = _core.sparse_dot(iterate.w, *total) / theta
-        square = _square(total) / theta**2
+        along, square = float(totals[8]) / theta, float(totals[9]) / theta**2
         # Where rounding is all that is left to change, a long step would make much of it.
-        longest = min(float(totals[8:].min()), 2.0 * communicator.size)
+        longest = min(float(totals[10:].min()), 2.0 * communicator.size)
         mean = min(1.0, theta) / communicator.size
         eta = _step(problem, gain - along, square, sD, DD, longest, mean)  # 2.3
 
@@ -377,7 +385,14 @@ class BQO(DualStrategy):
 
 
 def _square(vector: SparseVector) -> float:
-    return float(np.dot(vector.values, vector.values.astype(np.float64)))
+    return float(np.einsum("i,i->", vector.values, vector.values, dtype=np.float64))
+
+
+def _share(vector: SparseVector, communicator: Communicator) -> SparseVector:
+    """The part of what all workers know of which this one computes sums."""
+    rank, size, length = communicator.rank, communicator.size, len(vector.places)
+    part = slice(length * rank // size, length * (rank + 1) // size)
+    return SparseVector(vector.places[part], vector.values[part])
 
 
 def _step(

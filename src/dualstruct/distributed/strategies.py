@@ -7,6 +7,7 @@ from dualstruct.distributed.base import Strategy
 from dualstruct.distributed.bqo import BQO
 from dualstruct.distributed.lbfgs import DistributedLBFGS
 from dualstruct.distributed.mixing import IterativeMixing, SimpleAverage
+from dualstruct.distributed.ramp import RampBQO
 from dualstruct.errors import InputError
 from dualstruct.solvers import (
     LBFGS,
@@ -23,7 +24,7 @@ from dualstruct.solvers import (
 #: Every strategy by its name.
 STRATEGIES: dict[str, type[Strategy]] = {
     strategy.name: strategy
-    for strategy in (BQO, ADMM, IterativeMixing, SimpleAverage, DistributedLBFGS)
+    for strategy in (BQO, ADMM, IterativeMixing, SimpleAverage, DistributedLBFGS, RampBQO)
 }
 #: What people call them.
 SHORT_NAMES = {"mixing": "iterative-mixing", "average": "simple-average"}
@@ -34,6 +35,8 @@ AUTO = {
     "perceptron": "iterative-mixing",
     "crf": "distributed-lbfgs",
     "softmax_margin": "distributed-lbfgs",
+    "ramp": "ramp-bqo",
+    "ramp_uncosted": "ramp-bqo",
 }
 
 
@@ -97,8 +100,8 @@ def _named(name: str, loss: str, slow_revisits: bool, averaged: bool) -> Strateg
     if name == SimpleAverage.name:
         alone = auto_solver(loss, slow_revisits=slow_revisits)
         return SimpleAverage(Averaged(alone) if averaged else alone)
-    if name == DistributedLBFGS.name:
-        return DistributedLBFGS()
+    if name in (DistributedLBFGS.name, RampBQO.name):
+        return STRATEGIES[name]()
     inner = auto_solver(loss, slow_revisits=slow_revisits, inside_strategy=True)
     default = auto_solver(loss, inside_strategy=True)
     # What a strategy takes by itself is not named in reports and checkpoints.
@@ -112,7 +115,9 @@ def _around(solver: Solver) -> Strategy:
         return IterativeMixing(solver)
     if isinstance(solver, LBFGS):
         return DistributedLBFGS(solver)
-    if isinstance(solver, DualSolver) and not isinstance(solver, RampSDM):
+    if isinstance(solver, RampSDM):
+        return RampBQO(solver.passes_per_round, BQO(solver.sdm))
+    if isinstance(solver, DualSolver):
         return BQO(solver)
     raise InputError(
         f"solver {solver.name} works on one machine; for several workers there are "
