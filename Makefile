@@ -290,7 +290,7 @@ experiments-quick: .venv/installed-experiments
 	touch $@
 
 .venv/installed: .venv/tools $(SOURCES)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python $(PIP) $(BUILD) '.[cli]'
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python $(PIP) $(BUILD) .
 	touch $@
 
 .venv/installed-%: .venv/tools $(SOURCES)

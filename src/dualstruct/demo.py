@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from textwrap import indent
 from typing import Any
-
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
 from dualstruct.data.conllu import Treebank
 from dualstruct.datasets import load_english
 from dualstruct.drawing import draw_tree
 from dualstruct.estimators import DependencyParser, ParsingPipeline, SequenceTagger
 from dualstruct.labels.schemes import spans
+from dualstruct.screen import Column, Screen, Table, Text
 
 NEW_SENTENCES = (
     "Dr Ines Calder moved from Lisbon to Oslo in March .",
@@ -25,9 +22,9 @@ NEW_SENTENCES = (
 COLOURS = {"PER": "magenta", "LOC": "green", "ORG": "cyan", "DATE": "yellow", "QTY": "blue"}
 
 
-def run_demo(console: Console | None = None) -> dict[str, Any]:
+def run_demo(console: Screen | None = None) -> dict[str, Any]:
     """Train two taggers and a parser on the embedded corpus and show what they do; their scores."""
-    console = console or Console(highlight=False)
+    console = console or Screen()
     train, test = load_english("train"), load_english("test")
     console.print(
         f"{len(train)} English sentences to learn from, {len(test)} held out "
@@ -35,9 +32,8 @@ def run_demo(console: Console | None = None) -> dict[str, Any]:
     )
     part_tagger = SequenceTagger(features="pos", C=0.5)
     entity_tagger = SequenceTagger(features="ner", C=0.5)
-    curve = Table(
-        "sentences", "parts of speech", "", "entities", "", box=None, padding=(0, 2, 0, 0)
-    )
+    names = ("sentences", "parts of speech", "", "entities", "")
+    curve = Table(*(Column(Text(name, "bold")) for name in names), left=0)
     points = []
     for share in (8, 4, 2, 1):
         # Every share-th sentence, so that each share has all kinds of text.
@@ -47,7 +43,7 @@ def run_demo(console: Console | None = None) -> dict[str, Any]:
         f1 = _learn(entity_tagger, some, test, "entities")
         seconds = time.perf_counter() - started
         points.append({"sentences": len(some), "parts_of_speech": accuracy, "entities": f1})
-        curve.add_row(
+        curve.add(
             f"{len(some)}",
             f"{100 * accuracy:.1f} %",
             _bar(accuracy),
@@ -60,10 +56,10 @@ def run_demo(console: Console | None = None) -> dict[str, Any]:
     console.print(
         f"\nBoth taggers on all sentences took {seconds:.2f} s. The entity tagger:", style="bold"
     )
-    console.print(Text(str(entity_tagger.result_)))
+    console.print(str(entity_tagger.result_))
     held_out = [sentence.forms for sentence in test]
     console.print()
-    console.print(Text(entity_tagger.evaluate(held_out, [s.entities for s in test]).table()))
+    console.print(entity_tagger.evaluate(held_out, [s.entities for s in test]).table())
     console.print("\nNew sentences:", style="bold")
     words = [sentence.split() for sentence in NEW_SENTENCES]
     for tokens, parts, entities in zip(
@@ -77,7 +73,7 @@ def run_demo(console: Console | None = None) -> dict[str, Any]:
 
 
 def _show_parser(
-    console: Console, train: Treebank, test: Treebank, words: list[str]
+    console: Screen, train: Treebank, test: Treebank, words: list[str]
 ) -> tuple[float, float]:
     """Learn trees as well, from words alone, and draw one."""
     started = time.perf_counter()
@@ -92,7 +88,7 @@ def _show_parser(
     [sentence] = pipeline.predict([words])
     drawing = draw_tree(sentence.forms, sentence.heads, sentence.relations, width=console.width - 2)
     console.print()
-    console.print(Padding(Text(drawing, no_wrap=True), (0, 0, 0, 2)))
+    console.print(indent(drawing, "  "))
     return scores.uas, scores.las
 
 
@@ -109,22 +105,22 @@ def _learn(
 
 def _bar(share: float, width: int = 15) -> Text:
     filled = round(share * width)
-    return Text("█" * filled, style="green") + Text("░" * (width - filled), style="dim")
+    return Text("█" * filled, "green").append("░" * (width - filled), "dim")
 
 
-def _aligned(tokens: Sequence[str], parts: Sequence[str], entities: Sequence[str]) -> Text:
+def _aligned(tokens: Sequence[str], parts: Sequence[str], entities: Sequence[str]) -> list[Text]:
     """Words in the colours of their entities, with the parts of speech under them."""
     kinds = [""] * len(tokens)
     starts = set()
     for span in spans(list(entities)):
         starts.add(span.start)
         kinds[span.start : span.end] = [span.type] * (span.end - span.start)
-    upper, lower, names = Text("  "), Text("  ", style="dim"), Text("  ")
+    upper, lower, names = Text("  "), Text("  "), Text("  ")
     for t, (token, part, kind) in enumerate(zip(tokens, parts, kinds, strict=True)):
         name = kind if t in starts else ""
         width = max(len(token), len(part), len(name)) + 1
-        upper.append(token, style=f"bold {COLOURS[kind]}" if kind else "")
+        upper.append(token, f"bold {COLOURS[kind]}" if kind else "")
         upper.append(" " * (width - len(token)))
-        lower.append(f"{part:<{width}}")
-        names.append(f"{name:<{width}}", style=COLOURS.get(kind, ""))
-    return Text("\n").join([upper, lower, names])
+        lower.append(f"{part:<{width}}", "dim")
+        names.append(f"{name:<{width}}", COLOURS.get(kind, ""))
+    return [upper, lower, names]

@@ -7,8 +7,9 @@ from typing import Annotated
 
 from dualstruct.cli.files import check_page, write_page
 from dualstruct.cli.options import Json, Reading, SameColumns, SameLabelColumn, Threads
-from dualstruct.cli.output import console, print_json
+from dualstruct.cli.output import print_json
 from dualstruct.cli.parameters import Argument, Option
+from dualstruct.screen import Screen
 
 #: How many sentences a page has at least.
 ON_A_PAGE = 50
@@ -51,10 +52,10 @@ def compare(
     if as_json:
         print_json(found.to_dict(most))
         return
-    screen = console()
+    screen = Screen()
     from dualstruct.mistakes.terminal import comparison_lines
 
-    screen.print(comparison_lines(found, most, screen.width), soft_wrap=True)
+    screen.print(comparison_lines(found, most, screen.width))
 
 
 def _names(one: Path, other: Path) -> tuple[str, str]:

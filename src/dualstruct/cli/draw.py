@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from dualstruct.cli.files import check_page, write_page
 from dualstruct.cli.options import Json
-from dualstruct.cli.output import console, print_json, say
+from dualstruct.cli.output import print_json, say
 from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
 from dualstruct.printable import printable
+from dualstruct.screen import Screen, Text
 
 if TYPE_CHECKING:
     from dualstruct.data.conllu import Treebank
@@ -152,9 +153,7 @@ def _draw_page(
 def _draw_text(
     treebank: Treebank, other: Treebank | None, shown: Iterable[int], columns: int
 ) -> None:
-    screen = console()
-    from rich.text import Text
-
+    screen = Screen()
     from dualstruct.drawing import draw_comparison, draw_tree
     from dualstruct.drawing.comparison import shown_relations
 
@@ -166,9 +165,9 @@ def _draw_text(
             drawing = draw_comparison(one, other[i], width=columns)
         text = Text(printable(f"# {one.sent_id or i + 1}\n\n{drawing}\n", keep="\n"))
         if other is not None:
-            text.highlight_regex("✗[^\\s─│╭╮├┤┼]*", "bold red")
-            text.highlight_regex("✓[^\\s─│╭╮├┤┼]*", "bold green")
-        screen.print(text, soft_wrap=True)
+            text = text.styled("✗[^\\s─│╭╮├┤┼]*", "bold red")
+            text = text.styled("✓[^\\s─│╭╮├┤┼]*", "bold green")
+        screen.print(text)
 
 
 def _check_heads(treebank: Treebank, i: int) -> None:

@@ -18,15 +18,15 @@ from dualstruct.cli.options import (
     TextOptions,
     Threads,
 )
-from dualstruct.cli.output import console, print_json, say
+from dualstruct.cli.output import print_json, say
 from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
+from dualstruct.screen import Screen
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from dualstruct.cli.judging import Judged
     from dualstruct.mistakes import Mistakes, Slice
+    from dualstruct.screen import Shown
 
 #: How many examples of each kind a page has.
 ON_A_PAGE = 50
@@ -157,10 +157,10 @@ def evaluate(
         return
     say(judged.text)
     if found is not None:
-        screen = console()
+        screen = Screen()
         for lines in _lines(found, errors, confusion, parts, screen.width):
             screen.print()
-            screen.print(lines, soft_wrap=True)
+            screen.print(lines)
 
 
 def _check_parts(wanted: list[str], train: str | None) -> None:
@@ -196,7 +196,7 @@ def _lines(
     confusion: bool,
     parts: dict[str, list[Slice]],
     width: int,
-) -> Iterator[RenderableType]:
+) -> Iterator[Shown]:
     from dualstruct.mistakes.terminal import confusion_lines, mistake_lines, slice_lines
 
     if errors is not None:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from dualstruct.cli.options import Json
-from dualstruct.cli.output import console, print_json, say, tell
+from dualstruct.cli.output import print_json, say, tell
 from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
+from dualstruct.libraries import library
 from dualstruct.printable import plural
 
 #: Tables are as wide as that, whatever the terminal.
@@ -113,7 +114,10 @@ def experiment(
     if as_json:
         print_json(report.for_json())
     else:
-        report.show(console(soft_wrap=True, width=WIDTH))
+        library("rich", "experiments", "the table of an experiment")
+        from rich.console import Console
+
+        report.show(Console(highlight=False, soft_wrap=True, width=WIDTH))
     written = report.write(out)
     tell(f"written: {', '.join(map(str, written))}")
     if report.figures and not any(path.suffix == ".png" for path in written):

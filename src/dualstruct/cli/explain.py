@@ -15,10 +15,11 @@ from dualstruct.cli.options import (
     TokenizerOption,
     splitting,
 )
-from dualstruct.cli.output import console, print_json, tell, write
+from dualstruct.cli.output import print_json, tell, write
 from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
 from dualstruct.printable import printable
+from dualstruct.screen import Screen
 
 if TYPE_CHECKING:
     from dualstruct.cli.models import Commands
@@ -94,13 +95,11 @@ def explain(
 
 
 def _print(explanations: list[tuple[int, Explanation]], top: int) -> None:
-    screen = console()
-    from rich.text import Text
-
+    screen = Screen()
     from dualstruct.explaining.terminal import explanation_lines
 
     for number, each in explanations:
-        screen.print(Text(printable(f"# {number} {' '.join(each.forms)}"), style="dim"))
+        screen.print(printable(f"# {number} {' '.join(each.forms)}"), "dim")
         screen.print(explanation_lines(each, top))
 
 

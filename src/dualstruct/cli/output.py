@@ -15,16 +15,11 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-from dualstruct.libraries import library
 from dualstruct.printable import json_text, printable
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 __all__ = [
-    "console",
     "print_json",
     "say",
     "tell",
@@ -71,18 +66,6 @@ def print_json(value: Any) -> None:
     if sys.stdout.isatty() and not text.isprintable():
         text = json_text(value, "ascii").replace("\x7f", "\\u007f")
     write([text])
-
-
-def console(**options: Any) -> Console:
-    """What tables and colours are printed on."""
-    library("rich", "cli", "a table in colours")
-    from rich.console import Console
-
-    class OurConsole(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # rich's own would leave the program
-
-    return OurConsole(highlight=False, **options)
 
 
 @contextmanager

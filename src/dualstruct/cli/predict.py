@@ -24,8 +24,9 @@ from dualstruct.cli.options import (
     Wanted,
     splitting,
 )
-from dualstruct.cli.output import console, print_json, say
+from dualstruct.cli.output import print_json, say
 from dualstruct.cli.parameters import Argument, Option
+from dualstruct.screen import Screen
 
 
 def predict(
@@ -173,9 +174,8 @@ def demo(
         else:
             say(f"written: {', '.join(written)}")
         return
-    screen = console(quiet=as_json)
     from dualstruct.demo import run_demo
 
-    found = run_demo(screen)
+    found = run_demo(Screen(quiet=as_json))
     if as_json:
         print_json(found)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from dualstruct.cli.options import Json, Reading, SameColumns, SameLabelColumn, Threads
-from dualstruct.cli.output import console, print_json, write
+from dualstruct.cli.output import print_json, write
 from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
 from dualstruct.printable import printable
+from dualstruct.screen import Screen, Text
 from dualstruct.suspecting import FOLDS
 
 if TYPE_CHECKING:
@@ -87,26 +88,24 @@ def suspects(
 
 
 def _print(found: list[Suspect], places: list[str]) -> None:
-    screen = console()
-    from rich.text import Text
-
+    screen = Screen()
     for rank, (each, place) in enumerate(zip(found, places, strict=True), 1):
         facts = "".join(f", {fact}" for fact in _facts(each))
         line = f"{rank}. sentence {each.sentence} ({place}): {each.score:.3f}{facts}"
-        screen.print(Text(printable(line), style="bold"), soft_wrap=True)
+        screen.print(Text(printable(line), "bold"))
         wrong = {doubt.token: doubt for doubt in each.doubts}
-        words: Any = Text()
+        words = Text()
         for t, form in enumerate(each.forms, 1):
             words.append(printable(form), style="red" if t in wrong else "")
             words.append(" ")
-        screen.print(words, soft_wrap=True)
+        screen.print(words)
         for doubt in each.doubts:
             given, predicted = map(_probability, _probabilities(doubt))
             line = (
                 f"    {doubt.token} {doubt.form}: {doubt.given} ({given}), "
                 f"the model says {doubt.predicted} ({predicted}): {doubt.kind}"
             )
-            screen.print(Text(printable(line)), soft_wrap=True)
+            screen.print(printable(line))
 
 
 def _probabilities(doubt: Doubt) -> tuple[float | None, float | None]:

@@ -33,11 +33,12 @@ from dualstruct.cli.files import (
 )
 from dualstruct.cli.judging import Judged
 from dualstruct.cli.options import Reading, Splitting, TextOptions, Wanted, asked_tokenizer
-from dualstruct.cli.output import console, print_json, write
+from dualstruct.cli.output import print_json, write
 from dualstruct.cli.texts import Output, document_sentences, predict_texts
 from dualstruct.errors import InputError
 from dualstruct.estimators import SequenceTagger
 from dualstruct.printable import plural, printable
+from dualstruct.screen import Column, Screen, Table, Text
 from dualstruct.training.results import FitResult
 
 if TYPE_CHECKING:
@@ -335,28 +336,25 @@ class TaggerCommands:
             )
             print_json({**summary, **lists})
             return
-        screen = console()
-        from rich.table import Table
-
+        screen = Screen()
         screen.print(
             f"{plural(len(table.labels), 'label')}, {plural(tagger.n_features_, 'feature')}, "
             f"{plural(len(table), 'weight')}",
-            markup=False,
         )
-        features = Table("weight", "label", "feature", box=None, title_justify="left")
+        features = _columns("weight", "label", "feature")
         for row in strongest:
-            features.add_row(_signed(row.weight), _plain(row.label), _plain(row.feature))
-        steps_table = Table("weight", "from", "to", box=None)
+            features.add(_signed(row.weight), printable(row.label), printable(row.feature))
+        steps_table = _columns("weight", "from", "to")
         for a, b, weight in transitions:
-            steps_table.add_row(_signed(weight), _plain(a), _plain(b))
+            steps_table.add(_signed(weight), printable(a), printable(b))
         screen.print(features)
         screen.print()
         screen.print(steps_table)
         if pairs:
-            pairs_table = Table("weight", "from", "to", "feature", box=None)
+            pairs_table = _columns("weight", "from", "to", "feature")
             for pair in pairs:
                 cells = (pair.before, pair.label, pair.feature)
-                pairs_table.add_row(_signed(pair.weight), *map(_plain, cells))
+                pairs_table.add(_signed(pair.weight), *map(printable, cells))
             screen.print()
             screen.print(pairs_table)
 
@@ -395,16 +393,12 @@ def _print_labels(
     write([*lines, *sentences.rest()])
 
 
-def _plain(text: str) -> Any:
-    from rich.text import Text
-
-    return Text(printable(text))
+def _columns(*names: str) -> Table:
+    return Table(*(Column(Text(name, "bold")) for name in names))
 
 
-def _signed(weight: float) -> Any:
-    from rich.text import Text
-
-    return Text(f"{weight:+.3f}", style="green" if weight > 0 else "red")
+def _signed(weight: float) -> Text:
+    return Text(f"{weight:+.3f}", "green" if weight > 0 else "red")
 
 
 def _probabilities(tagger: SequenceTagger, sentences: Any, outputs: Any) -> list[list[list[float]]]:

@@ -134,8 +134,8 @@ def tune(
     certain = tuned.candidates_.certain
     if certain > 0:
         say(
-            f"what was given is left for what is better by {certain:.1f} standard errors: "
-            "the luckiest of so many seldom is"
+            "A candidate replaces the given settings only if it is ahead by "
+            f"{certain:.1f} standard errors: with so many, a smaller lead is likely to be chance."
         )
     say()
     say(f"chosen: {best.name}")

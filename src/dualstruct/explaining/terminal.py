@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from dualstruct.explaining.results import Alternative, Explanation, TokenExplanation
 from dualstruct.explaining.text import (
     BAR,
@@ -18,51 +14,47 @@ from dualstruct.explaining.text import (
     where,
 )
 from dualstruct.printable import printable
+from dualstruct.screen import Column, Shown, Table, Text
 
 
-def alternative_lines(
-    token: TokenExplanation, alternative: Alternative, most: int
-) -> RenderableType:
+def alternative_lines(token: TokenExplanation, alternative: Alternative, most: int) -> Shown:
     parts = sides(token, alternative, most)
     largest = max((abs(each.amount) for side in parts for each in side.shown), default=1.0)
-    table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True, min_width=BAR)
-    table.add_column(overflow="fold")
-    table.add_column(overflow="fold", style="dim")
+    amount, bars = Column(right=True, folds=False), Column(folds=False, least=BAR)
+    table = Table(amount, bars, Column(), Column(style="dim"), left=0)
     for side in parts:
         style = "green" if side.total > 0 else "red"
         title = printable(f"for {side.output}")
-        table.add_row(Text(f"{side.total:+.4f}", style="bold"), "", Text(title, style="bold"), "")
+        table.add(Text(f"{side.total:+.4f}", style="bold"), "", Text(title, style="bold"), "")
         for each in side.shown:
-            table.add_row(
+            table.add(
                 Text(f"{each.amount:+.4f}", style=style),
                 Text(bar(abs(each.amount) / largest, BAR), style=style),
                 Text(printable(each.name)),
                 Text(printable(where(token, each))),
             )
         if side.hidden:
-            table.add_row(Text(f"{side.rest:+.4f}", style="dim"), "", hidden_text(side), "")
+            table.add(Text(f"{side.rest:+.4f}", style="dim"), "", hidden_text(side), "")
     return table
 
 
-def token_lines(token: TokenExplanation, most: int = MOST) -> RenderableType:
-    """One token's explanation for rich's console."""
+def token_lines(token: TokenExplanation, most: int = MOST) -> Shown:
+    """One token's explanation for a screen."""
     if not token.alternatives:
         return Text(heading(token, None), style="bold")
-    parts: list[RenderableType] = []
+    parts: list[Shown] = []
     for alternative in token.alternatives:
         parts.append(Text(heading(token, alternative), style="bold"))
         others = elsewhere(token, alternative)
         if others:
             parts.append(Text(others, style="dim"))
         parts.append(alternative_lines(token, alternative, most))
-    return Group(*parts)
+    return parts
 
 
-def explanation_lines(explanation: Explanation, most: int = MOST) -> RenderableType:
-    """A sentence's explanation for rich's console."""
-    parts: list[RenderableType] = []
+def explanation_lines(explanation: Explanation, most: int = MOST) -> Shown:
+    """A sentence's explanation for a screen."""
+    parts: list[Shown] = []
     for token in explanation:
         parts += [token_lines(token, most), Text()]
-    return Group(*parts)
+    return parts

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 from dualstruct.errors import InputError
-from dualstruct.libraries import library
 from dualstruct.metrics.comparing import ROUNDS, compared, exchange_test
 from dualstruct.mistakes.judging import Mistakes
 from dualstruct.mistakes.results import Difference
@@ -135,7 +134,6 @@ class Compared:
         return comparison_page(self, title, most)
 
     def __str__(self) -> str:
-        library("rich", "cli", "mistakes as text")
         from dualstruct.mistakes.terminal import as_text, comparison_lines
 
         return as_text(comparison_lines(self))

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from dualstruct.data.treebank import Treebank
 from dualstruct.errors import InputError
-from dualstruct.libraries import library
 from dualstruct.mistakes.pairs import LabelPairs, Pairs, TreePairs
 from dualstruct.mistakes.results import Confusion, Mistake, Slice
 
@@ -258,7 +257,6 @@ class Mistakes(Sequence[Mistake]):
         return len(self._documents) > 0
 
     def __str__(self) -> str:
-        library("rich", "cli", "mistakes as text")
         from dualstruct.mistakes.terminal import as_text, mistake_lines
 
         return as_text(mistake_lines(self))

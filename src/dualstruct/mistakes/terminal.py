@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from dualstruct.labels.schemes import Span
 from dualstruct.mistakes.comparing import Compared, DifferentSentence
 from dualstruct.mistakes.judging import Mistakes
 from dualstruct.mistakes.results import Confusion, Mistake, Slice
 from dualstruct.printable import plural, printable
+from dualstruct.screen import Column, Shown, Table, Text, plain
 from dualstruct.widths import cell_len
 
 #: Examples of each kind, patterns in a row, rows of a table, differences of a sentence.
@@ -21,21 +18,21 @@ MOST, PATTERNS, ROWS, DIFFERENCES = 5, 4, 20, 6
 WIDTH, INDENT = 100, 14
 #: The columns of the table of kinds before the last one.
 TABLE = 29
+#: The header of the last one.
+LAST = "most frequent"
 RIGHT, WRONG = "green", "red"
 
 
-def mistake_lines(found: Mistakes, most: int = MOST, width: int = WIDTH) -> RenderableType:
+def mistake_lines(found: Mistakes, most: int = MOST, width: int = WIDTH) -> Shown:
     """Kinds, the most frequent first, and examples of each."""
     sentences = f"{found.wrong_sentences:,} of {plural(found.sentences, 'sentence')}"
-    parts: list[RenderableType] = [
-        Text(f"{plural(len(found), 'mistake')} in {sentences}", style="bold")
-    ]
+    parts: list[Shown] = [Text(f"{plural(len(found), 'mistake')} in {sentences}", style="bold")]
     if not len(found):
-        return Group(*parts)
-    table = _table("kind", "mistakes", "share", "most frequent")
+        return parts
+    table = _table("kind", "mistakes", "share", LAST)
     for kind, times in found.kinds.items():
         share = f"{100 * times / len(found):.1f} %"
-        table.add_row(kind, f"{times:,}", share, _patterns(found.patterns(kind), width - TABLE))
+        table.add(kind, f"{times:,}", share, _patterns(found.patterns(kind), width - TABLE))
     parts += [Text(), table]
     for kind, times in found.kinds.items() if most else ():
         shown = found.examples(kind, most)
@@ -43,10 +40,10 @@ def mistake_lines(found: Mistakes, most: int = MOST, width: int = WIDTH) -> Rend
         parts += [Text(), Text(f"{kind}{some}", style="bold")]
         for mistake in shown:
             parts.append(example(found, mistake, width))
-    return Group(*parts)
+    return parts
 
 
-def example(found: Mistakes, mistake: Mistake, width: int) -> RenderableType:
+def example(found: Mistakes, mistake: Mistake, width: int) -> Shown:
     """One mistake in its sentence, twice: as it is true, and as it was predicted."""
     forms = found.forms(mistake.sentence)
     place = found.where(mistake)
@@ -54,16 +51,16 @@ def example(found: Mistakes, mistake: Mistake, width: int) -> RenderableType:
     head = Text("  ").append(printable(mistake.pattern), style="cyan")
     head.append(printable(f"  sentence {mistake.sentence}{where}"), style="dim")
     shown = window(forms, mistake.spans, width - INDENT)
-    lines: list[RenderableType] = [head]
+    lines: list[Shown] = [head]
     sides = (
         ("gold", mistake.gold_spans, RIGHT),
         ("predicted", mistake.predicted_spans, WRONG),
     )
     for name, spans, style in sides:
         line = Text("    ").append(f"{name:10}", style="dim")
-        line.append_text(marked(forms, spans, style, shown))
+        line.append(marked(forms, spans, style, shown))
         lines.append(line)
-    return Group(*lines)
+    return lines
 
 
 def window(forms: Sequence[str], spans: Sequence[Span], width: int) -> range:
@@ -94,27 +91,26 @@ def marked(forms: Sequence[str], spans: Sequence[Span], style: str, shown: range
         line.append(printable(forms[t]), style=f"bold {style}" if t in inside else "")
         if t + 1 in ends:
             line.append(f"]{printable(ends[t + 1].type)}", style=style)
-        line.append(" ")
+        line.append("" if t + 1 == len(forms) else " ")
     line.append("" if shown.stop == len(forms) else "…")
-    line.rstrip()
     return line
 
 
-def confusion_lines(confusion: Confusion, what: str, width: int = WIDTH) -> RenderableType:
+def confusion_lines(confusion: Confusion, what: str, width: int = WIDTH) -> Shown:
     """A table with a row for what is true; the most frequent mistakes where it is too wide."""
     title = Text(f"Confusions of {what}", style="bold")
     named = [""] * len(confusion.labels), confusion.labels
     numbers = [f"{k}" for k in range(1, len(confusion.labels) + 1)]
     for rows, columns in (named, (numbers, numbers)):
         table = _confusion_table(confusion, rows, columns)
-        if Console(width=10_000).measure(table).maximum <= width:
-            return Group(title, table)
+        if table.width() <= width:
+            return [title, table]
     found = confusion.most_frequent()
     pairs = _table("count", "gold", "predicted", left=(1, 2))
     for gold, predicted, count in found[:ROWS]:
-        pairs.add_row(f"{count:,}", Text(printable(gold)), Text(printable(predicted)))
-    parts: list[RenderableType] = [title, pairs]
-    return Group(*parts, *more(len(found) - ROWS))
+        pairs.add(f"{count:,}", Text(printable(gold)), Text(printable(predicted)))
+    parts: list[Shown] = [title, pairs]
+    return [*parts, *more(len(found) - ROWS)]
 
 
 def _confusion_table(confusion: Confusion, rows: Sequence[str], columns: Sequence[str]) -> Table:
@@ -128,11 +124,11 @@ def _confusion_table(confusion: Confusion, rows: Sequence[str], columns: Sequenc
             )
             for name, count in zip(confusion.labels, row, strict=True)
         ]
-        table.add_row(Text(printable(f"{number:>2} {label}" if number else label)), *cells)
+        table.add(Text(printable(f"{number:>2} {label}" if number else label)), *cells)
     return table
 
 
-def slice_lines(slices: Sequence[Slice], what: str, unit: str) -> RenderableType:
+def slice_lines(slices: Sequence[Slice], what: str, unit: str) -> Shown:
     """The scores of parts of the data, in per cent."""
     counted = any(each.sentences is not None for each in slices)
     names = list(slices[0].scores) if slices else []
@@ -140,16 +136,16 @@ def slice_lines(slices: Sequence[Slice], what: str, unit: str) -> RenderableType
     for each in slices[:ROWS]:
         row = [f"{each.sentences:,}"] if counted else []
         scores = [f"{100 * score:.2f}" for score in each.scores.values()]
-        table.add_row(Text(printable(each.name)), *row, f"{each.support:,}", *scores)
-    return Group(table, *more(len(slices) - ROWS))
+        table.add(Text(printable(each.name)), *row, f"{each.support:,}", *scores)
+    return [table, *more(len(slices) - ROWS)]
 
 
-def comparison_lines(found: Compared, most: int = MOST, width: int = WIDTH) -> RenderableType:
+def comparison_lines(found: Compared, most: int = MOST, width: int = WIDTH) -> Shown:
     """Scores, and sentences in which the two differ."""
     names = [Text(printable(name)) for name in found.names]
     table = _table("", *names, "difference", "p")
     for score in found.scores:
-        table.add_row(
+        table.add(
             score.name,
             f"{100 * score.one:.2f}",
             f"{100 * score.other:.2f}",
@@ -162,13 +158,13 @@ def comparison_lines(found: Compared, most: int = MOST, width: int = WIDTH) -> R
         f"They differ in {different} of {found.one.sentences:,}: {found.names[0]} has fewer "
         f"mistakes in {first:,}, {found.names[1]} in {second:,}, both as many in {neither:,}."
     )
-    parts: list[RenderableType] = [table, Text(), Text(printable(text))]
+    parts: list[Shown] = [table, Text(), Text(printable(text))]
     for each in found.sentences[:most]:
         parts += [Text(), *_different(found, each, width)]
-    return Group(*parts, *more(len(found.sentences) - most if most else 0))
+    return [*parts, *more(len(found.sentences) - most if most else 0)]
 
 
-def _different(found: Compared, each: DifferentSentence, width: int) -> list[RenderableType]:
+def _different(found: Compared, each: DifferentSentence, width: int) -> list[Shown]:
     place = found.where(each.sentence)
     where = f" ({place})" if place else ""
     mistakes = f"{each.one_mistakes} against {plural(each.other_mistakes, 'mistake')}"
@@ -176,31 +172,27 @@ def _different(found: Compared, each: DifferentSentence, width: int) -> list[Ren
     head.append(printable(f"{where}: {mistakes}"), style="dim")
     spans = [Span("", one.start, one.end) for one in each.differences]
     line = Text("  ")
-    line.append_text(marked(each.forms, spans, "cyan", window(each.forms, spans, width - 2)))
-    table = Table(box=None, padding=(0, 2), pad_edge=True)
-    for name in ("", "gold", *found.names):
-        table.add_column(Text(printable(name)), overflow="fold")
+    line.append(marked(each.forms, spans, "cyan", window(each.forms, spans, width - 2)))
+    names = ("", "gold", *found.names)
+    table = Table(*(Column(Text(printable(name), "bold")) for name in names), left=2, between=4)
     for one in each.differences[:DIFFERENCES]:
         cells = [
             Text(printable(text), style=RIGHT if text == one.gold else WRONG)
             for text in (one.one, one.other)
         ]
         words = " ".join(each.forms[one.start : one.end])
-        table.add_row(Text(printable(words)), Text(printable(one.gold)), *cells)
+        table.add(Text(printable(words)), Text(printable(one.gold)), *cells)
     return [head, line, table, *more(len(each.differences) - DIFFERENCES)]
 
 
-def more(count: int) -> list[RenderableType]:
+def more(count: int) -> list[Shown]:
     """A line that says how many are not shown."""
     return [Text(f"… {count:,} more", style="dim")] if count > 0 else []
 
 
-def as_text(lines: RenderableType) -> str:
+def as_text(lines: Shown) -> str:
     """The same without colours."""
-    console = Console(width=WIDTH, color_system=None, force_terminal=False, highlight=False)
-    with console.capture() as caught:
-        console.print(lines)
-    return "\n".join(line.rstrip() for line in caught.get().rstrip().split("\n"))
+    return "\n".join(plain(lines, WIDTH)).rstrip()
 
 
 def _patterns(found: dict[str, int], room: int) -> Text:
@@ -216,10 +208,8 @@ def _patterns(found: dict[str, int], room: int) -> Text:
 
 def _table(*names: str | Text, left: Sequence[int] = (0,)) -> Table:
     """Numbers on the right; the first column, and what is named on the left."""
-    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
-    for place, name in enumerate(names):
-        text = Text(printable(name)) if isinstance(name, str) else name
-        table.add_column(text, justify="left" if place in left else "right")
-    if names[-1] == "most frequent":
-        table.columns[-1].justify = "left"
-    return table
+    columns = [
+        Column(Text(printable(str(name)), "dim"), right=place not in left and name != LAST)
+        for place, name in enumerate(names)
+    ]
+    return Table(*columns, left=0)
