@@ -14,12 +14,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rich.console import Console
-from rich.table import Table as RichTable
-from rich.text import Text
-
 from dualstruct.data.writing import replace_file
 from dualstruct.drawing.style import COLOURS, INK, SETTINGS, name_lines
+from dualstruct.screen import Column, Screen, Text
+from dualstruct.screen import Table as Columns
 
 from .curves import Run
 from .options import Options
@@ -114,7 +112,7 @@ class Report:
     part: tuple[int, int] = (0, 1)
     begun: float = field(default_factory=time.time)
     repeats: int = 1  #: of how many runs it is the mean
-    console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
+    console: Screen = field(default_factory=lambda: Screen(messages=True))
 
     def __post_init__(self) -> None:
         self._started, self._cpu_started = time.time(), time.process_time()
@@ -125,9 +123,7 @@ class Report:
 
     def progress(self, what: str) -> None:
         """A line on standard error: long experiments say where they are."""
-        self.console.print(
-            Text(f"{self.cpu_seconds():7.1f} s  {what}", style="dim"), soft_wrap=True
-        )
+        self.console.print(f"{self.cpu_seconds():7.1f} s  {what}", "dim")
 
     def each(self, tasks: dict[str, T]) -> Iterator[tuple[str, T]]:
         """The tasks one by one, with a line that says which, of which run, and the time left."""
@@ -222,23 +218,25 @@ class Report:
         """The record, without numbers that JSON lacks."""
         return _finite(self.record())
 
-    def show(self, console: Console) -> None:
+    def show(self, console: Screen) -> None:
         """Print the tables and the comparison."""
         console.print(Text(f"{self.name}: {self.title}", style="bold"))
         for note in self.notes:
-            console.print(Text(note))
+            console.print(note)
         for table in self.tables:
-            shown_table = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-            for k, column in enumerate(table.columns):
-                shown_table.add_column(column, justify="left" if k == 0 else "right", no_wrap=True)
+            columns = [
+                Column(Text(name, "bold"), right=k > 0, folds=False)
+                for k, name in enumerate(table.columns)
+            ]
+            shown_table = Columns(*columns, left=0)
             for row in table.rows:
-                shown_table.add_row(*(Text(cell) for cell in row))
+                shown_table.add(*row)
             console.print(Text(f"\n{table.title}", style="bold"))
             console.print(shown_table)
-        console.print(Text("\nWhat is claimed, and what came of it here", style="bold"))
+        console.print(Text("\nWhat the paper claims, and what was measured", style="bold"))
         for relation in self.relations:
             mark = Text(f"{relation.answer:20}", style=STYLES.get(relation.answer, "yellow"))
-            console.print(mark + Text(f"{relation.claim}: {relation.measured}{relation.published}"))
+            console.print(mark.append(f"{relation.claim}: {relation.measured}{relation.published}"))
             if not relation.holds and relation.why:
                 console.print(Text(f"     {relation.why}", style="dim"))
         console.print(Text(f"\n{self.verdict()}", style="bold"))

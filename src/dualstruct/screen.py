@@ -11,7 +11,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Union
+from typing import TextIO, Union
 
 from dualstruct.widths import cell_len, cut_to
 
@@ -183,10 +183,10 @@ def plain(shown: Shown, columns: int = 100) -> list[str]:
 
 
 class Screen:
-    """Standard output."""
+    """Standard output, or standard error for messages."""
 
-    def __init__(self, quiet: bool = False) -> None:
-        self.quiet = quiet
+    def __init__(self, quiet: bool = False, messages: bool = False) -> None:
+        self.quiet, self.messages = quiet, messages
 
     @property
     def width(self) -> int:
@@ -197,13 +197,14 @@ class Screen:
             return
         if style:
             shown = Text(str(shown), style)
-        colours = _takes_colours()
+        stream = sys.stderr if self.messages else sys.stdout
+        colours = _takes_colours(stream)
         for line in lines_of(shown, self.width):
-            print(line.coloured() if colours else str(line).rstrip())
+            print(line.coloured() if colours else str(line).rstrip(), file=stream)
 
 
-def _takes_colours() -> bool:
+def _takes_colours(stream: TextIO) -> bool:
     if "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb":
         return False
     old_windows = os.name == "nt" and "WT_SESSION" not in os.environ
-    return sys.stdout.isatty() and not old_windows
+    return stream.isatty() and not old_windows

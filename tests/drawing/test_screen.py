@@ -1,4 +1,4 @@
-"""What is shown in columns: nothing is lost, nothing is too wide, and only terminals get colours."""
+"""What is shown in columns: nothing is lost or too wide, and only terminals get colours."""
 
 from __future__ import annotations
 

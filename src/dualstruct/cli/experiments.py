@@ -11,11 +11,8 @@ from dualstruct.cli.options import Json
 from dualstruct.cli.output import print_json, say, tell
 from dualstruct.cli.parameters import Argument, Option
 from dualstruct.errors import InputError
-from dualstruct.libraries import library
 from dualstruct.printable import plural
-
-#: Tables are as wide as that, whatever the terminal.
-WIDTH = 130
+from dualstruct.screen import Screen
 
 Data = Annotated[
     Path | None,
@@ -114,10 +111,7 @@ def experiment(
     if as_json:
         print_json(report.for_json())
     else:
-        library("rich", "experiments", "the table of an experiment")
-        from rich.console import Console
-
-        report.show(Console(highlight=False, soft_wrap=True, width=WIDTH))
+        report.show(Screen())
     written = report.write(out)
     tell(f"written: {', '.join(map(str, written))}")
     if report.figures and not any(path.suffix == ".png" for path in written):
