@@ -61,7 +61,7 @@ class Solver(ABC):
 
     @abstractmethod
     def run_pass(self, iterate: Any) -> PassResult:
-        """One outer pass; what came of its inference pass."""
+        """One outer pass; returns the report of its inference pass."""
 
     def settings(self) -> dict[str, Any]:
         """The constructor's parameters, for JSON."""
