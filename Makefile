@@ -90,6 +90,7 @@ NOT_SANITIZED := \
 	data/test_writing.py \
 	datasets/% \
 	distributed/test_faults.py \
+	distributed/test_lost_files.py \
 	distributed/test_recipes.py \
 	distributed/test_workers.py \
 	drawing/% \

@@ -12,13 +12,26 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import warnings
 from pathlib import Path
 
 import numpy as np
 
-from dualstruct import DCD, MIRA, InputError, Problem, Stopping, fit
-from dualstruct.datasets import make_chains
+from dualstruct import (
+    DCD,
+    MIRA,
+    InputError,
+    Problem,
+    SequenceTagger,
+    Stopping,
+    fit,
+    write_columns,
+)
+from dualstruct.cli.shards import Labelling
+from dualstruct.data.shards import find_shards
+from dualstruct.data.streams import StreamedFiles
+from dualstruct.datasets import load_english, make_chains
 from dualstruct.distributed import (
     ADMM,
     BQO,
@@ -31,6 +44,7 @@ from dualstruct.distributed import (
     run_ray,
 )
 from dualstruct.structures import Subset
+from dualstruct.tasks.tagging import large
 from dualstruct.workers.sparse import SparseVector
 from patience import HANGS
 
@@ -135,6 +149,52 @@ def every_strategy_loses_a_worker(folder: Path):
         return found
 
     return work
+
+
+def out_of_core(folder: Path, engine: str, dies: bool = False) -> str:
+    """A tagger from files; a worker may be killed when it has read the first of its blocks."""
+    texts = folder / "texts"
+    texts.mkdir(exist_ok=True)
+    sentences = load_english("test").select(range(40))
+    for k in range(4):
+        part = sentences.select(range(k, 40, 4))
+        write_columns(texts / f"{k}.txt", part.forms, part.upos)
+    mark, read = folder / "killed while features were written", large.columns_reader(-1, None)
+
+    def reading(names):
+        for block in read(names):
+            yield block
+            if dies and once(mark):
+                kill()
+
+    source = StreamedFiles(find_shards([texts]), reading, folder / f"disk-{engine}")
+    tagger = SequenceTagger("pos", hash_bits=10, passes=3, engine=engine, workers=2)
+    tagger._fit(source, None, None, ())
+    left = [path.name for path in (folder / f"disk-{engine}").iterdir()]
+    return hashlib.sha256(tagger.model_.w.array.tobytes() + str(left).encode()).hexdigest()
+
+
+def labelling_loses_a_worker(folder: Path) -> list[list[str]]:
+    """Files that are labelled on Ray: what is there is as without the fault."""
+    model, place = folder / "model.dstruct", folder / "labelled"
+    data = load_english("test").select(range(40))
+    SequenceTagger("pos", hash_bits=10, passes=1).fit(data.forms, data.upos).save(model)
+    place.mkdir()
+    shards = find_shards([folder / "texts"])
+    labelling = Labelling(str(model), shards, str(place), (), None)
+
+    def work(workers) -> int:
+        if workers.rank == 1 and once(folder / "killed while it labelled"):
+            threading.Timer(0.5, kill).start()
+        return labelling(workers)
+
+    run_ray(2, work)
+    command = [sys.executable, "-m", "dualstruct", "predict", str(model)]
+    same = [
+        labelling.target(shard).read_bytes() == subprocess.check_output([*command, shard.name])
+        for shard in shards
+    ]
+    return [sorted(path.name for path in place.iterdir()), same]
 
 
 def hangs(folder: Path):
@@ -260,6 +320,8 @@ def ray_jobs(folder: Path) -> None:
         "fail": told(lambda: run_ray(2, fail)),
         "differ": told(lambda: run_ray(2, differ)),
         "strategies": told(lambda: run_ray(2, every_strategy_loses_a_worker(folder), restarts=6)),
+        "features": told(lambda: out_of_core(folder, "ray", dies=True)),
+        "labelling": told(lambda: labelling_loses_a_worker(folder)),
         "hangs": told(lambda: run_ray(2, hangs(folder), timeout=SILENCE)),
         "dies always": told(lambda: run_ray(2, dies_always, restarts=1)),
         "ctrl-c twice": told(lambda: run_ray(2, interrupts_twice(os.getpid()))),

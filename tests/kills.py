@@ -14,11 +14,13 @@ import argparse
 import hashlib
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,6 +79,23 @@ def out_of_core(folder: Path) -> None:
             raise
 
 
+def workers(folder: Path) -> None:
+    """Two workers, each with files of its own: features in files, and checkpoints."""
+    texts = folder / "texts"
+    texts.mkdir(exist_ok=True)
+    for k in range(4):
+        if not (texts / f"{k}.txt").exists():
+            write_columns(texts / f"{k}.txt", X[k::4], Y[k::4])
+    made = SequenceTagger(
+        engine="local", workers=2, passes=60, hash_bits=12, checkpoint=folder / "checkpoints",
+        resume=True,
+    )  # fmt: skip
+    with warnings.catch_warnings():  # of checkpoints that were not finished
+        warnings.simplefilter("ignore")
+        made.fit_large(str(texts), folder / "features").save(folder / "model")
+    shutil.rmtree(folder / "checkpoints")
+
+
 def saving(folder: Path) -> None:
     """One model over another, again and again."""
     made = SequenceTagger(passes=1).fit(X[:10], Y[:10])
@@ -85,7 +104,8 @@ def saving(folder: Path) -> None:
 
 
 JOBS: dict[str, Job] = {
-    job.__name__: job for job in (tagger, planes, lbfgs, parser, large, out_of_core, saving)
+    job.__name__: job
+    for job in (tagger, planes, lbfgs, parser, large, out_of_core, workers, saving)
 }
 
 

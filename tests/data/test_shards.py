@@ -93,7 +93,7 @@ def test_a_lost_bucket_ends_training_with_its_name(parts, bucket, tmp_path):
     bucket.rm("bucket/parts/2.txt")
     from dualstruct.tasks.tagging import large
 
-    source = large.StreamedFiles(shards, large._columns_reader(-1, None), tmp_path)
+    source = large.StreamedFiles(shards, large.columns_reader(-1, None), tmp_path)
     with pytest.raises(InputError, match=r"parts/2\.txt: there is no such file"):
         tagger._fit(source, None, None, ())
     assert not list(tmp_path.iterdir())

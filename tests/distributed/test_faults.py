@@ -364,6 +364,16 @@ class TestRay:
         assert last[1:6] == ["training resumes from the checkpoint of pass 8"] * 5
         assert last[-1].startswith("training resumes from the checkpoint of pass")
 
+    def test_a_worker_that_dies_while_features_are_written_is_replaced(self, on_ray, tmp_path):
+        found = on_ray["features"]
+        assert found["results"] == engine_jobs.out_of_core(tmp_path, "local")
+        assert [told for told in found["warnings"] if "died; the workers are restarted" in told]
+
+    def test_labelling_goes_on_where_a_worker_died(self, on_ray):
+        found = on_ray["labelling"]
+        assert found["results"] == [[f"{k}.txt" for k in range(4)], [True] * 4]
+        assert [told for told in found["warnings"] if "died; the workers are restarted" in told]
+
     def test_a_worker_that_hangs_is_replaced(self, on_ray):
         found = on_ray["hangs"]
         assert found["results"] == [undisturbed()] * 2

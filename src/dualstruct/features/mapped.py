@@ -7,6 +7,7 @@ memory or not: training needs no more of its own than weights and cuts.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
@@ -125,8 +126,9 @@ class RowsOnDisk:
 
     def _finish(self) -> None:
         try:
-            for file in self._files.values():
-                file.close()
+            with ExitStack() as closing:  # all of them, though one cannot write what it still holds
+                for file in self._files.values():
+                    closing.callback(file.close)
         except OSError as problem:
             raise InputError(
                 f"{self.folder}: the features cannot be written ({problem.strerror or problem})"

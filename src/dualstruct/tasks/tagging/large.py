@@ -64,12 +64,12 @@ def stream_of(
     if names is not None:
         shards = find_shards(names)
         size = _block_bytes(shards, workers or 1)
-        return StreamedFiles(shards, _columns_reader(label_column, columns, size), folder)
+        return StreamedFiles(shards, columns_reader(label_column, columns, size), folder)
     if hasattr(source, "stream"):  # files of texts
         found: Source = source.stream(folder)
         return found
     if hasattr(source, "read") or isinstance(source, str):  # standard input is "-"
-        return StreamedBlocks(_columns_reader(label_column, columns)([source]), folder)
+        return StreamedBlocks(columns_reader(label_column, columns)([source]), folder)
     return StreamedBlocks(_pairs(source), folder)
 
 
@@ -89,7 +89,7 @@ def _block_bytes(shards: Sequence[Shard], workers: int) -> int:
     return max(min(sum(shard.size for shard in shards) // (LEAST_BLOCKS * workers), BLOCK_BYTES), 1)
 
 
-def _columns_reader(
+def columns_reader(
     label_column: int, columns: Sequence[int] | None, size: int = BLOCK_BYTES
 ) -> ReadBlocks:
     def read(files: Sequence[Any]) -> Iterator[Block]:
