@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from html import escape
 from typing import Any
 
 from core_stub import import_source
@@ -42,9 +43,14 @@ def command_page() -> str:
 def _command(command: Any) -> list[str]:
     lines = [_prose(inspect.cleandoc(command.function.__doc__ or ""))]
     for title, records in command.panels().items():
-        rows = [f"| `{_cell(name)}` | {_prose(_cell(help))} |" for name, help in records]
+        rows = [f"| {_code(name)} | {_prose(_cell(help))} |" for name, help in records]
         lines += ["", f"| {title} | |", "| --- | --- |", *rows]
     return lines
+
+
+def _code(name: str) -> str:
+    """As code: within backticks a table of Markdown would show the escape of ``|``."""
+    return f"<code>{escape(name).replace('|', '&#124;')}</code>"
 
 
 def _cell(text: str) -> str:

@@ -21,6 +21,10 @@ from core_stub import import_source
 ROLE = re.compile(r":(?:attr|class|func|meth|mod):`~?([^`]+)`")
 #: Examples up to the blank line behind what they print.
 EXAMPLE = re.compile(r"^( *)(>>> .*\n?(?:\1\S.*\n?|\1 .*\n?)*)", flags=re.MULTILINE)
+#: Types of parameters that have no other description.
+TYPES = {"str": "a string", "int": "a whole number", "float": "a number", "bool": "yes or no"}
+#: A term in code, and below it what it means.
+DEFINITION = re.compile(r"^( *)(``[^`\n]+``)\n\1    (?=\S)", flags=re.MULTILINE)
 #: (12) of docs/mathematics.md, in a docstring.
 FORMULA = re.compile(r"\((\d+(?:[,–-] ?\d+)*)\) of docs/mathematics\.md")
 #: Parameters that every estimator has; what is in no group is the estimator's own.
@@ -53,6 +57,8 @@ class Markdown(griffe.Extension):
         if obj.docstring is not None:
             text = ROLE.sub(r"`\1`", obj.docstring.value)
             text = FORMULA.sub(_linked, text)
+            text = DEFINITION.sub(r"\1- \2: ", text)
+            text = re.sub(r" ?::$", ":", text, flags=re.MULTILINE)
             obj.docstring.value = EXAMPLE.sub(_fenced, text)
         if obj.docstring is not None and (obj.is_class or obj.is_function):
             sections = [_joined(each, obj) for each in obj.docstring.parse("numpy")]
@@ -78,7 +84,8 @@ def _joined(section: Any, obj: Any) -> Any:
             continue
         each.value = each.default if default is None else default
         if not each.description:  # the type says it all
-            each.description, each.annotation = f"{each.annotation}.".capitalize(), None
+            kind = TYPES.get(str(each.annotation), str(each.annotation))
+            each.description, each.annotation = f"{kind[:1].upper()}{kind[1:]}.", None
         joined.append(each)
     section.value = joined
     return section

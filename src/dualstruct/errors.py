@@ -1,4 +1,4 @@
-"""What goes wrong in ways a user can act on. The command line shows these as one sentence."""
+"""Errors that a user can correct. The command line shows them as one sentence."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ class DualstructError(Exception):
 
 
 class InputError(DualstructError, ValueError):
-    """Something given to dualstruct is wrong; the message says what and where."""
+    """An input is wrong; the message says what and where."""
 
 
 class DivergedError(InputError, OverflowError):
-    """The steps of a solver grow beyond all bounds, with this C or from these weights."""
+    """A solver diverges, with this C or from these weights."""
 
 
 class ResourceError(DualstructError, RuntimeError):
-    """The system refuses what the work needs, threads for instance."""
+    """The system cannot provide something, for example threads."""
 
 
 class NotFittedError(InputError, AttributeError):
@@ -51,4 +51,4 @@ def _also_theirs(theirs: type[Exception]) -> type[NotFittedError]:
 
 
 class UnsupportedError(InputError, NotImplementedError):
-    """A structure lacks what a solver or a prediction asks of it."""
+    """A structure lacks something that a solver or a prediction needs."""

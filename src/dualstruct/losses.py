@@ -32,14 +32,14 @@ if TYPE_CHECKING:  # the command line shows the names of losses without numpy
 
 
 class Loss(Protocol):
-    """A loss, and what its dual takes away besides ½‖w‖²."""
+    """A loss, and the term that its dual subtracts besides ½‖w‖²."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def sums(self) -> bool:
-        """Whether it sums over all outputs, where others look for the best one."""
+        """Whether it sums over all outputs; others need only the best one."""
 
     def values(self, examples: _core.Examples, w: _core.Weights, threads: int) -> Numbers:
         """ℓ_i(w) of every example, by a full inference pass."""

@@ -54,9 +54,9 @@ class Problem:
     C : float
         The weight of one example's loss.
     center : Weights, optional
-        The weights that regularisation draws towards; 0 by default.
+        The weights that regularisation pulls towards; 0 by default.
     threads : int
-        How many threads decode.
+        The number of threads that decode.
     communicator : Communicator, optional
         Where the other examples of the problem are, when this worker has only some: then primal
         and dual are those of all examples, and all workers must ask for them together.

@@ -51,7 +51,7 @@ def brown_clusters(
     resume: bool = False,
     watch: Callable[[str], object] | None = None,
 ) -> WordClusters:
-    """Cluster the words of raw text by the words beside them.
+    """Cluster the words of raw text by their neighbours.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def brown_clusters(
         Files with a sentence on each line, words separated by spaces (.gz, .xz and .bz2 are
         unpacked, "-" is standard input); or an iterable of lists of words.
     n_clusters : int
-        How many clusters; the most frequent words begin with one each.
+        The number of clusters; each of the most frequent words starts with its own.
     min_count : int
         Leave out words seen fewer times.
     restrict : the same as text, optional
@@ -69,11 +69,11 @@ def brown_clusters(
     threads : int
         The clusters are the same with any number.
     checkpoint : path, optional
-        Keep what was done there every half minute, and when an exception ends it.
+        Save a checkpoint to this file every 30 seconds, and when an exception occurs.
     resume : bool
         Continue from the checkpoint, if it is there.
     watch : function, optional
-        Called now and then with where it stands.
+        Called from time to time with the progress.
 
     Examples
     --------

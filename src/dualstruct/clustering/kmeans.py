@@ -45,11 +45,11 @@ def vector_clusters(
         A file of word vectors: text (word2vec, GloVe), word2vec's binary form, or .npy.
     n_clusters : int
     rounds : int
-        Words are put into the nearest cluster so many times at most. Ctrl-C ends it earlier.
+        The maximum number of rounds of k-means. Ctrl-C ends it earlier.
     seed : int
         Of the choice of the first centres.
     watch : function, optional
-        Told after each round where it stands.
+        Called after each round with the progress.
 
     Examples
     --------

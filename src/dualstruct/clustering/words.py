@@ -32,7 +32,7 @@ class WordClusters:
 
     @property
     def n_clusters(self) -> int:
-        """How many clusters there are."""
+        """The number of clusters."""
         return len(set(self.paths))
 
     def text(self) -> str:

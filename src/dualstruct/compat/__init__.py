@@ -32,10 +32,10 @@ _MODULES = {
 
 
 def install_aliases() -> None:
-    """From here on ``import pycrfsuite`` and ``import sklearn_crfsuite`` find the look-alikes.
+    """Make ``import pycrfsuite`` and ``import sklearn_crfsuite`` import dualstruct's modules.
 
     Call it before the first import of either, and of packages that import them or load pickles
-    of theirs. It concerns this process; what is installed stays as it is. Pickles run code when
+    of theirs. It affects only this process. Pickles run code when
     they are loaded, those of models too: load those that you trust.
 
         from dualstruct.compat import install_aliases

@@ -31,7 +31,7 @@ _LOST = 0.01
 
 @dataclass(frozen=True)
 class Compression(Generic[ModelT]):
-    """A compressed model and what became of it."""
+    """A compressed model, its sizes and scores."""
 
     model: ModelT  #: predicts, explains and calibrates as before; ``save`` writes a small file
     size: int  #: bytes of its file
@@ -76,21 +76,21 @@ def compress(
     ----------
     model : any trained model
     dev : (X, y) or trees, optional
-        Data that was not trained on. The fewest bytes are chosen at which the score is at most
+        Data that was not trained on. The result is the smallest file whose score is at most
         ``loss_of`` lower than before. Without it (and without ``size``) weights are dropped and
         rounded until what is lost has 1 % of the squares of all.
     loss_of : float
         How much the score may fall: 0.0005 is 0.05 per cent points.
     size : int or str, optional
-        The largest file that is wanted, such as ``"450KB"``. Of what fits, that with the best score
-        is chosen, or without development data that with the least change.
+        The largest acceptable file, such as ``"450KB"``. The result is the model with the best
+        score that fits, or without development data the one with the smallest change.
     bits : int, optional
         Bits of a weight, from 3 to 8; chosen between 8 and 6 by default.
     names : bool
         Whether the names of features are kept. Without them the file does not say which words were
         trained on; the model predicts, but cannot explain or learn further.
     watch : function, optional
-        Called with everything that is tried.
+        Called with every attempt.
 
     Examples
     --------

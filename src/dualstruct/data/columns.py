@@ -333,12 +333,12 @@ def read_columns(
     path : path or file object
         Files that end in ``.gz``, ``.xz`` or ``.bz2`` are unpacked; ``"-"`` is standard input.
     label_column : int or None
-        Where the label is, counted from 0, or from the end if negative; None if there is none.
+        The column of the label, counted from 0, or from the end if negative; None if there is none.
     columns : sequence of int, optional
-        Which columns make up the tokens; all but the label unless given.
+        The columns that make up a token; all except the label by default.
     separator : str, optional
-        What stands between columns: a tab if the first token has one, else spaces. A space
-        stands for any run of spaces and tabs; other separators are taken one by one.
+        The separator of columns: a tab if the first token has one, else spaces. A space
+        stands for any run of spaces and tabs; other separators are used literally.
     comments : bool, optional
         True if every line before a sentence that begins with ``# `` is a comment, whatever its
         columns; False if only those are with another number of columns. Default: the file decides.
@@ -438,7 +438,7 @@ def write_columns(
 ) -> None:
     """Write a column file, the label last.
 
-    A file is written beside its place and then renamed, so that a half-written one is never seen.
+    The file is written to a temporary file and then renamed, so it is never incomplete.
 
     Examples
     --------

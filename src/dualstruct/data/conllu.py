@@ -30,7 +30,7 @@ def read_conllu(path: PathOrFile, *, trees: str | None = None) -> Treebank:
     path : path or file object
         ``"-"`` is standard input.
     trees : {None, "one-root", "many-roots"}
-        Insist that every sentence is a tree, with one word under the root (as CoNLL-U wants it)
+        Check that every sentence is a tree, with one word under the root (as CoNLL-U wants it)
         or with any number of them (as CoNLL-X allows).
 
     Examples
@@ -88,7 +88,7 @@ def write_conllu(
 ) -> None:
     """Write sentences; a treebank is written with the bytes that it was read from.
 
-    A file is written beside its place and then renamed, so that a half-written one is never seen.
+    The file is written to a temporary file and then renamed, so it is never incomplete.
 
     Examples
     --------

@@ -19,7 +19,7 @@ __all__ = ["InDocuments", "documents_of", "in_blocks", "in_documents", "seen", "
 
 
 class InDocuments(Beside):
-    """Sentences together with the document of each; it goes wherever sentences go.
+    """Sentences with the document of each; use it wherever sentences are expected.
 
     Column files have documents of their own where lines ``-DOCSTART-`` or ``# newdoc`` begin them.
     Without any, each sentence is a document.

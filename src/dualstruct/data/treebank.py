@@ -132,9 +132,9 @@ class Treebank(Sequence[ConlluSentence]):
     Attributes
     ----------
     forms, lemmas, upos, xpos, feats, relations, deps, misc : ColumnSentences
-        A column, sentence by sentence; strings are made when somebody looks.
+        A column, sentence by sentence; strings are made when they are read.
     heads : int32 array [words]
-        Of all words; 0 is the root, -1 stands for none (``_``).
+        Of all words; 0 is the root, -1 means none (``_``).
     sentences : int64 array [sentences + 1]
         The first word of each sentence.
 
@@ -404,18 +404,18 @@ class Treebank(Sequence[ConlluSentence]):
         return f"the heads go round in a cycle: {' → '.join(map(str, [*cycle, cycle[0]]))}"
 
     def check_trees(self, single_root: bool = False) -> None:
-        """Refuse sentences whose words do not hang together as a tree.
+        """Raise an error for sentences that are not trees.
 
         Parameters
         ----------
         single_root : bool
-            Whether one word only may hang from the root, as in CoNLL-U; CoNLL-X allows several.
+            Whether only one word may be attached to the root, as in CoNLL-U; CoNLL-X allows more.
         """
         for message in self.faults(single_root).values():
             raise InputError(message)
 
     def crossing_arcs(self) -> NDArray[np.int64]:
-        """How many arcs of each sentence cross another one."""
+        """The number of arcs of each sentence that cross another one."""
         return _core.crossing_arcs(self.heads, self.sentences)
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Training on several workers: each has a share of the examples, and all arrive at one model."""
+"""Training on several workers: each has a share of the examples; the result is one model."""
 
 from __future__ import annotations
 

@@ -97,10 +97,10 @@ class ADMM(DualStrategy):
     Parameters
     ----------
     solver : Solver, optional
-        What solves the local problems, as in :class:`BQO`.
+        The solver of the local problems, as in :class:`BQO`.
     rho : float, optional
-        ρ, how strongly the workers are drawn together; by default 1/K, so that a worker's
-        problem weighs its losses as if it stood for all.
+        ρ: how strongly the workers are pulled together; by default 1/K, so that a worker's
+        problem weighs its losses as if they were those of all.
     local_passes : int
         Passes of the local solver in each round.
 

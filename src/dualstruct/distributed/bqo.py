@@ -227,27 +227,27 @@ class BQOIterate(DualShareIterate):
 
 
 class BQO(DualStrategy):
-    """Algorithm 1 of Lee et al. The answer is a mean of w over about a pass of rounds.
+    """Algorithm 1 of Lee et al. The result is a mean of w over about a pass of rounds.
 
     Its formulas are (30, 31) of docs/mathematics.md.
 
     The default differs from the paper, which has no rounds without inference, a fixed θ = K and the
-    last w for an answer: ``BQO(theta="workers", rounds_per_pass=1, revisits=0)``.
+    last w as its result: ``BQO(theta="workers", rounds_per_pass=1, revisits=0)``.
 
     Parameters
     ----------
     solver : Solver, optional
-        What solves the local problems: DCD, DCDLight or CPD for the squared hinge, SDM or
+        The solver of the local problems: DCD, DCDLight or CPD for the squared hinge, SDM or
         FrankWolfe for the hinge; by default DCD or SDM.
     theta : float or "workers", optional
-        θ, how careful a worker is because the others move, too. "workers" is their number, the
-        paper's choice; by default it begins with that and then follows what the last round has
-        shown.
+        θ: how much smaller a worker's steps are because the others move, too. "workers" is their
+        number, the paper's choice; by default it starts with that and is then computed from the last
+        round.
     local_passes : int
         Passes of the local solver in each round: more of them communicate less often.
     rounds_per_pass : int, optional
         Rounds with inference in a pass, each with as many of every worker's examples. By default
-        2 on several workers: what they learn from one half is known to all when they come to the
+        2 on several workers: all know the results of one half before they start the
         other.
     revisits : int, optional
         Rounds without inference after each of these. By default as many in all, on several

@@ -33,7 +33,7 @@ def fit_local(
     workers : int
         How many shares.
     seed : int
-        What the partition and all else that is random follow from.
+        The seed of the partition and everything else that is random.
 
     Examples
     --------

@@ -72,9 +72,9 @@ class IterativeMixing(Strategy):
     Parameters
     ----------
     solver : Perceptron or MIRA, optional
-        What each worker runs; the perceptron by default.
+        The solver of each worker; the perceptron by default.
     weighted : bool
-        Whether workers that moved more count more.
+        Whether workers that moved more get more weight.
 
     Examples
     --------
@@ -147,16 +147,16 @@ class SimpleAverageIterate(Iterate):
 
 
 class SimpleAverage(Strategy):
-    """Every worker trains a model of its own examples; the result is the mean of the models.
+    """Every worker trains a model on its own examples; the result is the mean of the models.
 
     Its formula is (33) of docs/mathematics.md, once, at the end.
 
-    It solves another problem than the one of all examples, so it has no dual and no gap.
+    This is not the problem of all examples, so it has no dual and no gap.
 
     Parameters
     ----------
     solver : Solver
-        What each worker runs.
+        The solver of each worker.
 
     Examples
     --------

@@ -160,7 +160,7 @@ class RampBQO(Strategy):
 
     @property
     def solver(self) -> Solver:  # type: ignore[override]
-        """What works on each worker's examples; None if that is BQO's default."""
+        """The solver of each worker's examples; None for BQO's default."""
         return self.bqo.solver
 
     def settings(self) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Job:
 
 @dataclass
 class Trained:
-    """What training arrived at."""
+    """The result of training."""
 
     model: Any
     result: FitResult

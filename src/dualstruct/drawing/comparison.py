@@ -47,7 +47,7 @@ def draw_comparison(
     truth, predicted : ConlluSentence
         Of the same words.
     width : int, optional
-        How many columns there are; the terminal's unless given.
+        The width in columns; that of the terminal by default.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def sentence_svg(sentence: ConlluSentence, marks: Mapping[int, str] | None = Non
 def tree_page(
     sentences: Iterable[tuple[str, Sequence[ConlluSentence]]], title: str = "Trees"
 ) -> str:
-    """A page that stands alone with many trees.
+    """A page with many trees and no external files.
 
     Parameters
     ----------

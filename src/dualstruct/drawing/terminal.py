@@ -43,7 +43,7 @@ def draw_tree(
     heads : list of int
         The number of each word's head, counted from 1; 0 is the root, -1 is none.
     width : int, optional
-        How many columns there are; the terminal's unless given.
+        The width in columns; that of the terminal by default.
     marks : dict, optional
         A character for some words, counted from 1: it is the tip of the arc to the word and stands
         before its relation. ``{3: "✗"}`` marks the arc to the third word as wrong.

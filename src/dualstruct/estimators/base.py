@@ -180,7 +180,7 @@ class Estimator(Training, Stored, Generic[ModelT]):
         vars(self).update(trained.attributes)
 
     def check_settings(self) -> None:
-        """Bad settings fail here, before any work is done."""
+        """Raise an error for bad settings, before any work is done."""
         super().check_settings()
         self._find_solver()
 

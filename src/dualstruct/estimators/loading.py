@@ -28,7 +28,7 @@ KINDS = {
 
 
 def load_model(path: str | Path) -> AnyModel:
-    """Read a model file; it says itself what it holds.
+    """Read a model file of any kind.
 
     Examples
     --------

@@ -34,7 +34,7 @@ class Parameters(Routed):
         return getattr(self, name)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's parameters as they are now.
+        """The current parameters.
 
         ``deep`` adds those of parts that are estimators: ``parser__C`` of ``parser``.
         """
@@ -50,7 +50,7 @@ class Parameters(Routed):
         }
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters by name; they count from the next ``fit`` on.
+        """Change parameters by name, for the next ``fit``.
 
         ``parser__C`` is the parameter ``C`` of the part ``parser``.
         """

@@ -73,7 +73,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
     result_ : FitResult
         Passes, primal, dual, gap, dev score (LAS), trace, and what stopped training.
     projective_, single_root_ : bool
-        What "auto" came to.
+        What ``"auto"`` has chosen.
     lifted_, skipped_ : int
         How many training arcs were lifted, and how many sentences left out, by the last fit.
     pruning_recall_ : float
@@ -115,7 +115,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
             Sentences with heads and relations, ``read_conllu(...)`` for example. Files may be given
             by a path, or a list of paths; with an ``engine`` each worker then reads its own share.
         y : ignored
-            The trees are in X; here for the sake of scikit-learn.
+            The trees are in X; the argument is for scikit-learn.
         dev : the same, optional
             Development data: training stops when its LAS no longer improves, and the best
             weights are kept. At order 1 it also calibrates confidence, unless the loss is ``crf``.
@@ -137,8 +137,8 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
     ) -> Self:
         """Continue learning from new trees; they may bring new words and relations.
 
-        The weights are drawn towards the model as it is instead of towards 0, so that what was
-        learned stays unless the new data speak against it. Untrained, this is ``fit``.
+        Regularisation is towards the current weights instead of 0, so the model keeps what it has
+        learned unless the new data contradict it. Before training, this is the same as ``fit``.
         """
         old = getattr(self, "_model", None)
         return self._fit(X, None, dev, callbacks, old, sample_weight=sample_weight)
@@ -172,8 +172,8 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
         """Fit the temperature that makes scores probabilities, on trees not trained on.
 
         Predictions stay the same; marginals and confidence become those of p ∝ exp(score / T),
-        with T chosen by the likelihood of the true heads. Training with ``dev`` does it by itself,
-        unless the loss is ``crf``, or the order is 2, where it takes a while.
+        with T chosen by the likelihood of the true heads. Training with ``dev`` does this
+        automatically, unless the loss is ``crf``, or the order is 2, where it takes a while.
         """
         treebank = as_treebank(X)
         treebank.check_trees()
@@ -222,7 +222,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
         return self.model_.shape.single_root
 
     def predict(self, X: Sentences) -> Treebank:
-        """The sentences with their predicted heads and relations; all else stays as it is.
+        """The sentences with predicted heads and relations; everything else is unchanged.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
 
         They are those of p(tree) ∝ exp β·score (for order 2, where arcs may cross, as loopy belief
         propagation estimates them), by default at the temperature of the model: fitted on
-        development data, or that of a probabilistic loss. Without either they are no
+        development data, or that of a probabilistic loss. Without either they are not
         probabilities, and an :class:`~dualstruct.confidence.UncalibratedWarning` says so.
         """
         sharpness = self._beta(beta, strict=False)
@@ -319,9 +319,9 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
         folds: int = FOLDS,
         duals: str | Path | None = None,
     ) -> list[Suspect]:
-        """The trees with which the model disagrees, and what it says instead.
+        """The trees with which the model disagrees, and what it predicts.
 
-        Those most worth a look come first; the model errs, too.
+        The most suspicious ones come first; the model may be wrong, too.
 
         Parameters
         ----------
@@ -329,14 +329,14 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
             Those that the model was trained on.
         y : ignored
         top : int, optional
-            How many to give; all by default.
+            The number of sentences to return; all by default.
         folds : int
             Sentences are judged by quick first-order models of the other folds, because a model
             learns the mistakes that it has seen. 0: by this model itself, for sentences that it
             has not seen; for order 1.
         duals : path, optional
-            A checkpoint of the model's training: rank by the dual mass of each sentence, those
-            first that the ramp loss gave up.
+            A checkpoint of the model's training: rank by the dual mass of each sentence, first
+            those that the ramp loss has given up.
         """
         return self._suspects(self.suspect_case(X), top, folds, duals)
 
@@ -432,7 +432,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
     ) -> TreeScores:
         """UAS, LAS and related scores of the predictions, against the trees that X has.
 
-        ``predicted`` are the predictions, where they were made already.
+        ``predicted`` are the predictions, if you have them already.
         """
         treebank = as_treebank(X)
         return evaluate_trees(treebank, self.predict(treebank) if predicted is None else predicted)
@@ -440,7 +440,7 @@ class DependencyParser(CalibratedEstimator[TreeModel], ParserSettings):
     def mistakes(self, X: Treebank | Sequence[ConlluSentence]) -> Mistakes:
         """What is wrong in the predicted trees, by kind: head, relation.
 
-        :class:`~dualstruct.mistakes.Mistakes` says what can be asked of it.
+        :class:`~dualstruct.mistakes.Mistakes` has the methods of the result.
         """
         treebank = as_treebank(X)
         return tree_mistakes(treebank, self.predict(treebank))

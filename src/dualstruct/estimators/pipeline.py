@@ -76,9 +76,9 @@ class _Metadata:
 class ParsingPipeline(KeepsTokenizer, Stored):
     """Taggers and a parser in one model: it takes words, or text, and fills in tags and trees.
 
-    The parser learns from tags as the taggers give them: the training sentences are divided into
-    folds, and each fold is tagged by taggers that were trained on the others (jackknifing). So it
-    knows how far tags can be trusted.
+    The parser is trained on predicted tags: the training sentences are divided into
+    folds, and each fold is tagged by taggers that were trained on the others (jackknifing). So
+    it learns how reliable tags are.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class ParsingPipeline(KeepsTokenizer, Stored):
         and XPOS, those that the treebank has; "all" takes what it has of all four, of which the
         parser looks at UPOS and XPOS.
     folds : int
-        How many parts the training sentences are divided into.
+        The number of parts of the training sentences.
     tagger : SequenceTagger, optional
         How to train taggers; its parameters are copied.
     parser : DependencyParser, optional
@@ -287,7 +287,7 @@ class ParsingPipeline(KeepsTokenizer, Stored):
         return evaluate_raw_text(X, self.predict_text(texts, "predicted"))
 
     def predict(self, X: Sentences) -> Treebank:
-        """The sentences with predicted tags, heads and relations; all else stays as it is."""
+        """The sentences with predicted tags, heads and relations; everything else is unchanged."""
         return self.parser_.predict(self.tag(X))
 
     def calibrate(self, X: Treebank | Sequence[ConlluSentence], y: None = None) -> Self:
@@ -325,7 +325,7 @@ class ParsingPipeline(KeepsTokenizer, Stored):
     ) -> PipelineScores:
         """The scores of the predicted trees and tags, against those that X has.
 
-        ``predicted`` are the predictions, where they were made already.
+        ``predicted`` are the predictions, if you have them already.
         """
         truth = as_treebank(X)
         predicted = self.predict(truth) if predicted is None else predicted

@@ -48,7 +48,7 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
         Passes, primal, dual, gap, trace, and what stopped training. ``result_.beaten`` counts how
         often an approximate decoder found less than an output already known.
     certificate_ : Certificate
-        Primal, dual and gap. With an approximate decoder they are what that decoder sees.
+        Primal, dual and gap. With an approximate decoder they are estimates.
     w_ : array
     weights_ : dict or array
         The weights by feature name, the strongest first, where the features have names.
@@ -145,7 +145,7 @@ class StructuredSVM(Estimator[TrainedStructure], StructuredSettings):
 
     @property
     def weights_(self) -> Any:
-        """The weights as the structure shows them to people."""
+        """The weights by feature name, or as an array."""
         model = self.model_
         return model.structure.weights(model.w)
 

@@ -54,7 +54,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
     ----------
     classes_ : array of str
     features_ : str
-        What ``features`` came to.
+        The features that were used.
     result_ : FitResult
         Passes, primal, dual, gap, dev score, trace, and what stopped training.
     weights_ : WeightTable
@@ -127,7 +127,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         sample_weight: Sequence[float] | None = None,
         token_weight: Sequence[Sequence[float]] | None = None,
     ) -> Self:
-        """Learn from more data than memory holds.
+        """Train on more data than memory can hold.
 
         The features are hashed (``hash_bits``, 20 by default), written to files in ``folder`` and
         mapped into memory; the files are removed at the end. With the same ``hash_bits`` the model
@@ -138,9 +138,9 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         ----------
         source : path, list of paths, or iterable of pairs
             Column files, folders, patterns (``"parts/*.gz"``) and addresses (``"s3://parts/"``); or
-            sentences with their labels, gone over once.
+            sentences with their labels, read once.
         folder : path
-            Where there is room for the features: about 100 bytes per token.
+            A folder for the features: about 100 bytes per token.
         dev, callbacks, sample_weight, token_weight
             As for :meth:`fit`; weights are held in memory, and are for one worker.
         label_column, columns
@@ -174,8 +174,8 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
     ) -> Self:
         """Continue learning from new data; it may bring new features and labels.
 
-        The weights are drawn towards the model as it is instead of towards 0, so that what was
-        learned stays unless the new data speak against it. Untrained, this is ``fit``.
+        Regularisation is towards the current weights instead of 0, so the model keeps what it has
+        learned unless the new data contradict it. Before training, this is the same as ``fit``.
         """
         old = getattr(self, "_model", None)
         return self._fit(
@@ -186,8 +186,8 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         """Fit the temperature that makes scores probabilities, on data not trained on.
 
         Predictions stay the same; marginals and confidence become those of p ∝ exp(score / T),
-        with T chosen by the likelihood of the true labels. Training with ``dev`` does it by itself,
-        unless the loss is ``crf``.
+        with T chosen by the likelihood of the true labels. Training with ``dev`` does this
+        automatically, unless the loss is ``crf``.
         """
         data = as_sentences(X), as_list(y)
         model = tagging.learning.calibrated(self.model_, *data, self._threads, SingleWorker())
@@ -212,7 +212,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
 
     @classmethod
     def load(cls, path: str | Path, functions: Iterable[Function] = ()) -> Self:
-        """Read a model; of functions among ``features`` it has the names: give them again."""
+        """Read a model; the file has no feature functions: pass them again."""
         tagger = super().load(path)
         extractor = tagger.model_.extractor
         extractor.look_in(Path(path).parent)
@@ -305,7 +305,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         ----------
         X : iterable of sentences
         block : int
-            How many sentences are taken at a time; documents are not divided.
+            The number of sentences in a block; documents are not divided.
 
         Examples
         --------
@@ -325,7 +325,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         """The probability of each label (in the order of ``classes_``) at each token.
 
         They are those of p(y) ∝ exp β·score, by default at the temperature of the model: fitted on
-        development data, or that of a probabilistic loss. Without either they are no
+        development data, or that of a probabilistic loss. Without either they are not
         probabilities, and an :class:`~dualstruct.confidence.UncalibratedWarning` says so.
         """
         sharpness, chain = self._beta(beta, strict=False), self.model_.chain(as_sentences(X))
@@ -350,7 +350,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         ----------
         X : sentences
         k : int
-            How many of the best labellings to give, with scores and probabilities.
+            The number of best labellings, with scores and probabilities.
         beta : float, optional
             Take p ∝ exp β·score instead of the model's own temperature.
 
@@ -409,21 +409,21 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         folds: int = FOLDS,
         duals: str | Path | None = None,
     ) -> list[Suspect]:
-        """The sentences with which the model disagrees, and what it says instead.
+        """The sentences with which the model disagrees, and what it predicts.
 
-        Those most worth a look come first. Not all are annotated wrongly (docs/suspects.md).
+        The most suspicious ones come first. Not all of them are wrong (docs/suspects.md).
 
         Parameters
         ----------
         X, y : the sentences that the model was trained on, and their labels
         top : int, optional
-            How many to give; all by default.
+            The number of sentences to return; all by default.
         folds : int
             Sentences are judged by quick models of the other folds, because a model learns the
             mistakes that it has seen. 0: by this model itself, for sentences that it has not seen.
         duals : path, optional
-            A checkpoint of the model's training: rank by the dual mass of each sentence, those
-            first that the ramp loss gave up.
+            A checkpoint of the model's training: rank by the dual mass of each sentence, first
+            those that the ramp loss has given up.
 
         Examples
         --------
@@ -462,7 +462,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         self._model = self.model_.with_weight(feature, label, weight)
 
     def set_transition(self, before: str, after: str, weight: float) -> None:
-        """Change the weight of one label after another one; <s> and </s> are the outside."""
+        """Change the weight of one label after another; start and end are ``"<s>"``, ``"</s>"``."""
         self._model = self.model_.with_transition(before, after, weight)
 
     def set_pair_weight(self, feature: str, before: str, after: str, weight: float) -> None:
@@ -486,7 +486,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
     def mistakes(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> Mistakes:
         """What is wrong in the predicted labels, by kind: missed, invented, type, boundary, label.
 
-        :class:`~dualstruct.mistakes.Mistakes` says what can be asked of it.
+        :class:`~dualstruct.mistakes.Mistakes` has the methods of the result.
         """
         from dualstruct.mistakes import label_mistakes
 

@@ -247,7 +247,7 @@ class LearnedTokenizer(Stored, Splitter):
 
     @staticmethod
     def is_stored(metadata: dict[str, Any]) -> bool:
-        """Whether it is this that a model file holds."""
+        """Whether a model file has this format."""
         return "characters" in metadata
 
     def state(self) -> State:

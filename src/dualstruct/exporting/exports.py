@@ -38,7 +38,7 @@ def export_model(
     *,
     weights: Literal["inside", "beside"] = "inside",
 ) -> Exported:
-    """Write a model as a program that needs no dualstruct.
+    """Write a model as a program that does not need dualstruct.
 
     Parameters
     ----------

@@ -177,9 +177,9 @@ def parse_templates(
     ----------
     text : str
     name : str
-        What errors call it.
+        Its name in error messages.
     folder : path, optional
-        Where files are that it includes; None refuses ``include``.
+        The folder of included files; None does not allow ``include``.
 
     Examples
     --------

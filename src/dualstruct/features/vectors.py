@@ -20,7 +20,7 @@ __all__ = ["VectorExtractor", "WithVectors"]
 
 
 class WithVectors(Beside):
-    """Sentences together with a vector for every token; it goes wherever sentences go.
+    """Sentences with a vector for every token; use it wherever sentences are expected.
 
     Parameters
     ----------

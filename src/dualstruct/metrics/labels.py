@@ -163,8 +163,8 @@ def evaluate(
     truth, predicted
         The labels of each sentence.
     labels
-        All labels there are. Needed only where truth and predictions may happen to hold too few
-        labels to show whether labels mark spans, such as nothing but ``O``.
+        All labels. Needed only if truth and predictions may have too few labels to show whether
+        labels mark spans, for example only ``O``.
 
     Raises
     ------

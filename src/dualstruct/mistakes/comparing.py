@@ -50,7 +50,7 @@ class Compared:
     one, other : Mistakes
         Of the two predictions, for the same sentences.
     names : pair of str
-        What to call them.
+        Their names.
     rounds, seed : int
         Of the test.
     """
@@ -108,7 +108,7 @@ class Compared:
         return sum(g < 0 for g in gains), sum(g > 0 for g in gains), gains.count(0)
 
     def where(self, sentence: int) -> str:
-        """File and line of a sentence, counted from 1; empty where that is not known."""
+        """File and line of a sentence, counted from 1; empty if they are not known."""
         return self.one.place(sentence)
 
     def to_dict(self, most: int | None = None) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class Compared:
         }
 
     def html(self, title: str = "Comparison", most: int = 50) -> str:
-        """A page that stands alone."""
+        """A page without external files."""
         from dualstruct.mistakes.html import comparison_page
 
         return comparison_page(self, title, most)
@@ -150,7 +150,7 @@ def compare(
         Of the two: ``tagger.mistakes(X, y)``, ``parser.mistakes(treebank)``, or of predictions of
         other programs `label_mistakes` and `tree_mistakes`.
     names : pair of str
-        What to call them.
+        Their names.
     seed : int
         Of the random exchanges of the test.
 

@@ -24,7 +24,7 @@ PARTS = ("length", "document", "seen")
 
 
 class Mistakes(Sequence[Mistake]):
-    """What is wrong in some predictions, in the order of the sentences.
+    """The mistakes in predictions, in the order of the sentences.
 
     ``str()`` shows them as text, :meth:`html` as a page, :meth:`to_dict` as data for JSON.
 
@@ -33,7 +33,7 @@ class Mistakes(Sequence[Mistake]):
     pairs : Pairs
         Sentences with what is true and what was predicted.
     where : callable, optional
-        Says where in which file a token (sentence and token, from 0) stands.
+        Returns the place of a token (sentence and token, from 0) in its file.
     documents : sequence of str, optional
         The document of each sentence; empty without.
 
@@ -80,12 +80,12 @@ class Mistakes(Sequence[Mistake]):
 
     @property
     def sentences(self) -> int:
-        """How many sentences there are."""
+        """The number of sentences."""
         return len(self.pairs)
 
     @property
     def wrong_sentences(self) -> int:
-        """How many have a mistake."""
+        """The number of sentences with a mistake."""
         return len({each.sentence for each in self})
 
     @cached_property
@@ -109,7 +109,7 @@ class Mistakes(Sequence[Mistake]):
         return dict(Counter(each.kind for each in self).most_common())
 
     def patterns(self, kind: str) -> dict[str, int]:
-        """How often what was taken for what, in mistakes of one kind; the most frequent first."""
+        """Counts of what was confused with what, for one kind; the most frequent first."""
         return dict(Counter(each.pattern for each in self if each.kind == kind).most_common())
 
     def examples(self, kind: str, most: int | None = None) -> list[Mistake]:
@@ -124,7 +124,7 @@ class Mistakes(Sequence[Mistake]):
         return self.pairs.forms(sentence - 1)
 
     def where(self, mistake: Mistake) -> str:
-        """The file and line; empty where that is not known."""
+        """The file and line; empty if they are not known."""
         return self.place(mistake.sentence, min(span.start for span in mistake.spans))
 
     def place(self, sentence: int, token: int = 0) -> str:
@@ -132,9 +132,9 @@ class Mistakes(Sequence[Mistake]):
         return "" if self._where is None else self._where(sentence - 1, token)
 
     def confusion(self) -> Confusion:
-        """What was taken for what: types of spans, labels, or relations whatever their heads.
+        """Confusions of types of spans, labels, or relations (regardless of their heads).
 
-        Spans that overlap are compared, whatever their boundaries; ``O`` stands for none.
+        Overlapping spans are compared, regardless of their boundaries; ``O`` means none.
         """
         found = Counter(pair for i in range(self.sentences) for pair in self.pairs.confusions(i))
         names: Counter[str] = Counter()
@@ -152,9 +152,10 @@ class Mistakes(Sequence[Mistake]):
         ----------
         what : {"length", "document", "seen"}
             Sentences by their number of tokens; by document, those with the most mistakes first;
-            or words by whether training had them. A span is unseen if one of its words is.
+            or words by whether they are in the training data. A span is unseen if one of its
+            words is.
         seen : set of str
-            The words that training had, for "seen".
+            The words of the training data, for "seen".
 
         Examples
         --------
@@ -246,14 +247,14 @@ class Mistakes(Sequence[Mistake]):
     def html(
         self, title: str = "Mistakes", most: int = 50, seen: Collection[str] | None = None
     ) -> str:
-        """A page that stands alone: mistakes by kind, confusions, and scores by part."""
+        """A page without external files: mistakes by kind, confusions, and scores by part."""
         from dualstruct.mistakes.html import page
 
         return page(self, title, most, seen)
 
     @property
     def has_documents(self) -> bool:
-        """Whether it is known which document each sentence is from."""
+        """Whether the documents of the sentences are known."""
         return len(self._documents) > 0
 
     def __str__(self) -> str:
@@ -272,14 +273,14 @@ def label_mistakes(
     where: Callable[[int, int], str] | None = None,
     documents: Sequence[str] = (),
 ) -> Mistakes:
-    """What is wrong in predicted labels.
+    """The mistakes in predicted labels.
 
     Parameters
     ----------
     tokens : sentences
     truth, predicted : the labels of each sentence
     labels : iterable of str, optional
-        All labels there are, where the data may hold too few to show whether they mark spans.
+        All labels, if the data may have too few to show whether they mark spans.
     unknown_label : str, optional
         Tokens with this label are left out.
     where, documents
@@ -298,7 +299,7 @@ def label_mistakes(
 def tree_mistakes(
     truth: Treebank, predicted: Treebank, *, documents: Sequence[str] | None = None
 ) -> Mistakes:
-    """What is wrong in predicted trees, and in the tags and lemmas that both files have.
+    """The mistakes in predicted trees, and in the tags and lemmas that both files have.
 
     Examples
     --------

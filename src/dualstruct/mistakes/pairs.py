@@ -90,7 +90,7 @@ class LabelPairs:
         Words, or whatever a tagger takes.
     gold, predicted : sequences of labels
     labels : iterable of str, optional
-        All labels there are, where the data may hold too few to show whether they mark spans.
+        All labels, if the data may have too few to show whether they mark spans.
     unknown : str, optional
         The mark of tokens whose true label nobody knows; they are left out.
     """

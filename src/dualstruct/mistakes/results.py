@@ -10,7 +10,7 @@ from dualstruct.labels.schemes import Span
 
 @dataclass(frozen=True)
 class Mistake:
-    """Something that was predicted wrongly: a span, the label of a token, an arc.
+    """A wrong prediction: a span, the label of a token, an arc.
 
     Spans that overlap, true and predicted ones, are one mistake.
     """
@@ -80,7 +80,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Confusion:
-    """How often what was taken for what.
+    """How often each label was confused with each other one.
 
     ``counts[i][j]``: how many are ``labels[i]`` and were predicted to be ``labels[j]``.
 

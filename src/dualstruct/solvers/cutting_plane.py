@@ -89,7 +89,7 @@ class CuttingPlane(Solver):
 
     Its formulas are (20, 21) of docs/mathematics.md.
 
-    One slack is as Joachims et al. 2009 publish it, but for when it ends: their rule is
+    With one slack it is as published by Joachims et al. 2009, except for its end: their rule is
     ``CuttingPlane(epsilon=0.1)``. With n slacks, the default decodes all examples before it solves
     the dual over their cuts; ``CuttingPlane("n", epsilon=0.1, as_published=True)`` does so after
     each new cut, as Tsochantaridis et al. 2005 do.
@@ -101,11 +101,11 @@ class CuttingPlane(Solver):
     tolerance : float
         How exactly the dual over the planes is solved, relative to the optimum's size.
     patience : int
-        Planes that were of no use for n passes are dropped.
+        Planes that were not used for this many passes are dropped.
     epsilon : float, optional
-        Stop where the risk is at most this much per example above what the planes say: the rule of
-        Joachims et al., whose default is 0.1. It knows nothing of the size of the objective, so by
-        default the gap and the other rules of training decide. With n slacks, ε of the published
+        Stop when the risk per example is at most this much above the planes' bound: the rule of
+        Joachims et al., whose default is 0.1. It does not depend on the size of the objective, so
+        by default the gap and the other stopping rules are used. With n slacks, ε of the published
         algorithm: an output becomes a cut where it violates by more than the example's slack and ε.
     as_published : bool
         n slacks, example by example (hinge loss only). It is slow: one dual for each cut.

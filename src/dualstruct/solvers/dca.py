@@ -43,7 +43,7 @@ class DCA(OnlineSolver):
     Parameters
     ----------
     k : int
-        For the hinge loss: how many of the best outputs get a constraint.
+        For the hinge loss: the number of best outputs that get a constraint.
     averaged : bool
         Predict with the mean of w over all steps instead of the last w.
     """

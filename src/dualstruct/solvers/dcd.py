@@ -51,13 +51,13 @@ class DCD(RevisitingSolver):
 
     Its formula is (17) of docs/mathematics.md.
 
-    As published, but for δ (``admission``), which is halved when a pass admits nothing: the paper
-    stops there.
+    As published, except that δ (``admission``) is halved when a pass admits nothing, where the
+    paper stops.
 
     Parameters
     ----------
     revisits : int
-        r, how often the cuts are revisited between two inference passes.
+        r: the number of revisits of the cuts between two inference passes.
     admission : float
         A new cut is admitted when its dual gradient is at least this: smaller is more exact.
         It is halved whenever a pass admits none, so that any gap can be reached.
@@ -110,7 +110,7 @@ class CPD(DualSolver):
     tolerance : float
         How exactly each sub-problem is solved, relative to the violations just found.
     max_revisits : int
-        The most passes over the cuts held that a sub-problem gets.
+        The maximum number of passes over the cuts held for a sub-problem.
     """
 
     name: ClassVar[str] = "cpd"

@@ -103,15 +103,15 @@ class ExponentiatedGradient(Solver):
 
     Its formula is (24) of docs/mathematics.md.
 
-    It holds a score for each part of each example, for instance tokens × labels + labels² a
+    It stores a score for each part of each example: tokens × labels + labels² numbers for a
     sentence.
 
     Parameters
     ----------
     first_step : float, optional
-        η of every example at first; by default 1.
+        The first η of every example; by default 1.
     first_score : float
-        How much the truth is preferred at first, per unit of cost: p_i ∝ exp −first_score·Δ_i.
+        How much the truth is preferred at the start, per unit of cost: p_i ∝ exp −first_score·Δ_i.
     """
 
     name: ClassVar[str] = "eg"

@@ -25,15 +25,15 @@ from dualstruct.solvers.base import DualIterate, RevisitingSolver
 class FrankWolfe(RevisitingSolver):
     """Frank-Wolfe, one example at a time, by default with pairwise steps over the cuts held.
 
-    As published (BCFW, called FW-Struct by Chang & Yih 2013) it has neither cuts to revisit nor
-    the last w for an answer: ``FrankWolfe(revisits=0, averaged=True)``.
+    As published (BCFW, called FW-Struct by Chang & Yih 2013), it does not revisit cuts and returns
+    an average of w: ``FrankWolfe(revisits=0, averaged=True)``.
 
     Its formula is (19) of docs/mathematics.md.
 
     Parameters
     ----------
     revisits : int
-        How often the cuts are revisited between two inference passes.
+        The number of revisits of the cuts between two inference passes.
     averaged : bool
         Predict with the average of w in which step t counts t times (the paper's weighting).
     """

@@ -262,7 +262,7 @@ class LBFGS(Solver):
     l1 : float
         Adds l1·‖w‖₁ to the objective: most weights become exactly 0. No gap is reported then.
     memory_size : int
-        How many pairs of changes are remembered.
+        The number of pairs of changes that are kept.
     tolerance : float
         Converged when ‖∇P‖ ≤ tolerance·max(‖w − c‖, min(1, √2P)); further passes change nothing.
     """
@@ -298,14 +298,14 @@ class LBFGS(Solver):
         return LBFGSIterate(problem, seed, self)
 
     def learned(self, problem: Problem) -> NDArray[np.bool_] | None:
-        """Which weights these examples ask to learn, the others stay as they are; None: all."""
+        """The weights to learn from these examples, the others do not change; None: all."""
         if self.states == "all":
             return None
         observed: NDArray[np.bool_] = _core.observed_weights(problem.structure.core_examples) > 0
         return observed
 
     def check(self, problem: Problem) -> None:
-        """Refuse a problem that is not its own."""
+        """Raise an error for another problem."""
         if self.l1 and problem.center is not None:
             raise InputError("l1 draws towards 0; training that continues from a model does not")
         refuse_lacking(problem, self.name)

@@ -43,13 +43,13 @@ class MIRA(OnlineSolver):
     Parameters
     ----------
     k : int
-        How many of the best outputs get a constraint.
+        The number of best outputs that get a constraint.
     averaged : bool
         Predict with the mean of w over all steps instead of the last w.
     candidates : {"costed", "predicted"}
         Whether the k best are those of loss-augmented inference or those that the model predicts.
     slack : bool
-        Whether an example may violate its constraints at the price of C. Without slack, C is not
+        Whether an example may violate its constraints at cost C. Without slack, C is not
         used.
 
     Examples

@@ -82,16 +82,16 @@ class Pegasos(OnlineSolver):
     Parameters
     ----------
     batch : int
-        Examples a step; 1 is the stochastic version.
+        Examples per step; 1 is the stochastic version.
     projection : bool or "classical"
-        Whether each step ends in the ball that holds the optimum; "classical" is the ball of
-        radius 1/√λ, which holds it where no output costs more than 1.
+        Whether each step is projected to the ball that contains the optimum; "classical" is the
+        ball of radius 1/√λ, which contains it if no output costs more than 1.
     hinge_passes : int
-        For ``ramp="direct"``: passes over its convex part alone, before the second part comes in.
+        For ``ramp="direct"``: passes over its convex part alone, before the second part is added.
     averaged : bool
         Predict with the mean of w over all steps instead of the last w.
     ramp : {"cccp", "direct"}
-        For the ramp: whether the outputs of its second part stay for a round, or are recomputed at
+        For the ramp: whether the outputs of its second part are kept for a round, or recomputed at
         every step.
     passes_per_round : int
         For ``ramp="cccp"``: passes between two linearisations, T of Mančev.

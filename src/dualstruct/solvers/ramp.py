@@ -94,8 +94,8 @@ class RampSDM(DualSolver):
 
     Its formula is (22) of docs/mathematics.md.
 
-    The default takes the passes of :class:`SDM` with its loops over the cuts held; the paper visits
-    and solves every example, and no more: ``RampSDM(sdm=AS_PUBLISHED)``.
+    The default uses the passes of :class:`SDM` with its loops over the cuts held; the paper only
+    visits and solves every example: ``RampSDM(sdm=AS_PUBLISHED)``.
 
     Parameters
     ----------

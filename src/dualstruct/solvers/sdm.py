@@ -36,8 +36,8 @@ class SDM(DualSolver):
     Its formula is (18) of docs/mathematics.md.
 
     The paper stops at τ-optimality. Here a certified gap, a time or a score stops training, so
-    when τ is reached and training continues, τ is halved. This and a few exchanges at a time are
-    the default's differences from the paper; ``as_published=True`` is the paper's.
+    when τ is reached and training continues, τ is halved. The default also makes only a few
+    exchanges at a time; ``as_published=True`` is the paper's algorithm.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ class SDM(DualSolver):
         τ, how much an output must violate to become a cut, and τ̃, how exactly the problem of
         one example is solved.
     kappa1 : int
-        Type-I loops before the first type-II loop: they build the sets of cuts.
+        The number of type-I loops before the first type-II loop; they find the cuts.
     max_revisits : int
-        κ₂, the most type-II loops in a row; they end earlier when the largest violation among the
-        cuts has halved (τ_v).
+        κ₂: the maximum number of type-II loops in a row; they end earlier when the
+        largest violation among the cuts has halved (τ_v).
     max_steps : int
-        The most exchanges an example makes at a time. The paper continues until τ̃; a few and then
-        the next example is up to twice as fast when τ̃ is small.
+        The maximum number of exchanges of an example at a time. The paper continues until τ̃; few
+        exchanges are up to twice as fast if τ̃ is small.
     small_change : float
-        A type-I loop that raises the dual by less than this, relatively, counts as τ-optimal.
+        A type-I loop that raises the dual by less than this share counts as τ-optimal.
     heuristics : bool
         False leaves out the type-II loops: Algorithm 1.
     as_published : bool

@@ -55,16 +55,16 @@ class Chain(Structure):
     rows : FeatureRows
         The features of every token; ``rows.pairs`` are its pair features.
     labels : int
-        How many labels there are, at most 4,096.
+        The number of labels, at most 4,096.
     truth : int32 array [tokens], optional
-        The true labels; without them the chain can only predict.
+        The true labels; without them the chain is for prediction only.
     cost : array [labels] or [labels, labels], optional
         Hamming cost by default. A vector weighs the true label of each mistaken token, a matrix
         gives the cost of (true, predicted) directly; its diagonal must be 0.
     token_weights : float array [tokens], optional
-        What the cost of a mistake at each token is multiplied by; 1 by default.
+        The factor of the cost of a mistake at each token; 1 by default.
     unknown : bool array [tokens], optional
-        Tokens whose true label nobody knows. Mistakes there cost nothing, and ``truth`` holds a
+        Tokens whose true label is unknown. Mistakes there cost nothing, and ``truth`` has a
         guess that :meth:`set_truth` replaces by a better one (:meth:`best_completion`).
     transitions : bool array [labels + 1, labels + 1], optional
         Which label may follow which; row ``labels`` is the start, column ``labels`` the end.
@@ -211,7 +211,7 @@ class Chain(Structure):
         return completed
 
     def set_truth(self, truth: NDArray[np.int32]) -> None:
-        """Other true labels. Duals that know the old ones are no use any more: see
+        """Other true labels. Duals of the old ones are no longer valid: see
         :meth:`~dualstruct.solvers.base.Iterate.change_truth`."""
         self.core.set_truth(np.ascontiguousarray(truth, dtype=np.int32))
         self.truth = truth
@@ -234,7 +234,7 @@ class Chain(Structure):
 
     @property
     def pair_dimension(self) -> int:
-        """How many pair features there are."""
+        """The number of pair features."""
         return 0 if self.rows.pairs is None else self.rows.pairs.dimension
 
     @property
@@ -307,7 +307,7 @@ class Chain(Structure):
     def check_weights(
         self, emission: Floats | PackedRows, transition: Floats, pairs: Floats | None = None
     ) -> None:
-        """Refuse what :meth:`pack` could not take."""
+        """Raise an error for weights that :meth:`pack` cannot use."""
         features, labels = self.rows.dimension, self.labels
         if emission.shape != (features, labels):
             raise InputError(f"emissions have shape {emission.shape}, not {(features, labels)}")
@@ -325,7 +325,7 @@ class Chain(Structure):
     def pack(
         self, emission: Floats | PackedRows, transition: Floats, pairs: Floats | None = None
     ) -> _core.Weights:
-        """Weights from what the functions above gave."""
+        """The weights from the results of the functions above."""
         self.check_weights(emission, transition, pairs)
         labels, stride = self.labels, self.core.stride
         behind = np.zeros((labels + 2 + self.pair_dimension * labels, stride), dtype=np.float32)

@@ -74,14 +74,14 @@ def check_structure(
     ----------
     structure : CustomStructure, another OutputType, or a Structure that already holds examples
     X, Y : sequences
-        Examples to try it on; for a Structure those it holds.
+        Examples for the test; a Structure has its own.
     outputs : callable, optional
-        Outputs of an x of a custom structure that ``decode`` has to beat, for instance all of them
-        where they are few.
+        Returns outputs of an x of a custom structure that ``decode`` is compared with, for example
+        all of them if there are few.
     examples : int
-        The most examples to look at.
+        The maximum number of examples to test.
     seed : int
-        Weights are random.
+        The seed of the random weights.
 
     Examples
     --------

@@ -43,7 +43,7 @@ class CompiledDecoder:
 
     and writes argmax_y w·φ(x, y) + cost_weight·Δ(truth, y) for the example with this number to
     ``output``. It returns how many numbers the output has; if that is more than ``capacity`` it is
-    called again with room enough. A negative number is a failure.
+    called again with enough room. A negative number is a failure.
 
     Parameters
     ----------
@@ -65,15 +65,15 @@ class CustomStructure(OutputType):
     """Any output that you can decode: write three methods, and every solver learns it.
 
     ``decode(w, x, truth=None, cost_weight=0)``
-        argmax_y of w·φ(x, y) + cost_weight·Δ(truth, y). ``w`` is a read-only vector; copy it if you
-        keep it. Some solvers hand over a positive multiple of both w and the cost weight, which
-        has the same argmax. Predictions ask with ``truth=None`` and ``cost_weight=0``.
+        Returns argmax_y of w·φ(x, y) + cost_weight·Δ(truth, y). ``w`` is a read-only vector; copy
+        it if you keep it. Some solvers pass a positive multiple of both w and the cost weight,
+        which has the same argmax. Prediction calls it with ``truth=None`` and ``cost_weight=0``.
     ``features(x, y)``
-        φ(x, y): a dict of names or numbers and values, a scipy sparse row, or a numpy vector.
+        Returns φ(x, y): a dict of names or numbers with values, a scipy sparse row, or a vector.
     ``cost(truth, y)``
-        Δ: at least 0, and 0 for the truth.
+        Returns Δ: at least 0, and 0 for the truth.
 
-    and if you like
+    Optional methods:
 
     ``k_best(w, x, k, truth=None, cost_weight=0)``
         The k best outputs, best first: for k-best MIRA and ``predict_k_best``.
@@ -83,20 +83,20 @@ class CustomStructure(OutputType):
     ``compiled_decoder(X, Y)``
         A :class:`CompiledDecoder` in place of ``decode``.
 
-    Feature vectors say how many weights there are. Names get their numbers in the order in which
-    they are met, in true outputs first; names that do not occur in training are ignored later.
-    Features by number need ``dimension``. ``features`` and ``cost`` must depend on nothing but
-    their arguments: what they said of an output is remembered.
+    The number of weights is the length of the feature vectors. Names are numbered in the order in
+    which they occur, those of true outputs first; names that do not occur in training are ignored.
+    Features by number need ``dimension``. ``features`` and ``cost`` must depend only on
+    their arguments: their results are cached.
 
-    With several threads ``decode`` may be called by any of them, one at a time (the GIL), while
-    another one is moving w.
+    With several threads any of them may call ``decode``, one at a time (the GIL), while
+    another one updates w.
 
     Attributes
     ----------
     dimension : int, optional
-        How many features there are, where they have numbers.
+        The number of features, if they have numbers.
     max_features : int
-        The most feature names: 1,048,576 by default (4 MB of weights).
+        The maximum number of feature names: 1,048,576 by default (4 MB of weights).
     hash_bits : int, optional
         Hash feature names into 2**hash_bits weights instead of keeping a dictionary.
     exact : bool
@@ -166,12 +166,12 @@ class CustomStructure(OutputType):
         return score + cost_weight * self.cost(truth, y) if cost_weight else score
 
     def weight(self, w: NDArray[np.float32], feature: str | int) -> float:
-        """The weight of a feature by its name or number; 0 for a name that was never met."""
+        """The weight of a feature by its name or number; 0 for an unknown name."""
         at = self.index(feature)
         return 0.0 if at is None else float(w[at])
 
     def index(self, feature: str | int) -> int | None:
-        """Where in w a feature is; None for a name that was never met."""
+        """Where in w a feature is; None for an unknown name."""
         if not isinstance(feature, str):
             return int(feature)
         if self.hash_bits:
@@ -246,7 +246,7 @@ class CustomStructure(OutputType):
         return [bound.k_best_answers(w, i, k) for i in range(len(bound))]
 
     def weights(self, w: _core.Weights) -> Any:
-        """Names and weights, the strongest first; an array where features have no names."""
+        """Names and weights, the strongest first; an array if features have no names."""
         names = self._names()
         if names is None:
             return w.array

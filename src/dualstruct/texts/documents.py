@@ -20,7 +20,7 @@ __all__ = ["Document", "TextSpan", "joined", "split_documents"]
 
 
 class TextSpan(NamedTuple):
-    """Some characters of a text, and what they are."""
+    """A span of a text and its label."""
 
     start: int
     end: int
@@ -78,7 +78,7 @@ class Document:
         return [[text[a:b] for a, b in tokens] for tokens in self.by_sentence(self.places)]
 
     def by_sentence(self, given: Sequence[Any]) -> list[Any]:
-        """What there is one of for each token, sentence by sentence."""
+        """Values for each token, sentence by sentence."""
         assert self.sentences is not None
         return [given[a:b] for a, b in pairwise(self.sentences)]
 
@@ -90,7 +90,7 @@ class Document:
         return self.tokens
 
     def check(self) -> None:
-        """Refuse places that are not in the text."""
+        """Raise an error for places that are not in the text."""
         size = len(self.text)
         if lone := _SURROGATE.search(self.text):
             raise InputError(

@@ -70,34 +70,34 @@ def fit(
     rescue: Callable[[FitResult], object] | None = None,
     start: Iterate | None = None,
 ) -> FitResult:
-    """Train until a stopping rule says so.
+    """Train until a stopping rule applies.
 
     Parameters
     ----------
     problem, solver, stopping
-        What to solve, how, and how far.
+        The problem, the solver, and when to stop.
     dev : callable, optional
         The score of some weights on development data; the best weights are kept. Of several
         workers only the first one calls it.
     seed : int
-        Everything random follows from it.
+        The seed of everything random.
     certify_every : int, optional
         Certify the gap every n passes, for a trace that can be plotted. By default
         the gap is certified when an estimate says that ``stopping.gap`` may have been reached.
     callbacks : iterable of callables
-        Called with each trace point and the iterate; a true answer stops training.
+        Called with each trace point and the iterate; a true result stops training.
     checkpoint : path, optional
-        Where to save all that is needed to resume, every ``checkpoint_every`` passes, after a pass
+        Where to save everything needed to resume, every ``checkpoint_every`` passes, after a pass
         that ends a minute or more after the last time, and at the end (Ctrl-C leaves the last
         one); ``resume=True`` continues from there, to the model that an uninterrupted run gives.
         A pass that raises leaves a checkpoint, too. Several workers write into a folder, which all
-        of them must see; restarted after a fault, they continue from there without being asked to.
+        of them must see; restarted after a fault, they resume from there automatically.
         Another number of workers divides it anew.
     rescue : callable, optional
-        Called with what was learned up to then when a pass raises, before the caller sees that.
+        If a pass raises, called with what was learned until then, before the exception is raised.
     start : Iterate, optional
-        Where training with another C ended: its duals are made feasible and gone on from, if the
-        solver has such. It is used up.
+        Where training with another C ended: its duals are made feasible and used, if the
+        solver has duals. It cannot be used again.
     """
     if problem.loss.name not in solver.losses:
         raise InputError(f"solver {solver.name} does not take the loss {problem.loss.name}")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TracePoint:
-    """Where training stood after a pass."""
+    """The state of training after a pass."""
 
     passes: int
     seconds: float
@@ -38,7 +38,7 @@ class TracePoint:
 
 @dataclass
 class FitResult(Deferring):
-    """What training arrived at."""
+    """The result of training."""
 
     w: _core.Weights = field(repr=False)
     passes: int
@@ -83,7 +83,7 @@ class FitResult(Deferring):
 
     @classmethod
     def from_summary(cls, summary: Any, weights: Callable[[], _core.Weights]) -> FitResult:
-        """The counterpart of :meth:`summary`, for what stands in a file."""
+        """The inverse of :meth:`summary`."""
         made = fit_type(cls, summary, "result", w=None)
         made.defer("w", weights)
         return made

@@ -271,7 +271,7 @@ class Training:
         return next(each.metadata for each in fields(cls) if each.name == name)
 
     def check_settings(self) -> None:
-        """Bad settings fail here, before any work is done."""
+        """Raise an error for bad settings, before any work is done."""
         from dualstruct.workers.engines import check_engine
 
         check_engine(self.engine, self.workers, self.address)

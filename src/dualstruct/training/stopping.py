@@ -10,18 +10,18 @@ from dualstruct.errors import InputError
 
 @dataclass(frozen=True)
 class Stopping:
-    """When to stop; whatever comes first.
+    """When to stop; the first rule that applies counts.
 
     Parameters
     ----------
     gap : float, optional
         A certified relative gap between 0 and 1, for instance 0.01.
     passes : int, optional
-        The most passes.
+        The maximum number of passes.
     seconds : float, optional
-        A time limit, looked at after each pass.
+        A time limit, checked after each pass.
     patience : int
-        Passes without a better development score, where there is one.
+        Passes without a better development score, if there is one.
     """
 
     gap: float | None = None

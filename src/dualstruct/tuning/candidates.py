@@ -72,7 +72,7 @@ class Candidates(Sequence[Candidate]):
     metric : str
         What the scores are: F1, accuracy, LAS.
     certain : float
-        How many standard errors better than what was given a candidate had to be.
+        How many standard errors a candidate had to be ahead of the given settings.
     """
 
     def __init__(self, rows: list[Candidate], metric: str, certain: float = 0.0) -> None:

@@ -82,7 +82,7 @@ def tune(
     Parameters
     ----------
     estimator : SequenceTagger, DependencyParser or StructuredSVM
-        It stays as it is. Settings of it that are not as they are by default are not changed.
+        It is not changed. Settings that differ from their defaults are kept.
     X, y
         What ``fit`` takes.
     dev : optional
@@ -90,7 +90,7 @@ def tune(
     budget : float, optional
         Seconds for choosing and training together; None for no limit.
     trials : int, optional
-        How many runs there are at most. With this and no budget the choice depends on nothing but
+        The maximum number of runs. With this and no budget the choice depends only on
         the data and the seed.
     metric : str, optional
         ``f1`` or ``accuracy`` of a tagger, ``las`` or ``uas`` of a parser; by default what the
@@ -98,13 +98,13 @@ def tune(
     other_features : sequence
         Other values of the setting ``features`` to try, one at a time.
     fixed : iterable of str
-        Settings that stay as they are although they are as by default.
+        Settings to keep although they have their defaults.
     folds : int
-        Into how many parts the training data are divided where there are no development data.
+        The number of parts of the training data if there are no development data.
     threads : int, optional
-        How many runs there are at a time; by default as many as there are cores.
+        The number of runs at a time; by default the number of cores.
     watch : callable, optional
-        Gets a line about the progress now and then.
+        Called from time to time with a line about the progress.
     **weights
         ``sample_weight`` and ``token_weight``, as ``fit`` takes them.
 

@@ -30,7 +30,7 @@ __getattr__ = old_names(__name__, {"Alone": "workers.communicator.SingleWorker"}
 
 
 class CommunicationError(DualstructError):
-    """A worker cannot continue, because another one failed, left, or does something else."""
+    """A worker cannot continue, because another one failed, left, or is at another step."""
 
 
 class PeerFailedError(CommunicationError):
@@ -46,7 +46,7 @@ class LateError(CommunicationError):
 
 
 class RecoveryWarning(UserWarning):
-    """Something went wrong with a run on several workers, and it continues all the same."""
+    """A fault in a run on several workers, which continues."""
 
 
 class Communicator(Protocol):
@@ -60,15 +60,15 @@ class Communicator(Protocol):
 
     @property
     def attempt(self) -> int:
-        """How often the workers were restarted after a fault: then they continue from the last
+        """How often the workers were restarted after a fault; they resume from the last
         checkpoint, if there is one."""
 
     @property
     def interrupted(self) -> bool:
-        """Whether somebody asked for the end; what rank 0 knows of it counts."""
+        """Whether the user asked to stop; rank 0 decides."""
 
     def tell(self, sentence: str) -> None:
-        """Let the user know, by a :class:`RecoveryWarning` where the run was started."""
+        """Tell the user, by a :class:`RecoveryWarning` where the run was started."""
 
     def allreduce(self, array: NDArray[Numbers]) -> NDArray[Numbers]:
         """The sum of all workers' arrays, in rank order; not to be written to."""
@@ -208,7 +208,7 @@ def in_place_of(communicator: Communicator, number: float) -> NDArray[np.float64
 
 
 def partition(examples: int, workers: int, seed: int = 0) -> list[NDArray[np.int64]]:
-    """Which examples each worker gets: shuffled by the seed, then cut into almost equal shares.
+    """The examples of each worker: shuffled by the seed, then divided into almost equal shares.
 
     >>> [share.tolist() for share in partition(5, 2)]
     [[2, 3, 4], [0, 1]]

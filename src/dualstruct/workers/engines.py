@@ -57,7 +57,7 @@ def run_on(
     address : str, optional
         A running Ray cluster; by default one is started here.
     timeout : float
-        The most seconds that a worker waits for another one, which then counts as hanging.
+        The maximum time in seconds to wait for another worker, which then counts as hanging.
 
     Examples
     --------

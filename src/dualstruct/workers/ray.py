@@ -296,7 +296,7 @@ def run_ray(
     timeout: float = TIMEOUT,
     restarts: int = 3,
 ) -> list[Result]:
-    """What ``work`` returns for each of so many workers, every one an actor with a CPU of its own.
+    """What ``work`` returns for each of so many workers, each an actor with its own CPU.
 
     ``work`` and what it returns are pickled: let it read its share of the data itself and return
     arrays (``np.array(result.w.array)``, ``result.summary()``) rather than structures and weights.
@@ -313,9 +313,9 @@ def run_ray(
     address : str, optional
         A running cluster ("auto" finds the one of this machine); by default one is started here.
     timeout : float
-        The most seconds that a worker waits for another one, which then counts as hanging.
+        The maximum time in seconds to wait for another worker, which then counts as hanging.
     restarts : int
-        How often, at most, the workers are restarted.
+        The maximum number of restarts.
 
     Examples
     --------

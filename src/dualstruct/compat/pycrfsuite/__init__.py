@@ -1,4 +1,4 @@
-"""python-crfsuite's interface over dualstruct: change the import and nothing else.
+"""python-crfsuite's interface over dualstruct: change only the import.
 
     import dualstruct.compat.pycrfsuite as pycrfsuite
 

@@ -111,7 +111,7 @@ class Tagger:
         self._opened: _Opened | None = None
 
     def open(self, name: str | os.PathLike[str]) -> contextlib.closing[Tagger]:
-        """Open a model file; the answer is a context manager that closes it."""
+        """Open a model file; returns a context manager that closes it."""
         with open(name, "rb") as file:
             data = file.read()
         self._opened = _Opened(data, os.path.basename(os.fspath(name)))
@@ -136,7 +136,7 @@ class Tagger:
         return list(self._model().labels)
 
     def set(self, xseq: Any) -> None:
-        """Take a sequence that :meth:`tag`, :meth:`probability` and :meth:`marginal` are about."""
+        """Set the sequence that :meth:`tag`, :meth:`probability` and :meth:`marginal` are about."""
         opened = self._model()
         opened.emissions, opened.sums = opened.emissions_of(xseq), None
 
@@ -344,7 +344,7 @@ class BaseTrainer:
     def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
         """Train on what was appended and write the model.
 
-        Where nothing was appended the model has no weights, as in python-crfsuite, and a
+        If nothing was appended, the model has no weights, as in python-crfsuite, and a
         UserWarning says so.
 
         Parameters
@@ -352,12 +352,12 @@ class BaseTrainer:
         model : path
             The file to write.
         holdout : int
-            The group that is not trained on; the log says how well it is labelled.
+            The group that is not used for training; the log has its scores.
         """
         replace_file(model, self.train_inmemory(holdout))
 
     def train_inmemory(self, holdout: int = -1) -> bytes:
-        """The same, but what would stand in the file is the answer."""
+        """The same, but return the contents of the file."""
         self._before_train()
         trained = train(
             self._data,
@@ -402,7 +402,7 @@ class BaseTrainer:
         return self._params[name]
 
     def help(self, name: str) -> str:
-        """What a parameter does."""
+        """The meaning of a parameter."""
         if name not in self._known:
             raise InputError(f"Parameter not found: {name}")
         return self._known[name].help
@@ -451,11 +451,11 @@ class Trainer(BaseTrainer):
         print(log, end="")
 
     def on_featgen_progress(self, log: str, percent: int) -> None:
-        """So many per cent of the features are there."""
+        """This share of the features is ready, in per cent."""
         print(log, end="")
 
     def on_featgen_end(self, log: str) -> None:
-        """The features are there."""
+        """The features are ready."""
         print(log, end="")
 
     def on_prepared(self, log: str) -> None:
@@ -467,7 +467,7 @@ class Trainer(BaseTrainer):
         print(log, end="")
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
-        """An iteration is over; ``info`` is what it arrived at."""
+        """An iteration is over; ``info`` is its result."""
         print(log, end="")
 
     def on_optimization_end(self, log: str) -> None:

@@ -64,9 +64,9 @@ calibration_max_trials
     verbose : bool
         Print one line per iteration.
     model_filename : path, optional
-        Where to write the model. A model that is there already is used without ``fit``.
+        Where to write the model. An existing model is used without ``fit``.
     keep_tempfiles : bool
-        Do not delete the file that asking for ``modelfile.name`` makes.
+        Do not delete the temporary file of ``modelfile.name``.
     trainer_cls : class, optional
         A subclass of :class:`dualstruct.compat.pycrfsuite.Trainer`.
 
@@ -161,7 +161,7 @@ calibration_max_trials
             Dicts, or lists or sets of strings.
         y : lists of labels
         X_dev, y_dev : the same, optional
-            Data whose scores the log gives after each iteration.
+            Data for the scores in the log after each iteration.
         """
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev belong together: give both or none")
@@ -252,7 +252,7 @@ calibration_max_trials
         return [dict(zip(labels, row, strict=True)) for row in tagger.marginals().tolist()]
 
     def score(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
-        """The share of right labels."""
+        """The share of correct labels."""
         return flat_accuracy_score(as_list(y), self.predict(X))
 
     @property
@@ -268,12 +268,12 @@ calibration_max_trials
 
     @property
     def size_(self) -> int | None:
-        """How many bytes the model has."""
+        """The size of the model in bytes."""
         return None if (info := self._info) is None else int(info.header["size"])
 
     @property
     def num_attributes_(self) -> int | None:
-        """How many attributes have weights."""
+        """The number of attributes with weights."""
         return None if (info := self._info) is None else len(info.attributes)
 
     @property

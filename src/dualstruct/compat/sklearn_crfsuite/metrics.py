@@ -49,7 +49,7 @@ def _check_lengths(y_true: Sequences, y_pred: Sequences) -> None:
 
 
 def flat_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
-    """The share of right labels."""
+    """The share of correct labels."""
     return float(_sklearn().accuracy_score(*_flat(y_true, y_pred)))
 
 

@@ -10,7 +10,7 @@ __all__ = ["flat_accuracy", "sequence_accuracy"]
 
 
 def flat_accuracy(estimator: Any, X: Any, y: Any) -> float:
-    """The share of right labels."""
+    """The share of correct labels."""
     return flat_accuracy_score(y, estimator.predict(X))
 
 

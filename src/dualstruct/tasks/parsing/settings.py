@@ -25,18 +25,18 @@ class ParserSettings(Training):
     projective : bool or "auto"
         Whether crossing arcs are excluded; "auto" excludes them if less than 1 % of the training
         arcs cross.
-        Training arcs that cross are then lifted until they no longer do.
+        Crossing training arcs are then attached to the next ancestor until they no longer cross.
     single_root : bool or "auto"
-        Whether exactly one word hangs from the root; "auto" if it is so in all training trees.
+        Whether exactly one word is attached to the root; "auto": if it is so in all training trees.
     order : {1, 2}
         1 scores every arc by itself; 2 also looks at neighbouring modifiers of a head, and at the
         head's head. It is better and takes several times as long. A first-order model then
         leaves out improbable arcs first.
     grandparents : bool
-        Whether order 2 looks at the head's head. Without, projective trees are found exactly;
+        Whether order 2 uses the head's head. Without, projective trees are found exactly;
         with it, most are, and proven to be.
     most_heads : int
-        How many heads order 2 leaves a word to choose from.
+        The number of heads that order 2 considers for each word.
     lemma, xpos, morphology : bool
         Whether features look at LEMMA, XPOS and FEATS, as they do at FORM and UPOS, where the
         treebank has them: a column that less than 1 % of the words have something in counts as
@@ -127,7 +127,7 @@ class ParserSettings(Training):
     weights_of_losses: ClassVar[Mapping[str, float]] = {}
 
     def check_settings(self) -> None:
-        """Bad settings fail here, before any work is done."""
+        """Raise an error for bad settings, before any work is done."""
         for name in ("projective", "single_root"):
             if getattr(self, name) not in (True, False, "auto"):
                 raise InputError(f"{name} is {getattr(self, name)!r}, not True, False or 'auto'")

@@ -22,10 +22,10 @@ class StructuredSettings(Training):
     Parameters
     ----------
     structure : OutputType
-        A :class:`~dualstruct.CustomStructure` of your own, or one of the ready ones.
+        A :class:`~dualstruct.CustomStructure` of your own, or a built-in one.
     on_error : {"raise", "skip"}
-        What to do when a method of a custom structure fails on a training example: stop, with what
-        was learned kept, or leave the example out this time and count it (``skipped_``).
+        What to do when a method of a custom structure fails on a training example: stop and keep
+        what was learned, or leave the example out this time and count it (``skipped_``).
     """
 
     structure: OutputType

@@ -200,7 +200,7 @@ class TaggerSettings(Training):
     )
 
     def check_settings(self) -> None:
-        """Bad settings fail here, before any work is done."""
+        """Raise an error for bad settings, before any work is done."""
         if type(self.stages) is not int or self.stages not in (1, 2):
             raise InputError(f"stages is {self.stages!r}; it is 1 or 2")
         if self.unseen_labels not in ("warn", "count", "error"):

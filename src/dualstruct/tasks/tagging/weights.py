@@ -1,4 +1,4 @@
-"""The weights of a model as a table that people can read."""
+"""The weights of a model as a readable table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dualstruct.printable import plural
 
 
 class Weight(NamedTuple):
-    """How much a feature speaks for a label."""
+    """The weight of a feature for a label."""
 
     feature: str
     label: str
@@ -22,7 +22,7 @@ class Weight(NamedTuple):
 
 
 class PairWeight(NamedTuple):
-    """How much a feature speaks for a step from one label to the next."""
+    """The weight of a feature for a pair of neighbouring labels."""
 
     feature: str
     before: str
