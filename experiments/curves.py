@@ -104,7 +104,7 @@ def learn(
     Parameters
     ----------
     passes, seconds
-        The most passes, and the most CPU seconds; whichever comes first.
+        The maximum numbers of passes and of CPU seconds; whichever comes first.
     score : callable, optional
         By default the task's test score.
     every : int

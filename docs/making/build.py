@@ -23,6 +23,9 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = ROOT / "build" / "pages"
 SITE = ROOT / "build" / "site"
+#: A block of code, and how wide a column of its tabs is.
+BLOCK = re.compile(r"^```.*?^```$", flags=re.MULTILINE | re.DOTALL)
+TAB = 12
 
 
 def main() -> None:
@@ -45,10 +48,18 @@ def stage() -> None:
     (PAGES / "gallery.md").write_text(gallery_page(), encoding="utf-8")
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "](")
     (PAGES / "changelog.md").write_text(changes, encoding="utf-8")
+    for page in PAGES.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(BLOCK.sub(_without_tabs, text), encoding="utf-8")
     packages = install_packages(ROOT / "build" / "npm")
     shutil.copy(
         packages / "iframe-worker" / "shim" / "index.js", PAGES / "assets" / "iframe-worker.js"
     )
+
+
+def _without_tabs(block: re.Match[str]) -> str:
+    """Columns stay below each other; the generator makes four spaces of every tab."""
+    return "\n".join(line.expandtabs(TAB) for line in block[0].split("\n"))
 
 
 def bring_models() -> None:

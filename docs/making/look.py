@@ -20,6 +20,8 @@ PAGES = [
     "reference/estimators",
     "reference/commands",
 ]
+#: Milliseconds until the terminal of the start page shows its last line.
+TYPED = 5500
 WIDTHS = {"desktop": (1280, 900), "phone": (390, 844)}
 
 
@@ -44,7 +46,6 @@ def main(folder: Path) -> None:
                 context = browser.new_context(
                     viewport={"width": columns, "height": rows},
                     color_scheme=colours,
-                    reduced_motion="reduce",  # the terminal shows its last line
                     offline=True,
                 )
                 page = context.new_page()
@@ -52,7 +53,7 @@ def main(folder: Path) -> None:
                     if not (SITE / f"{name}.html").exists():
                         continue
                     page.goto((SITE / f"{name}.html").as_uri())
-                    page.wait_for_timeout(300)
+                    page.wait_for_timeout(TYPED if name == "index" else 300)
                     page.screenshot(path=folder / f"{name.replace('/', '-')}-{width}-{colours}.png")
         page = browser.new_page()
         found = search(page, "calibrate")

@@ -1,4 +1,4 @@
-"""HTML pages that stand alone: no script, no network, light or dark as the reader likes."""
+"""HTML pages without external files: no script, no network, light or dark as the reader likes."""
 
 from __future__ import annotations
 

@@ -21,6 +21,9 @@ import prose
         "retrieved as it stands",
         "a model that is trained anew",
         "in in it",
+        "the most passes",
+        "it knows nothing of labels",
+        "a page that stands alone",
     ],
 )
 def test_phrases_of_the_list_are_found(text):

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Beside(Sequence[Any]):
-    """Sentences, as whoever knows nothing of what is beside them sees them.
+    """Sentences with something beside them, for code that does not know it.
 
     Examples
     --------

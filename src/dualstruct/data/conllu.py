@@ -53,7 +53,7 @@ def read_conllu(path: PathOrFile, *, trees: str | None = None) -> Treebank:
 def iter_conllu(path: PathOrFile, *, piece: int = 1 << 20) -> Iterator[Treebank]:
     """Read a file a few sentences at a time, in memory that does not grow with its length.
 
-    Put together, the treebanks are the file.
+    Together, the treebanks are the file.
 
     Examples
     --------

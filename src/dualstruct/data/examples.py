@@ -9,7 +9,7 @@ import numpy as np
 
 
 def as_list(examples: Any) -> Any:
-    """Generators as lists, what becomes an array as one: examples are gone over more than once."""
+    """Generators as lists, what becomes an array as one: examples are read more than once."""
     if hasattr(examples, "__len__"):
         return examples
     return np.asarray(examples) if hasattr(examples, "__array__") else list(examples)

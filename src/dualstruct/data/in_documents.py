@@ -59,7 +59,7 @@ class InDocuments(Beside):
 
 
 def seen(X: Any, with_documents: bool) -> Any:
-    """Sentences as an extractor takes them, which may know nothing of documents."""
+    """Sentences as an extractor takes them, which may not know documents."""
     return X if with_documents or not isinstance(X, InDocuments) else X.tokens
 
 

@@ -1,8 +1,8 @@
 """Arrays of a state as a file holds them, without loss: what is 0 is left out, and small numbers
 take few bytes.
 
-An array that is packed becomes several, and ``packed`` in the metadata says how it is put together
-again.
+An array that is packed becomes several, and ``packed`` in the metadata says how it is
+reconstructed.
 
 rows    numbers of which most are 0: how many are not in each row, their columns, and they
 steps   whole numbers that never fall, as offsets do: the differences
@@ -138,7 +138,7 @@ def squeeze(
 
 
 class PackedRows:
-    """A matrix that has not been put together so far: ``np.asarray`` does it.
+    """A matrix that is not built yet: ``np.asarray`` does it.
 
     What could be wrong with it has been looked for.
     """

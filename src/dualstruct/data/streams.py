@@ -30,7 +30,7 @@ ReadBlocks = Callable[[Sequence[str]], Iterable[Block]]
 
 
 class Stream:
-    """One worker's examples: blocks that are gone over once, and a folder for what is made of them.
+    """One worker's examples: blocks that are read once, and a folder for what is made of them.
 
     Parameters
     ----------

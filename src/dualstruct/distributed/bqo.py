@@ -241,7 +241,7 @@ class BQO(DualStrategy):
         FrankWolfe for the hinge; by default DCD or SDM.
     theta : float or "workers", optional
         θ: how much smaller a worker's steps are because the others move, too. "workers" is their
-        number, the paper's choice; by default it starts with that and is then computed from the last
+        number, the paper's choice; by default it starts with that and then depends on the last
         round.
     local_passes : int
         Passes of the local solver in each round: more of them communicate less often.

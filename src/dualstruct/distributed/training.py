@@ -1,7 +1,7 @@
 """How an estimator trains on several workers: each learns from its own share of the data.
 
 Where training learns something of all the data (labels, features, the shape of trees), the workers
-put together what each of them sees; so all come to the same model, and the first one's is kept.
+merge their results; so all have the same model, and the first one's is kept.
 """
 
 from __future__ import annotations

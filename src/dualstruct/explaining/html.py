@@ -1,4 +1,4 @@
-"""Explanations as a page that stands alone: no script, no network, light or dark."""
+"""Explanations as a page without external files: no script, no network, light or dark."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class Explanation(Sequence[TokenExplanation]):
         }
 
     def html(self, title: str = "Explanation") -> str:
-        """A page that stands alone: no script, no network, light or dark as the reader likes."""
+        """A page without external files: no script, no network, light or dark."""
         from dualstruct.explaining.html import page
 
         return page([self], title)

@@ -1,6 +1,6 @@
 """An ES module with its types and the packed model, for Node and browsers.
 
-The module is put together from runtime/*.mjs: only the parts that the model needs, without comments
+The module is made from runtime/*.mjs: only the parts that the model needs, without comments
 and blanks, and with short names.
 """
 

@@ -2,7 +2,7 @@
 
 Those of which the model is least sure come first, for each token of them, and no two that are much
 alike. One in a few is drawn at random among those that measure, so that what they measure is
-honest; now and then an answer with which the model disagrees comes back for a second look. Where
+honest; sometimes an answer with which the model disagrees comes back for a second look. Where
 only unsure words are asked about, sentences come back for the others once nothing else is left.
 """
 

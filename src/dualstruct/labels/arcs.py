@@ -16,7 +16,7 @@ _ARC = re.compile(r"(0|[1-9][0-9]{0,6}):(\S+)", re.ASCII)
 
 
 class Arc(NamedTuple):
-    """What a word hangs from: the number of its head, 0 for none, and how.
+    """The arc to a word: the number of its head, 0 for none, and the relation.
 
     >>> str(Arc(3, "nsubj:pass")), Arc.parse("3:nsubj:pass"), Arc.parse("nsubj")
     ('3:nsubj:pass', Arc(head=3, relation='nsubj:pass'), None)

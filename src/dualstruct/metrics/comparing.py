@@ -75,10 +75,10 @@ def compared(
 def by_luck(
     differences: NDArray[np.float64], luck: float, rounds: int = ROUNDS, seed: int = 0
 ) -> float:
-    """How many standard errors the best of several candidates is ahead by luck, not seldom.
+    """How many standard errors the best of several candidates is often ahead by chance.
 
-    The more candidates there are, the better the luckiest looks, but those that do nearly the same
-    count as one. So the differences of blocks from their mean get random signs and sizes, the same
+    The more candidates there are, the better the best of them looks by chance, but those that do
+    nearly the same count as one. So the differences of blocks from their mean get random signs and sizes, the same
     for all candidates (a multiplier bootstrap), and the largest of all gains in standard errors is
     looked at: White's reality check, 2000.
 

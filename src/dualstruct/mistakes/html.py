@@ -1,4 +1,4 @@
-"""Mistakes, and comparisons, as a page that stands alone."""
+"""Mistakes, and comparisons, as a page without external files."""
 
 from __future__ import annotations
 

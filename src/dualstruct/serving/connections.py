@@ -1,8 +1,8 @@
 """What one client may take of the server: time, connections, and room in the log.
 
 A connection waits for a request, or answers one. It may wait for ``Limits.header`` seconds until a
-request begins, and as long again until its headers are there; a byte now and then does not make
-that longer. Then ``Limits.request`` seconds remain until there is an answer, and as many for the
+request begins, and as long again until its headers are there; a slow client does not get
+more. Then ``Limits.request`` seconds remain until there is an answer, and as many for the
 client to take it. There are at most
 ``Limits.connections``: one more takes the place of the one that has waited longest, and where all
 are answering it is turned down.

@@ -12,7 +12,7 @@ WITHOUT_FILE = "start the server with --train FILE to see with which sentences t
 
 
 class Suspicion:
-    """Runs a search once, in a thread, and says where it stands.
+    """Runs a search once, in a thread, and reports its progress.
 
     Parameters
     ----------

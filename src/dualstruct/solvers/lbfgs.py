@@ -19,7 +19,7 @@ Algorithm: the two-loop recursion (Nocedal 1980) on inner products (Chen, Wang &
 that a history of m pairs is read twice an iteration, in variables scaled by the curvature at
 w = 0; a line search to the weak Wolfe conditions, in the approximate form of Hager & Zhang (2005)
 where float32 losses no longer distinguish points; with L1 orthant-wise steps (Andrew & Gao 2007).
-scipy's L-BFGS runs to its end once called: it cannot hand over between passes, be saved and
+scipy's L-BFGS runs to its end once called: it cannot stop between passes, be saved and
 resumed, and it holds its history in double precision. Hence this one: a pass is an iteration.
 """
 

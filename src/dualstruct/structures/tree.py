@@ -77,7 +77,7 @@ class Tree(Structure):
         until
         they no longer do: :attr:`lifted` counts them.
     single_root : bool
-        Whether exactly one word hangs from the root.
+        Whether exactly one word is attached to the root.
     between : names of coarse parts of speech, optional
         Those that features distinguish between head and modifier; by default the 31 most
         frequent ones of the table. A model keeps them.

@@ -8,7 +8,7 @@
 4. While there is time: the best few and what was given on folds divided in another way, in another
    order of the examples.
 5. The best of those that were tried most, if a paired comparison says that it is better than the
-   settings that were given, by more than the luckiest of all candidates would be; these otherwise.
+   settings that were given, by more than the best of all would be by chance; these otherwise.
 
 Settings that are not as they are by default were chosen by somebody, and stay as they are.
 """

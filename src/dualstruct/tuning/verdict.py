@@ -80,7 +80,7 @@ class Verdict:
     def certain(self, folds: list[int]) -> float:
         """How many standard errors better on these folds than what was given a candidate must be.
 
-        All that was tried counts, also what was dropped: the best of many is lucky.
+        All that was tried counts, also what was dropped: the best of many is ahead by chance.
         """
         judged = self._given.by_block(self._default, folds)
         return with_few_blocks(self._luckiest(), len(judged)) if judged else 0.0

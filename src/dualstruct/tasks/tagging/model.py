@@ -75,7 +75,7 @@ class _Metadata:
 
 @dataclass(frozen=True, eq=False)
 class ChainModel(Deferring):
-    """Weights with what they mean; those of a file are put together when they are first used."""
+    """Weights with their meaning; those of a file are built when they are first used."""
 
     extractor: FeatureExtractor
     codec: Codec

@@ -49,7 +49,7 @@ def source_of(X: Any, y: Any) -> Source:
 
 
 def as_sentences(X: Any) -> Any:
-    """Sentences that can be gone over more than once; the words of a dataset."""
+    """Sentences that can be read more than once; the words of a dataset."""
     if is_dataset(X):
         return _column(X, _only(X, [name for name in TOKENS if name in X.features], "words"))
     if isinstance(X, Mapping):
