@@ -78,9 +78,9 @@ def by_luck(
     """How many standard errors the best of several candidates is often ahead by chance.
 
     The more candidates there are, the better the best of them looks by chance, but those that do
-    nearly the same count as one. So the differences of blocks from their mean get random signs and sizes, the same
-    for all candidates (a multiplier bootstrap), and the largest of all gains in standard errors is
-    looked at: White's reality check, 2000.
+    nearly the same count as one. So the differences of blocks from their mean get random signs and
+    sizes, the same for all candidates (a multiplier bootstrap), and the largest of all gains in
+    standard errors is looked at: White's reality check, 2000.
 
     Parameters
     ----------
