@@ -5,10 +5,10 @@ Of their five corpora three are free: CoNLL (chunking, 8,936 and 2,012 sentences
 18,546 and 3,856) and BioCreative (BC2GM, the first 7,500 and 5,000); for their two of parts of
 speech the English Web Treebank stands in. Their C weighs the hinge loss of one example, as ours.
 The 1-slack cutting planes stop by the rule of their authors (0.1 an example) or at the time limit;
-SDM gets the same time, and its own is that to the dual objective that they had reached. SGD trains
-a CRF for 50 passes with the defaults of the program that they used, in which C is 1; choosing its
-first step size counts. Table 4 is Algorithm 3 as published, to its own end: ψ_i ≤ τ = 0.25 of every
-example.
+SDM gets half of that, and its own time is that to the dual objective that they had reached. SGD
+trains a CRF for 50 passes with the defaults of the program that they used, in which C is 1;
+choosing its first step size counts. Table 4 is Algorithm 3 as published, to its own end:
+ψ_i ≤ τ = 0.25 of every example.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def run(options: Options, report: Report) -> None:
         for C in (0.1, 1.0, 10.0) if original in MANY_C else (0.1, 1.0):
             every = 1 if options.quick else 4
             plane = train("cutting planes", "hinge", C, CuttingPlane(epsilon=0.1), every=every)
-            sdm = train("SDM", "hinge", C, SDM(), seconds=plane.seconds, every=every)
+            sdm = train("SDM", "hinge", C, SDM(), seconds=plane.seconds / 2, every=every)
             pairs[original, C] = (sdm, plane)
             planes_rows.append(against_planes(report, task, original, C, sdm, plane, limit))
         passes = options.passes(50, 20)

@@ -406,7 +406,8 @@ def _zoom(axes: Any, lines: Sequence[Line]) -> None:
     if len(values) < 4:
         return
     top, usual = values[-1], values[int(0.4 * len(values))]
-    seen = min(max(line.y) for line in lines if len(line.y))  # something of every line
+    # Something of every line, and where it ends.
+    seen = min(min(max(line.y), line.y[-1]) for line in lines if len(line.y))
     floor = min(top - 2 * (top - usual), seen - 0.1 * (top - seen))
     if floor > values[0]:
         axes.set_ylim(floor, top + 0.05 * (top - floor))

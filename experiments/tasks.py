@@ -56,10 +56,20 @@ class Task:
     def sizes(self) -> str:
         """What it is, in a few words."""
         metadata = self.metadata
+        train, test = metadata.get("whole", (0, 0))
         return (
-            f"{self.name}: {metadata['corpus']}, {len(self.structure):,} sentences to learn from, "
-            f"{metadata['test']:,} to test on, {metadata['outputs']}"
+            f"{self.name}: {metadata['corpus']}, {_of(len(self.structure), train)} sentences to "
+            f"learn from, {_of(metadata['test'], test)} to test on, {metadata['outputs']}"
         )
+
+
+def _of(count: int, whole: int) -> str:
+    """So many, of how many if there are more.
+
+    >>> _of(2000, 2000), _of(500, 2000)
+    ('2,000', '500 of 2,000')
+    """
+    return f"{count:,} of {whole:,}" if whole > count else f"{count:,}"
 
 
 #: Tasks with labels: the corpus, the features, and the column of a treebank that is learned.
@@ -138,10 +148,13 @@ def load_task(
         assert banks[2] is not None
         train = banks[0].select(drawn(len(banks[0]), limit, options.seed))
         test = banks[2].select(drawn(len(banks[2]), options.test_sentences, options.seed))
-        return tree_task(name, corpus, train, banks[1], test, crossing, order)
+        task = tree_task(name, corpus, train, banks[1], test, crossing, order)
+        task.metadata["whole"] = (len(banks[0]), len(banks[2]))
+        return task
     corpus, given, column = TAGGING[name]
     preset, extra = with_clusters(given, options.data)
     pairs: list[Any] = []
+    counts: dict[str, int] = {}
     for part in ("train", "dev", "test"):
         file = _part(corpus, part, options)
         if file is None:
@@ -153,13 +166,16 @@ def load_task(
             bank = read_conllu(file)
             pairs.append((bank.forms, bank.columns(column)))
         most_of = {"train": limit, "test": options.test_sentences}.get(part)
+        counts[part] = 0 if pairs[-1] is None else len(pairs[-1][0])
         if most_of is not None:
             numbers = drawn(len(pairs[-1][0]), most_of, options.seed)
             pairs[-1] = tuple([sentences[i] for i in numbers] for sentences in pairs[-1])
         if relabel is not None and pairs[-1] is not None:
             tokens, labels = pairs[-1]
             pairs[-1] = (tokens, [[relabel(label) for label in sentence] for sentence in labels])
-    return tag_task(name, corpus, preset, pairs[0], pairs[1], pairs[2], hash_bits, extra)
+    task = tag_task(name, corpus, preset, pairs[0], pairs[1], pairs[2], hash_bits, extra)
+    task.metadata["whole"] = (counts["train"], counts["test"])
+    return task
 
 
 def with_clusters(given: str, data: Path | None) -> tuple[str, str]:
