@@ -102,8 +102,8 @@ def run(options: Options, report: Report) -> None:
                 )
             )  # fmt: skip
     report.table(
-        "Scores on test data: the hinge with the C of right labels, with one chosen anew, the ramp, "
-        "suspects removed, wrong ones left out; then % of wrong labels that the first has memorised",
+        "Scores on test data: hinge with the C of right labels, with one chosen anew, ramp, "
+        "suspects removed, wrong ones left out; then % of wrong labels that the first memorised",
         ["features", "wrong", *SHORT, "memorised", "suspects", "wrong ones"],
         rows,
     )
