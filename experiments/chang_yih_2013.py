@@ -6,9 +6,10 @@ Treebank (parts of speech, and trees without relations) stand in for them. Of th
 entities WNUT-17 has the Brown clusters (BLLIP); there are no gazetteers. Their C weighs the squared
 loss of one example, as ours. DCD-SSVM runs with r = 5; MIRA is theirs, 1-best of the prediction and
 without slack. FW-Struct is as published, without cached cuts and with its weighted average.
-Perceptron and MIRA are averaged. Not in the paper: DCD judged by the average of its weights as
-well, with a C of its own, and Frank-Wolfe with cached cuts, the default here. C is chosen by the
-development score after all passes, for trees after half of them.
+Perceptron and MIRA are averaged; SGD has the rate of dualstruct, which is better than the printed
+one. Not in the paper: DCD judged by the average of its weights as well, with a C of its own, and
+Frank-Wolfe with cached cuts, the default here. C is chosen by the development score after all
+passes, for trees after half of them.
 """
 
 from __future__ import annotations

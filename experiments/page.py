@@ -1,8 +1,9 @@
 """The page of the documentation, from stored results: nothing of a section is written by hand.
 
 A section of the page lies between two lines, ``<!-- results of NAME -->`` and ``<!-- end -->``. It
-is replaced by what ``NAME.json`` of the results says: the command, sizes, tables, figures and
-relations. Sections without results, and what is around them, stay.
+is replaced by what ``NAME.json`` of the results says (the command, sizes, tables, figures and
+relations) and by what the experiment's file says of its settings. Sections without results, and
+what is around them, stay.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import json
 import re
 import shlex
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from dualstruct.data.writing import replace_file
 from dualstruct.errors import InputError
 
+from . import EXPERIMENTS
 from .options import Options
 from .repeats import read_report
 from .report import draw, duration
@@ -64,9 +67,18 @@ def write_section(record: dict[str, Any], folder: Path) -> str:
             f"({machine['processor'] or machine['system']}), dualstruct "
             f"{record['versions']['dualstruct']}, {record['started'][:10]}.",
             "",
+            settings_of(report.name),
+            "",
             report.section(f"images/experiments/{report.name}-").rstrip(),
         ]
     )
+
+
+def settings_of(name: str) -> str:
+    """What the file of an experiment says below its title."""
+    module, _ = EXPERIMENTS[name]
+    text = import_module(f".{module}", __package__).__doc__ or ""
+    return text.partition("\n\n")[2].strip()
 
 
 def command_of(record: dict[str, Any]) -> str:

@@ -2,13 +2,13 @@
 
 CoNLL-2000 chunking, where a share of the training sentences has labels drawn at random, or those of
 a weaker annotator, a model that has seen a hundred sentences; held-out and test sentences are
-right. Five ways to learn from that: the hinge with the C of right labels;
-the hinge with a C chosen for the wrong ones; the ramp with its C; the hinge without the sentences
-that ``suspects`` finds (those whose score is above 0.5); and, as the most there is to gain, the
-hinge without the wrong sentences. Each twice: with all features, of which every sentence has some
-to itself, so that any labels can be memorised; and with 2^12 numbers for all of them, where that is
-impossible. C is chosen by every tenth sentence, held out with right labels. All learners are
-averaged and have three rounds of ten passes of SDM as published.
+right. Five ways to learn from that: the hinge with the C of right labels; the hinge with a C chosen
+for the wrong ones; the ramp with its C; the hinge without the sentences that ``suspects`` finds
+(those whose score is above 0.5); and, as the most there is to gain, the hinge without the wrong
+sentences. Each twice: with all features, of which every sentence has some to itself, so that many
+wrong labels can be memorised; and with 2^12 numbers for all of them, where few can. C is chosen by
+every tenth sentence, held out with right labels. All learners are averaged and have three rounds of
+ten passes of SDM as published.
 """
 
 from __future__ import annotations

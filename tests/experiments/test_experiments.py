@@ -317,6 +317,7 @@ def test_the_page_is_written_from_stored_results_and_the_rest_of_it_stays(tmp_pa
     assert "dualstruct experiment lee-2015 --quick --sentences 40 --repeats 3" in text
     assert "| a above b | confirmed |" in text
     assert "1 confirmed" in text
+    assert "θ of BQO is the number of machines" in " ".join(text.split())  # from the module
     record = json.loads((results / "lee-2015.json").read_text())
     drawn = record["figures"][0]["panels"][0]["lines"][0]
     assert (drawn["low"], drawn["y"], drawn["high"]) == ([0, 2], [1, 3], [2, 4])
