@@ -190,6 +190,8 @@ def trees(options: Options, report: Report, names: tuple[str, ...], C: float) ->
     for order in (1, 2):
         for name in names:
             task = load_task(name, options, QUICK_TREES if options.quick else None, order)
+            if order == 2 or name != names[0]:  # Table 1 has said the others
+                report.note(task.sizes())
             report.progress(task.sizes())
             train = trainer(
                 task, report.add, passes=options.passes(PASSES_OF_TREES, 2),

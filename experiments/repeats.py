@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -26,7 +28,10 @@ from numpy.typing import NDArray
 
 from .curves import read_run
 from .options import Options
-from .report import Figure, Line, Panel, Relation, Report, Table, options_record, signed
+from .report import NOTHING, Figure, Line, Panel, Relation, Report, Table, options_record, signed
+
+#: A number of a note; not one that is part of a name (wnut17, 2^12).
+NUMBER = re.compile(r"(?<![\w^.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w^])")
 
 
 def repeated(
@@ -102,12 +107,8 @@ def together(reports: Sequence[Report]) -> Report:
         return first
     seeds = ", ".join(str(report.options.seed) for report in reports)
     whole = Report(first.name, first.title, first.options)
-    for report in reports:
-        for note in report.notes:
-            everywhere = all(note in other.notes for other in reports)
-            text = note if everywhere else f"seed {report.options.seed}: {note}"
-            if text not in whole.notes:
-                whole.note(text)
+    for note in merged_notes([report.notes for report in reports]):
+        whole.note(note)
     whole.note(
         f"{len(reports)} runs with the seeds {seeds}: numbers are means, ± is the standard "
         "deviation between runs, times are medians; bands of figures reach from the lowest run to "
@@ -138,21 +139,54 @@ def together(reports: Sequence[Report]) -> Report:
     return whole
 
 
+def merged_notes(notes: Sequence[Sequence[str]]) -> list[str]:
+    """The notes of several runs: those that differ in their numbers alone are one note.
+
+    >>> merged_notes([["C = 0.1", "always"], ["C = 0.5", "always", "slow"]])
+    ['C = 0.1 to 0.5', 'always', 'in 1 of 2 runs: slow']
+    """
+    alike: dict[tuple[str, int], list[str]] = {}
+    for of_run in notes:
+        met: Counter[str] = Counter()
+        for note in of_run:
+            form = NUMBER.sub("#", note)
+            alike.setdefault((form, met[form]), []).append(note)
+            met[form] += 1
+    merged = []
+    for same in alike.values():
+        columns = zip(*(NUMBER.findall(note) for note in same), strict=True)
+        numbers = iter([_from_to(column) for column in columns])
+        text = NUMBER.sub(lambda _, numbers=numbers: next(numbers), same[0])  # type: ignore[misc]
+        few = len(same) < len(notes)
+        merged.append(f"in {len(same)} of {len(notes)} runs: {text}" if few else text)
+    return merged
+
+
+def _from_to(numbers: Sequence[str]) -> str:
+    least, most = (limit(numbers, key=lambda n: float(n.replace(",", ""))) for limit in (min, max))
+    return least if least == most else f"{least} to {most}"
+
+
 def merged_cell(cells: Sequence[str]) -> str:
     """What stands in a table for several runs.
 
     >>> merged_cell(["93.10", "93.30"]), merged_cell(["0.1", "0.1"]), merged_cell(["a", "b"])
     ('93.20 ± 0.14', '0.1', 'a / b')
+    >>> merged_cell(["1.5", "–", "1.7"])
+    '1.6 ± 0.1 (in 2 of 3)'
     """
     if len(set(cells)) == 1:
         return cells[0]
+    there = [cell for cell in cells if cell != NOTHING]
+    few = f" (in {len(there)} of {len(cells)})" if len(there) < len(cells) else ""
     try:
-        numbers = [float(cell.replace(",", "")) for cell in cells]
+        numbers = [float(cell.replace(",", "")) for cell in there]
     except ValueError:
         return " / ".join(dict.fromkeys(cells))
-    digits = max(len(cell.partition(".")[2]) for cell in cells)
-    mean, spread = statistics.mean(numbers), statistics.stdev(numbers)
-    return f"{mean:.{digits}f} ± {spread:.{digits}f}"
+    digits = max(len(cell.partition(".")[2]) for cell in there)
+    mean = f"{statistics.mean(numbers):.{digits}f}"
+    spread = f" ± {statistics.stdev(numbers):.{digits}f}" if len(set(numbers)) > 1 else ""
+    return mean + spread + few
 
 
 def merged_relation(relations: Sequence[Relation]) -> Relation:
@@ -224,18 +258,24 @@ def merged_figure(figures: Sequence[Figure]) -> Figure:
 
 
 def merged_line(lines: Sequence[Line]) -> Line:
-    """The mean line where all runs have one: at the places of the first.
+    """The mean line, point by point; where runs have different numbers of them, where all have one.
 
-    >>> merged_line([Line("a", [1, 2], [3, 4]), Line("a", [1, 2], [5, 6])]).y
+    >>> merged_line([Line("a", [1, 2], [3, 4]), Line("a", [3, 4], [5, 6])]).x
+    [2.0, 3.0]
+    >>> merged_line([Line("a", [1, 2, 3], [3, 4, 5]), Line("a", [1, 2], [5, 6])]).y
     [4.0, 5.0]
     """
     first = lines[0]
-    if len(first.x) == 0 or any(len(line.x) == 0 for line in lines):
+    if any(len(line.x) == 0 for line in lines):
         return first
-    begin = max(min(line.x) for line in lines)
-    end = min(max(line.x) for line in lines)
-    x = [place for place in first.x if begin <= place <= end] or list(first.x)
-    heights = np.array([np.interp(x, line.x, line.y) for line in lines])
+    if len({len(line.x) for line in lines}) == 1:
+        x = np.mean([line.x for line in lines], axis=0).tolist()
+        heights = np.array([line.y for line in lines])
+    else:
+        begin = max(min(line.x) for line in lines)
+        end = min(max(line.x) for line in lines)
+        x = [place for place in first.x if begin <= place <= end] or list(first.x)
+        heights = np.array([np.interp(x, line.x, line.y) for line in lines])
     mean, low, high = heights.mean(axis=0), heights.min(axis=0), heights.max(axis=0)
     return replace(first, x=x, y=mean.tolist(), low=low.tolist(), high=high.tolist())
 

@@ -24,6 +24,8 @@ from .options import Options
 
 Cell = str | float | None
 PACKAGES = ("dualstruct", "numpy", "scipy", "scikit-learn", "matplotlib")
+#: What was not measured, in a table.
+NOTHING = "–"
 #: More panels than that beside each other are too small to read on a page.
 COLUMNS = 2
 VERDICTS = ("confirmed", "not distinguishable", "refuted", "not reached")
@@ -331,7 +333,7 @@ def shown(cell: Cell) -> str:
     ('0.123', '12.3', '1,234', '–', 'DCD')
     """
     if cell is None:
-        return "–"
+        return NOTHING
     if isinstance(cell, str):
         return cell
     if abs(cell) >= 1000:
@@ -345,7 +347,7 @@ def percent(share: float | None) -> str:
     >>> percent(0.93456), percent(None)
     ('93.46', '–')
     """
-    return "–" if share is None else f"{100 * share:.2f}"
+    return NOTHING if share is None else f"{100 * share:.2f}"
 
 
 def signed(difference: float) -> str:
@@ -405,10 +407,11 @@ def _zoom(axes: Any, lines: Sequence[Line]) -> None:
     values = sorted(y for line in lines for y in line.y)
     if len(values) < 4:
         return
-    top, usual = values[-1], values[int(0.4 * len(values))]
-    # Something of every line, and where it ends.
-    seen = min(min(max(line.y), line.y[-1]) for line in lines if len(line.y))
-    floor = min(top - 2 * (top - usual), seen - 0.1 * (top - seen))
+    top = max([values[-1], *(y for line in lines for y in line.high)])
+    usual = values[int(0.4 * len(values))]
+    # Something of every line, and where it and its band end.
+    seen = min(min(max(line.y), line.y[-1], *line.low[-1:]) for line in lines if len(line.y))
+    floor = min(values[-1] - 2 * (values[-1] - usual), seen - 0.1 * (top - seen))
     if floor > values[0]:
         axes.set_ylim(floor, top + 0.05 * (top - floor))
 
