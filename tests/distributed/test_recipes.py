@@ -18,20 +18,27 @@ from dualstruct.cli.command import Command
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 
-GROUP = {
+HEAD = {
     "type": "object",
     "required": ["rayStartParams", "template"],
     "properties": {
         "rayStartParams": {"type": "object", "additionalProperties": {"type": "string"}},
         "template": {"type": "object", "required": ["spec"]},
-        "groupName": {"type": "string"},
-        "replicas": {"type": "integer", "minimum": 0},
-        "minReplicas": {"type": "integer", "minimum": 0},
-        "maxReplicas": {"type": "integer", "minimum": 0},
     },
     "additionalProperties": False,
 }
-#: What KubeRay's documentation of a RayJob says of the fields that the recipe has.
+COUNT = {"type": "integer", "minimum": 0}
+WORKERS = {
+    **HEAD,
+    "required": [*HEAD["required"], "groupName", "minReplicas", "maxReplicas"],
+    "properties": {
+        **HEAD["properties"],
+        "groupName": {"type": "string"},
+        **dict.fromkeys(("replicas", "minReplicas", "maxReplicas"), COUNT),
+    },
+}
+#: What KubeRay's definition of a RayJob says of the fields that the recipe has: their names, types,
+#: and which of them a RayJob must have.
 RAY_JOB = {
     "type": "object",
     "required": ["apiVersion", "kind", "metadata", "spec"],
@@ -56,8 +63,8 @@ RAY_JOB = {
                             "properties": {"mode": {"enum": ["token", "disabled"]}},
                             "additionalProperties": False,
                         },
-                        "headGroupSpec": GROUP,
-                        "workerGroupSpecs": {"type": "array", "items": GROUP},
+                        "headGroupSpec": HEAD,
+                        "workerGroupSpecs": {"type": "array", "items": WORKERS},
                     },
                     "additionalProperties": False,
                 },
@@ -69,7 +76,7 @@ RAY_JOB = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def job() -> dict:
     return yaml.safe_load((RECIPES / "kuberay.yaml").read_text())
 
@@ -90,6 +97,9 @@ def test_the_job_of_kuberay_has_the_fields_of_one(job):
     broken = {**job, "spec": {**job["spec"], "entryPoint": "x"}}
     with pytest.raises(jsonschema.ValidationError, match="entryPoint"):
         jsonschema.validate(broken, RAY_JOB)
+    del groups(job)[1]["groupName"]
+    with pytest.raises(jsonschema.ValidationError, match="groupName"):
+        jsonschema.validate(job, RAY_JOB)
 
 
 def test_its_pods_fit_the_schema_of_kubernetes(job):
