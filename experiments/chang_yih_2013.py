@@ -69,15 +69,15 @@ def run(options: Options, report: Report) -> None:
         C = {
             label: choose(task, label, loss, Cs, solver, passes=tuning, **common)[0]
             for label, loss, solver in (
-                ("DCD", "squared_hinge", DCD()),
+                ("DCD", "squared_hinge", DCD(rounds=1)),
                 ("SGD", "hinge", SGD()),
-                (AVERAGED, "squared_hinge", Averaged(DCD())),
+                (AVERAGED, "squared_hinge", Averaged(DCD(rounds=1))),
             )
         }
         report.progress(f"chosen on development data: C = {C}")
 
         train = trainer(task, report.add, passes=passes, **common)
-        dcd = train("DCD", "squared_hinge", C["DCD"], DCD(), primal=True)
+        dcd = train("DCD", "squared_hinge", C["DCD"], DCD(rounds=1), primal=True)
         as_long = {"passes": ENDLESS, "seconds": dcd.seconds}
         dual = [
             dcd,
@@ -90,7 +90,7 @@ def run(options: Options, report: Report) -> None:
             train("MIRA", "hinge", 1.0, MIRA(candidates="predicted", slack=False)),
             train("SGD", "hinge", C["SGD"], SGD()),
         ]
-        averaged = train(AVERAGED, "squared_hinge", C[AVERAGED], Averaged(DCD()))
+        averaged = train(AVERAGED, "squared_hinge", C[AVERAGED], Averaged(DCD(rounds=1)))
         batch = [dcd]
         if not trees:  # the paper has no cutting planes for trees
             limit = min(options.seconds_at_most(20.0), 8 * dcd.seconds)

@@ -17,7 +17,8 @@ PassReport meet(DualState& state, const Rule& rule, std::int64_t i, double admis
     PassReport report;
     state.structure.decode(state.w.data(), state.examples[i], 1, *scratch.structure);
     state.structure.difference(state.examples[i], scratch.structure->output, found);
-    learn_from(state, rule, i, found, admission, scratch, report);
+    Example example(state, i, scratch);
+    learn_from(state, rule, example, found, admission, report);
     return report;
 }
 
@@ -34,7 +35,7 @@ void add(PassReport& sum, const PassReport& part, bool first) {
 struct SlackRule : SMOGatherRule {
     bool admits(Example& example, double violation, double epsilon) const {
         double slack = 0;
-        for (const Cut* cut : example.cuts()) slack = std::max(slack, example.violation(*cut));
+        for (int k = 0; k < example.size(); ++k) slack = std::max(slack, example.violation(k));
         return violation > slack + epsilon;
     }
 };
@@ -43,7 +44,8 @@ struct SlackRule : SMOGatherRule {
 
 PassReport settle_each(DualState& state, const SMORule& rule, std::uint64_t seed, const Interrupt& interrupt) {
     PassReport report;
-    PassScratch scratch(state.structure, seed);
+    Random random = random_of(seed);
+    PassScratch scratch(state.structure, random, rule.opens());
     Difference found;
     for (const std::int64_t i : state.share.shuffled(state.examples.size(), seed)) {
         for (bool first = true;; first = false) {
@@ -61,7 +63,8 @@ PassReport settle_each(DualState& state, const SMORule& rule, std::uint64_t seed
 PassReport optimise_after_each(DualState& state, const SMORule& rule, double epsilon, std::uint64_t seed,
                                const Interrupt& interrupt) {
     PassReport report;
-    PassScratch scratch(state.structure, seed);
+    Random random = random_of(seed);
+    PassScratch scratch(state.structure, random, rule.opens());
     Difference found;
     SlackRule gather;
     gather.C = rule.C;
@@ -72,7 +75,7 @@ PassReport optimise_after_each(DualState& state, const SMORule& rule, double eps
         add(report, met, true);
         if (!met.added) continue;
         for (int k = 0; k < most_revisits && !interrupt(); ++k) {
-            if (Passes<SMORule>::revisit(state, rule, ++inner, interrupt).largest_violation <= rule.tolerance) break;
+            if (Passes<SMORule>::revisit(state, rule, ++inner, 1, interrupt).largest_violation <= rule.tolerance) break;
         }
     }
     return report;

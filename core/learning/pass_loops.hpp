@@ -6,10 +6,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -22,35 +24,75 @@
 
 namespace dualstruct {
 
-// Fetches what learning from the cuts of the examples after order[q] needs.
-inline void prefetch_cuts(const DualState& state, std::span<const std::int32_t> order, std::size_t q) {
-    const std::size_t n = order.size();
-    if (q + 6 < n) state.cuts.prefetch_block(order[q + 6]);
-    if (q + 4 < n) {
-        state.cuts.prefetch_cuts(order[q + 4]);
-        if (!state.cuts.empty(order[q + 4])) state.structure.prefetch_example(state.examples[order[q + 4]]);
+// Where what is random in a pass comes from, besides the order of examples.
+inline Random random_of(std::uint64_t seed) { return Random(seed ^ 0x5EED); }
+
+// The examples of a pass in their order, each looked up and fetched while those before it are at work.
+class Ahead {
+public:
+    Ahead(DualState& state, std::span<const std::int32_t> order, Random& random, bool opens)
+        : state_(state), order_(order) {
+        for (auto& scratch : scratches_) scratch = std::make_unique<PassScratch>(state.structure, random, opens);
+        for (std::size_t q = 0; q + 1 < ring; ++q) look_up(q);
     }
-    if (q + 1 < n) {
-        state.cuts.for_each(order[q + 1], [&](const Cut& cut) {
-            state.structure.prefetch_cut(state.w.data(), state.examples[order[q + 1]], cut.codes());
-        });
+
+    // Good until the next one is asked for; q counts up.
+    Example& at_place(std::size_t q) {
+        const std::size_t n = order_.size();
+        if (q + 5 < n) state_.cuts.prefetch_block(order_[q + 5]);
+        if (q + 4 < n) state_.cuts.prefetch_cuts(order_[q + 4]);
+        if (q + 3 < n && !state_.cuts.empty(order_[q + 3])) {
+            state_.structure.prefetch_example(state_.examples[order_[q + 3]]);
+        }
+        look_up(q + ring - 1);
+        if (q + 1 < n) examples_[(q + 1) % ring]->prefetch();
+        return *examples_[q % ring];
     }
+
+private:
+    static constexpr std::size_t ring = 3;
+
+    void look_up(std::size_t q) {
+        if (q >= order_.size()) return;
+        examples_[q % ring].emplace(state_, order_[q], *scratches_[q % ring]).look_up();
+    }
+
+    DualState& state_;
+    std::span<const std::int32_t> order_;
+    std::array<std::unique_ptr<PassScratch>, ring> scratches_;
+    std::array<std::optional<Example>, ring> examples_;
+};
+
+// Leaves only the examples that violated more than the mean, in another order.
+inline void keep_lively(std::vector<std::int32_t>& order, const std::vector<double>& violations, Random& random) {
+    const double sum = std::accumulate(violations.begin(), violations.end(), 0.0);
+    const double mean = sum / static_cast<double>(order.size());
+    std::size_t kept = 0;
+    for (std::size_t q = 0; q < order.size(); ++q) {
+        if (violations[q] > mean) order[kept++] = order[q];
+    }
+    order.resize(kept);
+    random.shuffle(order.begin(), order.end());
 }
 
 template <class Rule>
-PassReport Passes<Rule>::revisit(DualState& state, const Rule& rule, std::uint64_t seed, const Interrupt& interrupt) {
+PassReport Passes<Rule>::revisit(DualState& state, const Rule& rule, std::uint64_t seed, int sweeps,
+                                 const Interrupt& interrupt) {
     PassReport report;
-    const auto order = state.share.shuffled(state.examples.size(), seed);
-    PassScratch scratch(state.structure, seed);
-    for (std::size_t q = 0; q < order.size(); ++q) {
-        if (interrupt()) break;
-        prefetch_cuts(state, order, q);
-        const std::int64_t i = order[q];
-        if (!state.cuts.empty(i)) {
-            Example example(state, i, scratch);
-            report.largest_violation = std::max(report.largest_violation, rule.update(example));
+    Random random = random_of(seed);
+    auto order = state.share.shuffled(state.examples.size(), seed);
+    std::vector<double> violations;
+    for (int k = 0; k < sweeps && !order.empty(); ++k) {
+        Ahead ahead(state, order, random, rule.opens());
+        violations.clear();
+        for (std::size_t q = 0; q < order.size(); ++q) {
+            if (interrupt()) return report;
+            Example& example = ahead.at_place(q);
+            violations.push_back(example.size() > 0 ? rule.update(example) : 0);
+            if (state.average) state.average->end_step();
         }
-        if (state.average) state.average->end_step();
+        report.largest_violation = std::max(report.largest_violation, *std::ranges::max_element(violations));
+        if (k + 1 < sweeps) keep_lively(order, violations, random);
     }
     return report;
 }
@@ -58,38 +100,35 @@ PassReport Passes<Rule>::revisit(DualState& state, const Rule& rule, std::uint64
 // Whether a cut held beats what was decoded at this w: then the decoder did not find the maximum.
 inline bool is_beaten(DualState& state, std::int64_t i, const Difference& found, PassScratch& scratch) {
     Example example(state, i, scratch);
-    return example.better_than(example.violation(found)) != nullptr;
+    return example.better_than(example.violation(found)) >= 0;
 }
 
 // What follows the inference of a visit: perhaps a new cut, then the rule. An approximate decoder may
 // miss an output that is already held as a cut; then that one counts as found. Where w has moved since the
 // decoding, `beaten` says how it was then.
 template <class Rule>
-void learn_from(DualState& state, const Rule& rule, std::int64_t i, const Difference& found, double admission,
-                PassScratch& scratch, PassReport& report, std::optional<bool> beaten = {}) {
-    Example example(state, i, scratch);
+void learn_from(DualState& state, const Rule& rule, Example& example, const Difference& found, double admission,
+                PassReport& report, std::optional<bool> beaten = {}) {
     example.decoded = true;
     ++report.inferences;
     if (example.weight == 0) return;  // its duals stay 0
     double violation = example.violation(found);
     if (!found.is_truth) {
-        example.found = state.cuts.find(i, found.codes);
-        if (!example.found && rule.admits(example, violation, admission)) {
-            example.found = &example.add(found);
+        example.found = example.find(found.codes);
+        if (example.found < 0 && rule.admits(example, violation, admission)) {
+            example.found = example.add(found);
             ++report.added;
         }
     }
     if (!state.structure.exact_decoder()) {
-        if (Cut* better = example.better_than(violation)) {
+        if (const int better = example.better_than(violation); better >= 0) {
             report.beaten += beaten.value_or(true);
             example.found = better;
-            violation = example.violation(*better);
+            violation = example.violation(better);
         }
     }
     report.loss += example.weight * rule.loss(violation);
-    if (!state.cuts.empty(i)) {
-        report.largest_violation = std::max(report.largest_violation, rule.update(example));
-    }
+    if (example.size() > 0) report.largest_violation = std::max(report.largest_violation, rule.update(example));
 }
 
 template <class Rule>
@@ -100,16 +139,22 @@ PassReport visit_on_one_thread(DualState& state, const Rule& rule, double admiss
     const Examples& examples = state.examples;
     const auto order = state.share.shuffled(examples.size(), seed);
     const std::size_t n = order.size();
-    PassScratch scratch(structure, seed);
+    Random random = random_of(seed);
+    PassScratch scratch(structure, random, rule.opens());
     Difference found;
     for (std::size_t q = 0; q < n; ++q) {
         if (interrupt()) break;
+        if (q + 3 < n) state.cuts.prefetch_block(order[q + 3]);
         if (q + 2 < n) structure.prefetch_example(examples[order[q + 2]]);
-        if (q + 1 < n) structure.prefetch_decode(state.w.data(), examples[order[q + 1]]);
+        if (q + 1 < n) {
+            structure.prefetch_decode(state.w.data(), examples[order[q + 1]]);
+            state.cuts.prefetch_cuts(order[q + 1]);
+        }
         const std::int64_t i = order[q];
         structure.decode(state.w.data(), examples[i], 1, *scratch.structure);
         structure.difference(examples[i], scratch.structure->output, found);
-        learn_from(state, rule, i, found, admission, scratch, report);
+        Example example(state, i, scratch);
+        learn_from(state, rule, example, found, admission, report);
         if (state.average) state.average->end_step();
     }
     return report;
@@ -134,9 +179,11 @@ PassReport Gathering<Rule>::gather(DualState& state, const Rule& rule, double ad
         });
     PassReport report;
     if (interrupted) return report;
-    PassScratch scratch(structure, seed);
+    Random random = random_of(seed);
+    PassScratch scratch(structure, random, rule.opens());
     for (std::int64_t i = state.share.first; i < examples.size(); i += state.share.step) {
-        learn_from(state, rule, i, found[at(i)], admission, scratch, report);
+        Example example(state, i, scratch);
+        learn_from(state, rule, example, found[at(i)], admission, report);
         if (state.average) state.average->end_step();
     }
     return report;
@@ -152,11 +199,12 @@ PassReport Passes<Rule>::visit(DualState& state, const Rule& rule, double admiss
     const auto order = state.share.shuffled(examples.size(), seed);
     const std::size_t n = order.size();
     PassReport report;
-    PassScratch learner(structure, seed);
+    Random random = random_of(seed);
     std::vector<std::unique_ptr<PassScratch>> scratches(at(threads));
     std::vector<Difference> found(batch);
     std::vector<char> beaten(batch);
     const bool exact = structure.exact_decoder();
+    Ahead ahead(state, order, random, rule.opens());
     std::atomic<std::size_t> next{0};
     bool stopped = false;
 
@@ -172,8 +220,7 @@ PassReport Passes<Rule>::visit(DualState& state, const Rule& rule, double admiss
         for (std::size_t q = begin; q < end; ++q) {
             if (interrupt()) stopped = true;
             if (stopped) return;
-            prefetch_cuts(state, order, q);
-            learn_from(state, rule, order[q], found[q % batch], admission, learner, report, beaten[q % batch]);
+            learn_from(state, rule, ahead.at_place(q), found[q % batch], admission, report, beaten[q % batch]);
             if (state.average) state.average->end_step();
         }
         next = end;
@@ -182,7 +229,7 @@ PassReport Passes<Rule>::visit(DualState& state, const Rule& rule, double admiss
     for_each_phase(phases, threads, [&](std::int64_t phase, int member, int members) {
         const std::size_t begin = at(phase / 2) * batch, end = std::min(begin + batch, n);
         auto& scratch = scratches[at(member)];
-        if (!scratch) scratch = std::make_unique<PassScratch>(structure, seed);
+        if (!scratch) scratch = std::make_unique<PassScratch>(structure, random, false);
         if (phase % 2 == 0) {
             if (!stopped) decode(end, at(members), *scratch);
         } else if (member == 0) {

@@ -30,12 +30,16 @@ using Interrupt = std::function<bool()>;
 // A Rule has
 //   loss(violation)                        what an example's largest violation costs
 //   admits(example, violation, admission)  whether the output with this violation is worth a cut
+//   opens()                                whether update opens examples
 //   update(example)                        moves the example's duals; returns how far from optimal they were
 template <class Rule>
 struct Passes {
     static PassReport visit(DualState& state, const Rule& rule, double admission, std::uint64_t seed, int threads,
                             const Interrupt& interrupt);
-    static PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, const Interrupt& interrupt);
+    // So many sweeps; all but the first go only through those examples that violated more than the mean in the one
+    // before.
+    static PassReport revisit(DualState& state, const Rule& rule, std::uint64_t seed, int sweeps,
+                              const Interrupt& interrupt);
 };
 
 // A visit with a rule that leaves w alone.

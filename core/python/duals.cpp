@@ -37,10 +37,11 @@ nb::class_<Rule> bind_rule(nb::module_& m, nb::class_<DualState>& state, const c
         "rule"_a, "admission"_a, "seed"_a, "threads"_a);
     state.def(
         "revisit",
-        [](DualState& s, const Rule& rule, std::uint64_t seed) {
-            return run([&](const Interrupt& interrupt) { return Passes<Rule>::revisit(s, rule, seed, interrupt); });
+        [](DualState& s, const Rule& rule, std::uint64_t seed, int sweeps) {
+            return run(
+                [&](const Interrupt& interrupt) { return Passes<Rule>::revisit(s, rule, seed, sweeps, interrupt); });
         },
-        "rule"_a, "seed"_a);
+        "rule"_a, "seed"_a, "sweeps"_a = 1);
     return nb::class_<Rule>(m, name);
 }
 
@@ -112,6 +113,8 @@ void bind_sparse(nb::module_& m) {
         },
         "structure"_a, "w"_a, "places"_a, "values"_a, "step"_a, "copy"_a.none() = nb::none());
 }
+
+void set_dcd(DCDRule* self, double C, int rounds) { new (self) DCDRule{C, rounds}; }
 
 void set_smo(SMORule* self, double C, double tolerance, double decoded_tolerance, int max_steps, bool truth_leaves) {
     new (self) SMORule{C, tolerance, decoded_tolerance, max_steps, truth_leaves};
@@ -234,7 +237,7 @@ void bind_duals(nb::module_& m) {
                                       to_numpy(std::move(found.change.values)), found.largest_step);
             },
             "codes"_a, "codes_of_example"_a, "scratch"_a);
-    bind_rule<DCDRule>(m, state, "DCDRule").def("__init__", &set_C<DCDRule>, "C"_a);
+    bind_rule<DCDRule>(m, state, "DCDRule").def("__init__", &set_dcd, "C"_a, "rounds"_a = 1);
     bind_gathering<GatherRule>(m, state, "GatherRule").def("__init__", &set_C<GatherRule>, "C"_a);
     bind_rule<SMORule>(m, state, "SMORule")
         .def("__init__", &set_smo, "C"_a, "tolerance"_a, "decoded_tolerance"_a = 0.0, "max_steps"_a = 100,
@@ -246,8 +249,9 @@ void bind_duals(nb::module_& m) {
                 SMOSpreadRule rule;
                 rule.C = C;
                 Average* average = std::exchange(s.average, nullptr);  // nothing moves: no step to average over
-                const auto report = run(
-                    [&](const Interrupt& interrupt) { return Passes<SMOSpreadRule>::revisit(s, rule, 0, interrupt); });
+                const auto report = run([&](const Interrupt& interrupt) {
+                    return Passes<SMOSpreadRule>::revisit(s, rule, 0, 1, interrupt);
+                });
                 s.average = average;
                 return report.largest_violation;
             },

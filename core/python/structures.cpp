@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -113,6 +114,22 @@ void bind_structures(nb::module_& m) {
         }
     });
 
+    nb::class_<Excerpt>(m, "Excerpt")
+        .def("dot", &Excerpt::dot, "output"_a)
+        .def("axpy", &Excerpt::axpy, "output"_a, "step"_a)
+        .def(
+            "combination_norm2",
+            [](Excerpt& e, const std::vector<double>& coefficients) { return e.combination_norm2(coefficients); },
+            "coefficients"_a)
+        .def("decode",
+             [](Excerpt& e) {
+                 Difference found;
+                 const double violation = e.decode(found);
+                 return nb::make_tuple(violation, found.cost, to_numpy(std::move(found.codes)));
+             })
+        .def(
+            "append", [](Excerpt& e, Input<Code> codes) { e.append(view(codes)); }, "codes"_a)
+        .def("write", [](Excerpt& e, Weights& w) { e.write(w.data()); }, "w"_a);
     nb::class_<Structure>(m, "Structure")
         .def_prop_ro("size", &Structure::size)
         .def_prop_ro("has_truth", &Structure::has_truth)
@@ -219,6 +236,19 @@ void bind_structures(nb::module_& m) {
                 return s.combination_norm2(i, terms, *scratch);
             },
             "i"_a, "cuts"_a, "coefficients"_a)
+        .def(
+            "excerpt",
+            [](const Structure& s, Weights& w, std::int64_t i,
+               const std::vector<Input<Code>>& cuts) -> std::unique_ptr<Excerpt> {
+                auto excerpt = s.make_excerpt();
+                if (excerpt) excerpt->start(example(s, i));
+                for (const auto& codes : cuts) {
+                    if (!excerpt || !excerpt->include(codes_of(s, i, codes))) return nullptr;
+                }
+                if (excerpt) excerpt->read(checked(w, s).data());
+                return excerpt;
+            },
+            nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), "w"_a, "i"_a, "cuts"_a)
         .def(
             "log_loss",
             [](const Structure& s, const Weights& w, std::int64_t i, double beta, double gamma, Weights* target,

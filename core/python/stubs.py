@@ -55,6 +55,7 @@ RETURNS = {
     "AttributeFeatures.names": "list[str]",
     "SparseAdder.take": f"tuple[{words}, {floats}]",
     "DualState.moves": f"tuple[{words}, {floats}, float]",
+    "Excerpt.decode": f"tuple[float, float, {words}]",
     "Structure.k_best": f"list[tuple[float, {ints}]]",
     "Structure.difference": f"tuple[float, {words}]",
     "Structure.log_loss": "tuple[float, float]",

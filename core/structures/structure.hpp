@@ -95,6 +95,31 @@ protected:
     ~Parts() = default;
 };
 
+// What some outputs of one example touch of w, as scores of their parts: read once, moved in place, written once.
+//
+//   start(i), include the codes of output 0, 1, …;  prefetch(w);  read(w);  dot, axpy, … by their numbers;  write(w)
+//
+// Between read and write nobody else changes w. Codes stay where they are until read has seen them.
+class Excerpt {
+public:
+    virtual ~Excerpt() = default;
+    virtual void start(std::int64_t i) = 0;
+    // False if the excerpt would be too large to be worth it.
+    virtual bool include(std::span<const Code> codes) = 0;
+    virtual void prefetch(const float* w) const = 0;
+    virtual void read(const float* w) = 0;
+    // w·δ, w += step·δ, ‖Σ coefficient·δ‖².
+    virtual double dot(int output) const = 0;
+    virtual void axpy(int output, float step) = 0;
+    virtual double combination_norm2(std::span<const double> coefficients) = 0;
+    virtual void write(float* w) = 0;
+    // argmax of w·φ_i(y) + Δ_i(y) over the outputs that are made of parts of those included and of the truth; returns its
+    // violation Δ_i(y) − w·δ_i(y).
+    virtual double decode(Difference& found) = 0;
+    // One more output, of such parts, after read.
+    virtual void append(std::span<const Code> codes) = 0;
+};
+
 // What every structure has: outputs, their features and cost, a decoder, and the arithmetic of differences.
 // Everything here but the constructors runs without the GIL.
 class Structure {
@@ -168,6 +193,7 @@ public:
     // What only some structures have, and who needs it asks for before it starts; null: this one has none.
     virtual const Expectations* expectations() const { return nullptr; }
     virtual const Parts* parts() const { return nullptr; }
+    virtual std::unique_ptr<Excerpt> make_excerpt() const { return nullptr; }
 
     // w·φ_i(y) and w += step·φ_i(y) of a whole output.
     virtual double score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const = 0;

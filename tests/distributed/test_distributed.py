@@ -580,7 +580,7 @@ def test_the_ramp_ends_where_its_tangents_are_those_at_w(workers, loss):
 
     for primal, gap, calls in on_workers(NOISY, workers, loss, 0.3, work):
         assert gap <= 2e-3
-        assert primal < 0.9 * problem.primal(hinge.w)
+        assert primal < problem.primal(hinge.w)  # where its first round ends: every round descends
         assert calls == one.inference_calls == len(NOISY) * (400 + 9)
 
 

@@ -304,7 +304,9 @@ def test_scikit_learn_can_clone_search_and_pipe():
     tagger = SequenceTagger(passes=2, C=0.3, solver=DCD(revisits=2))
     twin = clone(tagger)
     assert twin.get_params()["C"] == 0.3
-    assert repr(twin).startswith("SequenceTagger(solver=DCD(revisits=2, admission=0.01), C=0.3")
+    assert repr(twin).startswith(
+        "SequenceTagger(solver=DCD(revisits=2, admission=0.01, rounds=3), C=0.3"
+    )
     search = GridSearchCV(SequenceTagger(passes=2), {"C": [0.01, 1.0]}, cv=2)
     search.fit(X[:120], POS[:120])
     assert search.best_params_["C"] in (0.01, 1.0)
@@ -439,7 +441,7 @@ def test_numbers_from_numpy_are_taken_as_parameters(tmp_path):
     tagger.fit(X, Y).save(tmp_path / "m")
     loaded = SequenceTagger.load(tmp_path / "m")
     assert loaded.predict(X_TEST) == tagger.predict(X_TEST)
-    assert repr(loaded.solver) == "DCD(revisits=2, admission=0.01)"
+    assert repr(loaded.solver) == "DCD(revisits=2, admission=0.01, rounds=3)"
 
 
 def test_empty_development_data_is_refused():

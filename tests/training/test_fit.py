@@ -48,13 +48,17 @@ def test_certificates_are_made_when_they_may_end_training(monkeypatch):
     made = []
     certify = Problem.certify
     monkeypatch.setattr(Problem, "certify", lambda *args: made.append(0) or certify(*args))
-    watched = fit(problem(), DCD(), Stopping(gap=1e-3, passes=500), certify_every=1)
-    assert len(made) == watched.passes  # the last of them serves as the result's, too
-    made.clear()
-    result = fit(problem(), DCD(), Stopping(gap=1e-3, passes=500))
-    assert result.gap == result.trace[-1].gap <= 1e-3
-    assert len(made) < 0.6 * sum(point.gap <= 2e-3 for point in watched.trace)
-    assert result.passes <= watched.passes + 3
+    late = []
+    for seed in range(6):
+        made.clear()
+        watched = fit(problem(), DCD(), Stopping(gap=1e-3, passes=500), certify_every=1, seed=seed)
+        assert len(made) == watched.passes  # the last of them serves as the result's, too
+        made.clear()
+        result = fit(problem(), DCD(), Stopping(gap=1e-3, passes=500), seed=seed)
+        assert result.gap == result.trace[-1].gap <= 1e-3
+        assert len(made) < 0.6 * sum(point.gap <= 2e-3 for point in watched.trace)
+        late.append(result.passes - watched.passes)
+    assert np.mean(late) <= 3
 
 
 def test_gaps_are_relative_to_the_primal_unless_it_is_nothing_but_rounding():

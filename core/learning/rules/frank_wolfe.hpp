@@ -16,42 +16,40 @@ namespace dualstruct {
 struct FrankWolfeRule {
     double C;
 
+    bool opens() const { return true; }
     double loss(double violation) const { return std::max(violation, 0.0); }
     bool admits(Example&, double violation, double admission) const { return violation > admission; }
 
     // After inference the vertex is what was found (the truth if nothing violates); otherwise the
     // best of the cuts held. Returns the example's share of the duality gap, divided by C.
     double update(Example& example) const {
+        example.open();
         const double C = this->C * example.weight;
-        auto& cuts = example.cuts();
-        auto& violations = example.scratch.violations;
-        violations.clear();
-        const Cut* vertex = nullptr;
+        const int cuts = example.size();
+        int vertex = -1;
         double best = 0, mean = 0;
-        for (Cut* cut : cuts) {
-            violations.push_back(example.violation(*cut));
-            mean += cut->alpha * violations.back();
-            const bool candidate = example.decoded ? cut == example.found : violations.back() > best;
-            if (candidate && violations.back() > 0) {
-                best = violations.back();
-                vertex = cut;
+        for (int k = 0; k < cuts; ++k) {
+            const double violation = example.violation(k);
+            mean += example.cut(k).alpha * violation;
+            const bool candidate = example.decoded ? k == example.found : violation > best;
+            if (candidate && violation > 0) {
+                best = violation;
+                vertex = k;
             }
         }
         const double gap = C * best - mean;
         if (gap <= 0) return 0;
-        auto& terms = example.scratch.terms;
-        terms.clear();
-        for (const Cut* cut : cuts) terms.push_back({cut->codes(), cut->alpha - (cut == vertex ? C : 0)});
-        const double curvature = example.combination_norm2(terms);
+        auto& coefficients = example.scratch.coefficients;
+        coefficients.clear();
+        for (int k = 0; k < cuts; ++k) coefficients.push_back(example.cut(k).alpha - (k == vertex ? C : 0));
+        const double curvature = example.combination_norm2(coefficients);
         const double gamma = curvature > 0 ? std::min(gap / curvature, 1.0) : 1.0;
-        bool zeros = false;
-        for (Cut* cut : cuts) {
-            double alpha = (1 - gamma) * cut->alpha + (cut == vertex ? gamma * C : 0);
+        for (int k = 0; k < cuts; ++k) {
+            double alpha = (1 - gamma) * example.cut(k).alpha + (k == vertex ? gamma * C : 0);
             if (alpha < 1e-9 * C) alpha = 0;  // vertices that were left long ago
-            example.set_alpha(*cut, alpha);
-            zeros = zeros || alpha == 0;
+            example.set_alpha(k, alpha);
         }
-        if (zeros) example.remove_zero_cuts();
+        example.remove_zero_cuts();
         return gap / C;
     }
 };

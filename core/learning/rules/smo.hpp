@@ -57,6 +57,7 @@ struct SMORule {
     int max_steps = 100;
     bool truth_leaves = false;     // a true output without a share takes part again only where inference finds it
 
+    bool opens() const { return true; }
     double loss(double violation) const { return std::max(violation, 0.0); }
 
     // ψ_i > τ, line 11 of Algorithm 3.
@@ -65,25 +66,26 @@ struct SMORule {
     }
 
     double update(Example& example) const {
+        example.open();
         CutBlock block(example, C * example.weight);
-        if (truth_leaves) block.has_truth = block.alpha(-1) > 0 || (example.decoded && !example.found);
+        if (truth_leaves) block.has_truth = block.alpha(-1) > 0 || (example.decoded && example.found < 0);
         // Exchanges below the rounding of w would move α without moving w.
         const double exact = std::max(tolerance, block.rounding());
         const double tau = example.decoded ? std::max(decoded_tolerance, exact) : exact;
         const double psi = smo(block, tau, 1);
         if (psi <= tau) return psi;
         smo(block, exact, max_steps - 1);
-        block.finish();
+        example.remove_zero_cuts();
         return psi;
     }
 
     struct CutBlock {
-        CutBlock(Example& example, double C) : example(example), cuts(example.cuts()), C(C) {}
+        CutBlock(Example& example, double C) : example(example), C(C) {}
 
-        int size() const { return static_cast<int>(cuts.size()); }
+        int size() const { return example.size(); }
         bool holds_truth() const { return has_truth; }
         double alpha(int k) const {
-            if (k >= 0) return cuts[at(k)]->alpha;
+            if (k >= 0) return example.cut(k).alpha;
             const double left = C - example.sum_alpha;
             return left > 1e-12 * C ? left : 0;  // what rounding leaves is not a share
         }
@@ -92,39 +94,29 @@ struct SMORule {
             return example.scratch.violations[at(k)];
         }
         double distance2(int p, int q) const {
-            if (p < 0) return cut(q).norm2;
-            if (q < 0) return cut(p).norm2;
-            return example.distance2(cut(p), cut(q));
+            if (p < 0) return example.cut(q).norm2;
+            if (q < 0) return example.cut(p).norm2;
+            return example.distance2(p, q);
         }
         void move(int p, int q, double d) {
-            const bool empties = q >= 0 && d == cut(q).alpha;
-            if (p >= 0) example.set_alpha(cut(p), cut(p).alpha + d);
-            if (q >= 0) example.set_alpha(cut(q), empties ? 0 : cut(q).alpha - d);
+            const bool empties = q >= 0 && d == example.cut(q).alpha;
+            if (p >= 0) example.set_alpha(p, example.cut(p).alpha + d);
+            if (q >= 0) example.set_alpha(q, empties ? 0 : example.cut(q).alpha - d);
             measured = false;  // the last move is not looked at any more
         }
         void measure() {
             auto& violations = example.scratch.violations;
             violations.clear();
-            for (const Cut* each : cuts) violations.push_back(example.violation(*each));
+            for (int k = 0; k < size(); ++k) violations.push_back(example.violation(k));
             measured = true;
         }
         double rounding() const {
             float largest = 1;
-            for (const Cut* each : cuts) largest = std::max(largest, each->cost);
+            for (int k = 0; k < size(); ++k) largest = std::max(largest, example.cut(k).cost);
             return 2e-7 * largest;
         }
-        void finish() {
-            for (const Cut* each : cuts) {
-                if (each->alpha == 0) {
-                    example.remove_zero_cuts();
-                    break;
-                }
-            }
-        }
-        Cut& cut(int k) const { return *cuts[at(k)]; }
 
         Example& example;
-        std::vector<Cut*>& cuts;
         double C;
         bool measured = false;
         bool has_truth = true;
@@ -159,7 +151,7 @@ struct SMOSpreadRule : SMORule {
 // Leaves the duals alone: a visit with it only gathers cuts, at a fixed w. Returns ψ_i.
 struct SMOGatherRule : SMORule {
     double update(Example& example) const {
-        const double F = example.found ? example.violation(*example.found) : 0;
+        const double F = example.found >= 0 ? example.violation(example.found) : 0;
         return F - smallest_active(example);
     }
 };

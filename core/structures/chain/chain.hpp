@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "base/index.hpp"
 #include "base/memory.hpp"
 #include "structures/chain/chain_kernels.hpp"
+#include "structures/chain/shared_features.hpp"
 #include "structures/sparse_sum.hpp"
 #include "structures/structure.hpp"
 
@@ -92,6 +94,7 @@ public:
                                      Scratch& scratch) const override;
     const Expectations* expectations() const override { return this; }
     const Parts* parts() const override { return this; }
+    std::unique_ptr<Excerpt> make_excerpt() const override;  // none if features have values or weigh pairs
     double log_loss(const float* w, std::int64_t i, double beta, double gamma, Scratch& scratch) const override;
     void add_expected_difference(float* target, std::int64_t i, float step, Scratch& scratch) const override;
     double expected_difference_norm2(std::int64_t i, Scratch& scratch) const override;
@@ -130,9 +133,20 @@ public:
     }
 
 private:
+    friend class ChainExcerpt;
+
     bool has_pairs() const { return !data_.pair_offsets.empty(); }
     std::int64_t rows() const { return pair_row(data_.pair_dimension, 0); }
     std::int64_t transition_row(int from) const { return data_.dimension + from; }
+    // Among the weights; to = labels is the end.
+    std::int64_t transition_place(int from, int to) const {
+        return to == data_.labels ? transition_row(to + 1) * stride_ + from : transition_row(from) * stride_ + to;
+    }
+    // 0, or −∞ where no output has this transition.
+    float forbidden(int from, int to) const {
+        return to == data_.labels ? forbidden_[at(to + 1) * at(stride_) + at(from)]
+                                  : forbidden_[at(from) * at(stride_) + at(to)];
+    }
     std::int64_t pair_row(std::int64_t feature, std::int64_t from) const {
         return data_.dimension + data_.labels + 2 + feature * data_.labels + from;
     }
@@ -177,6 +191,8 @@ private:
     FloatBuffer cost_;       // [labels, stride], padding 0
     FloatBuffer forbidden_;  // [labels + 2, stride]: 0 or −∞
     std::uint64_t layout_;
+    mutable std::once_flag shared_features_made_;
+    mutable std::unique_ptr<const SharedFeatures> shared_features_;
 };
 
 }  // namespace dualstruct

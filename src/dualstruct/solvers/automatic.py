@@ -54,7 +54,7 @@ def auto_solver(
     Examples
     --------
     >>> auto_solver("squared_hinge"), auto_solver("squared_hinge", slow_revisits=True)
-    (DCD(revisits=5, admission=0.01), DCD(revisits=1, admission=0.01))
+    (DCD(revisits=5, admission=0.01, rounds=3), DCD(revisits=1, admission=0.01, rounds=3))
     """
     if loss not in _QUICKEST:
         raise InputError(f"no solver takes the loss {loss}; there is {', '.join(_QUICKEST)}")

@@ -243,9 +243,13 @@ class DualIterate(Iterate):
         self.beaten += report.beaten
         return report
 
-    def revisit(self, rule: _core.Rule) -> _core.PassReport:
-        """Apply the rule to the cuts that every example holds, in random order."""
-        return self.duals.revisit(rule, self.next_seed())
+    def revisit(self, rule: _core.Rule, sweeps: int = 1) -> _core.PassReport:
+        """Apply the rule to the cuts that every example holds, in random order.
+
+        Further sweeps go through those examples alone that violated more than the mean in the one
+        before.
+        """
+        return self.duals.revisit(rule, self.next_seed(), sweeps)
 
     def rebuild(self) -> None:
         """w = c + Σ α δ recomputed: single precision drifts."""

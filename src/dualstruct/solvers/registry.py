@@ -44,7 +44,7 @@ def find_solver(name: str | Solver, loss: str) -> Solver:
     """The solver of this name, or the quickest one for the loss ("auto").
 
     >>> find_solver("auto", "squared_hinge")
-    DCD(revisits=5, admission=0.01)
+    DCD(revisits=5, admission=0.01, rounds=3)
     """
     if isinstance(name, Solver):
         solver = name

@@ -28,15 +28,22 @@ _OLD_SETTINGS = {
 }
 
 
-def present_settings(stored: Any) -> Any:
+def present_settings(stored: Any, known: Any = None) -> Any:
     """Settings of a solver, as a file has them, by their present names.
+
+    Those that did not exist when the file was written are as in ``known``.
 
     >>> present_settings({"theta": None, "solver_settings": {"inner_passes": 2}})
     {'theta': None, 'solver_settings': {'revisits': 2}}
+    >>> present_settings({"revisits": 2}, {"revisits": 5, "rounds": 3})
+    {'revisits': 2, 'rounds': 3}
     """
     if not isinstance(stored, dict):
         return stored
-    return {_OLD_SETTINGS.get(k, k): present_settings(value) for k, value in stored.items()}
+    known = known if isinstance(known, dict) else {}
+    named = {_OLD_SETTINGS.get(key, key): value for key, value in stored.items()}
+    present = {key: present_settings(value, known.get(key)) for key, value in named.items()}
+    return present | {key: value for key, value in known.items() if key not in present}
 
 
 class Solver(ABC):

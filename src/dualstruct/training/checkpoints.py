@@ -309,7 +309,7 @@ def check_same_run(path: Path, theirs: dict[str, Any], ours: dict[str, Any]) -> 
         if name not in theirs:
             raise InputError(f"{path} does not say which {name} it was written with")
     for name, stored in theirs.items():
-        value = present_settings(stored) if name == "settings" else stored
+        value = present_settings(stored, ours[name]) if name == "settings" else stored
         if ours.get(name) != value:
             if name in ("data", "center", "weights"):
                 raise InputError(f"{path} was written by a run on other data")
