@@ -255,6 +255,7 @@ bench-partial: .venv/installed-bench
 # Training on a file larger than memory.
 bench-large: .venv/installed-bench
 	$(BIN)/python benchmarks/large.py --tokens 10000000 --passes 2 --limit 1.5
+	$(BIN)/python benchmarks/large.py --workers 2 --tokens 2000000 10000000 --passes 10 --restart
 
 # Solvers beside themselves as published, and what sums over second-order trees cost.
 bench-papers: .venv/installed-bench

@@ -398,7 +398,7 @@ def report_machines(console: Any, corpus: str, found: dict[str, Any]) -> None:
         return next((n for n, each in passes if each["dual"] >= 0.99 * optimum), None)
 
     times: dict[str, dict[str, float]] = {}
-    for name in ("one", "many", "few rounds"):
+    for name in (each for each in ("one", "many", "few rounds") if each in found):
         number = reached(found[name])
         machines = 1 if name == "one" else found["machines"]
         print_name = f"{machines} machines" + (f" ({name})" if name == "few rounds" else "")
