@@ -265,9 +265,10 @@ bench-papers: .venv/installed-bench
 bench-distributed: .venv/installed-bench
 	$(BIN)/python benchmarks/distributed.py
 
-# Where a pass of DCD spends its time, into docs/solvers.md.
+# Where a pass of DCD spends its time, into docs/solvers.md; and what several rounds on excerpts save.
 bench-phases: .venv/installed-bench
 	$(BIN)/python benchmarks/phases.py --page docs/solvers.md
+	$(BIN)/python benchmarks/rounds.py
 
 bench-solvers: .venv/installed-bench
 	$(BIN)/python benchmarks/solvers.py
