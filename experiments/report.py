@@ -455,7 +455,7 @@ def _bars(axes: Any, panel: Panel, colours: dict[str, str]) -> None:
         if len(line.low):
             axes.vlines(places, line.low, line.high, color=INK, linewidth=1)
         axes.set_xticks(range(len(line.x)), [f"{x:g}" for x in line.x])
-    heights = [y for line in panel.lines for y in line.y]
+    heights = [y for line in panel.lines for y in (*line.y, *line.low, *line.high)]
     room = 0.15 * (max(heights) - min(heights)) + 0.05
     axes.set_ylim(min(heights) - room, max(heights) + room)
     axes.legend(
