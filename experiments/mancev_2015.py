@@ -2,7 +2,7 @@
 Figures 4.1 and 5.1.
 
 Chunking is CoNLL-2000, as there; parts of speech are those of the Brown corpus, of which at most
-3,000 sentences and the 93 tags without suffixes are used. Their C_d = C/N is our C, and so is 1/(λN).
+3,000 sentences and the 93 tags without suffixes are used. Their C_d = C/N is our C, so is 1/(λN).
 All learners are averaged; SDM has no heuristics. C and the number of passes are chosen together by
 cross-validation with five folds, as there, from 10 to 50 passes (the paper goes up to 200); a round
 of CCCP has 10 passes (the paper chooses between 5, 10, 15 and 20). Pegasos has the ramp by CCCP.
