@@ -40,7 +40,7 @@ def address(tmp_path_factory):
     site = tmp_path_factory.mktemp("site")
     shutil.copytree(DOCS / "demo", site / "demo")
     page = (DOCS / "demo.md").read_text(encoding="utf-8")
-    html = page[page.index('<div id="demo">') : page.index("</script>")] + "</script>"
+    html = page[page.index('<div id="demo">') : page.rindex("</script>")] + "</script>"
     (site / "demo.html").write_text(f"<!doctype html><title>demo</title>{html}", encoding="utf-8")
     spec = importlib.util.spec_from_file_location("demo_models", DOCS / "demo_models.py")
     hook = importlib.util.module_from_spec(spec)
