@@ -12,8 +12,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +29,7 @@ from dualstruct import (
     write_columns,
 )
 from dualstruct.cli.shards import Labelling
-from dualstruct.data.shards import find_shards
+from dualstruct.data.shards import deal, find_shards
 from dualstruct.data.streams import StreamedFiles
 from dualstruct.datasets import load_english, make_chains
 from dualstruct.distributed import (
@@ -45,6 +45,7 @@ from dualstruct.distributed import (
 )
 from dualstruct.structures import Subset
 from dualstruct.tasks.tagging import large
+from dualstruct.workers.communicator import SingleWorker
 from dualstruct.workers.sparse import SparseVector
 from patience import HANGS
 
@@ -185,7 +186,9 @@ def labelling_loses_a_worker(folder: Path) -> list[list[str]]:
 
     def work(workers) -> int:
         if workers.rank == 1 and once(folder / "killed while it labelled"):
-            threading.Timer(0.5, kill).start()
+            first = deal(shards, workers.size)[1][:1]
+            replace(labelling, shards=tuple(first))(SingleWorker())
+            kill()
         return labelling(workers)
 
     run_ray(2, work)
