@@ -255,6 +255,7 @@ def test_any_structure_can_be_compressed(tmp_path):
     svm = StructuredSVM(Multiclass(), passes=5).fit(X, y)
     found = compress(svm, (X, y), loss_of=0.0)
     found.save(tmp_path / "svm.dstruct")
+    assert "only Python code" in refusal("compress", tmp_path / "svm.dstruct", tmp_path / "b")
     loaded = StructuredSVM.load(tmp_path / "svm.dstruct", Multiclass())
     assert loaded.predict(X) == svm.predict(X)
     assert found.size < found.size_before / 4
@@ -292,3 +293,7 @@ def test_train_with_a_size_writes_a_small_model(tmp_path):
     run("train", train, "--model", model, "--passes", 2, "--size", "30KB")
     assert model.stat().st_size <= 30_000
     assert load_model(model).is_compressed_
+    told = refusal("train", train, "--model", model, "--passes", 2, "--size", "1KB")
+    assert "is the least" in told
+    assert "m.dstruct holds the model as trained" in told
+    assert not load_model(model).is_compressed_

@@ -302,7 +302,10 @@ def _made_small(model: Path, dev: Path | None, read: Reading, size: str) -> Comp
     """Compress the model that training wrote."""
     from dualstruct.cli.compress import compressed_file
 
-    return compressed_file(model, model, None if dev is None else str(dev), read, size=size)
+    try:
+        return compressed_file(model, model, None if dev is None else str(dev), read, size=size)
+    except InputError as problem:
+        raise InputError(f"{problem}; {model} holds the model as trained") from None
 
 
 def _finish(

@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, cast
 
-from dualstruct.data.shards import is_remote, open_remote
 from dualstruct.errors import InputError
 
 __all__ = [
@@ -111,7 +110,7 @@ def _standard_input() -> AbstractContextManager[IO[bytes]]:
 def _open(name: str, held: ExitStack) -> IO[Any]:
     """A file here or elsewhere, unpacked if its name says so; ``held`` closes it."""
     try:
-        raw = open_remote(name) if is_remote(name) else open(name, "rb")  # noqa: SIM115
+        raw = _from_elsewhere(name) if "://" in name else open(name, "rb")  # noqa: SIM115
     except ValueError as problem:  # a name that no file can have
         raise InputError(f"{name!r}: {problem}") from None
     held.enter_context(raw)
@@ -119,6 +118,12 @@ def _open(name: str, held: ExitStack) -> IO[Any]:
     if unpacks is None:
         return cast(IO[Any], raw)
     return cast(IO[Any], held.enter_context(import_module(unpacks).open(raw)))
+
+
+def _from_elsewhere(name: str) -> IO[bytes]:
+    from dualstruct.data.shards import is_remote, open_remote  # models are opened without them
+
+    return open_remote(name) if is_remote(name) else open(name, "rb")
 
 
 def begins_with(path: str | os.PathLike[str], beginning: bytes) -> bool:

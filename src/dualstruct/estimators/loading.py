@@ -44,6 +44,11 @@ def load_model(path: str | Path) -> AnyModel:
         kind = format_of(path)
     except InputError as problem:
         raise _other_file(path) or problem from None
+    if kind == "dualstruct structured svm":
+        raise InputError(
+            f"{path} is a model of StructuredSVM, which only Python code with its structure opens: "
+            "StructuredSVM.load(path, structure)"
+        )
     if kind not in KINDS:
         raise InputError(f"{path} is a {kind} file, not a model")
     module, name = KINDS[kind]

@@ -68,10 +68,9 @@ def export_model(
     out = Path(path)
     check_place(out, chosen)
     if model.model_format not in chosen.kinds:
-        raise InputError(
-            f"a {type(model).__name__} cannot be exported to the target {target}; "
-            f"{', '.join(chosen.kinds)} can"
-        )
+        others = [each.name for each in TARGETS.values() if model.model_format in each.kinds]
+        only = f" to {target}, only to {' and '.join(others)}" if others else ""
+        raise InputError(f"a {type(model).__name__} cannot be exported{only}")
     files = chosen.kinds[model.model_format](model, out.stem, weights == "beside")
     folder = out if chosen.folder else out.parent
     for name in files:
