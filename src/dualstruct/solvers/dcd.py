@@ -27,9 +27,9 @@ AnyRule = TypeVar("AnyRule", bound="_core.Rule | _core.GatheringRule")
 #: Gradients this small are rounding errors of single precision.
 ROUNDING = 1e-6
 
-#: Passes before an example's problem is solved further than by one round: nearly every decoding
-#: finds parts that are new then.
-FIRST_PASSES = 5
+#: Passes before an example's problem is solved further than by one round: until then most outputs
+#: that decoding finds have parts that are new, and scores do not gain by it.
+FIRST_PASSES = 10
 
 
 def _check_admission(admission: float) -> None:
@@ -56,7 +56,7 @@ class DCD(RevisitingSolver):
 
     Its formula is (17) of docs/mathematics.md.
 
-    Not as published: from the sixth pass on an example's problem is solved further each time it is
+    Not as published: from the 11th pass on an example's problem is solved further each time it is
     met (``rounds``). ``DCD(rounds=1)`` is Algorithm 3, except that δ (``admission``) is halved when
     a pass admits nothing, where the paper stops.
 
@@ -68,7 +68,7 @@ class DCD(RevisitingSolver):
         A new cut is admitted when its dual gradient is at least this: smaller is more exact.
         It is halved whenever a pass admits none, so that any gap can be reached.
     rounds : int
-        From the sixth pass on: how often, at most, the cuts of an example are gone through each
+        From the 11th pass on: how often, at most, the cuts of an example are gone through each
         time it is met. With more than one, the best output made of parts of its cuts joins them
         first, and every revisit but the first leaves out the examples that violated less than the
         mean in the one before. Structures other than chains, and chains whose features have values
