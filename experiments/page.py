@@ -63,9 +63,10 @@ def write_section(record: dict[str, Any], folder: Path) -> str:
             "<!-- not run: needs the corpora -->",
             f"```sh\n{command_of(record)}\n```",
             "",
-            f"{report.verdict()} {spent} of CPU time on {machine['cores']} cores "
+            f"{report.verdict()} {machine['cores']} cores "
             f"({machine['processor'] or machine['system']}), dualstruct "
-            f"{record['versions']['dualstruct']}, {record['started'][:10]}.",
+            f"{record['versions']['dualstruct']}, {record['started'][:10]}; {spent} of CPU time, "
+            "without trainings that were there from before an interruption.",
             "",
             settings_of(report.name),
             "",
