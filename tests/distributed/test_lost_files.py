@@ -63,7 +63,7 @@ def while_written(monkeypatch, happens) -> None:
 
 def remove(parts: Path) -> None:
     for path in parts.iterdir():
-        path.unlink()
+        path.unlink(missing_ok=True)  # every worker does it
 
 
 def cut(parts: Path) -> None:
