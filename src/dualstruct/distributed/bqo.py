@@ -258,7 +258,7 @@ class BQO(DualStrategy):
     --------
     >>> from dualstruct import DCD
     >>> BQO(DCD(revisits=2)).settings()["solver_settings"]
-    {'revisits': 2, 'admission': 0.01}
+    {'revisits': 2, 'admission': 0.01, 'rounds': 3}
     """
 
     name: ClassVar[str] = "bqo"
