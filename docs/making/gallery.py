@@ -12,10 +12,12 @@ sys.path.insert(0, str(ROOT / "examples"))
 from make_gallery import EXAMPLES
 
 HEAD = """\
+---
+hide: [navigation]
+---
 # Gallery
 
-Fifteen small, complete programs. Each takes a few seconds, is run by the tests, and draws its own
-picture: `python examples/NAME.py FOLDER` in a clone of the repository.
+Fifteen small, complete programs. Each takes a few seconds and draws its own picture; the tests run them all: `python examples/NAME.py FOLDER` in a clone of the repository.
 
 <div class="gallery" markdown="0">
 """

@@ -1,6 +1,7 @@
 """Looks at the built site from disk in a real Chromium: python docs/making/look.py [FOLDER]
 
-Searches, and takes pictures of some pages at two widths in two colour schemes.
+Searches, takes pictures of some pages at two widths in two colour schemes, and fails if any page is
+wider than its screen.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ PAGES = [
     "index",
     "tutorial",
     "gallery",
+    "experiments",
+    "benchmarks",
     "mathematics",
     "reference/estimators",
     "reference/commands",
@@ -35,8 +38,20 @@ def search(page: Page, words: str) -> list[str]:
     return page.locator("a:has(mark)").all_inner_texts()
 
 
+def too_wide(page: Page, names: list[str]) -> list[str]:
+    """Pages that scroll sideways as a whole."""
+    wide = []
+    for name in names:
+        page.goto((SITE / f"{name}.html").as_uri())
+        here = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+        wide += [name] if here else []
+    return wide
+
+
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
+    every_page = [str(path.relative_to(SITE).with_suffix("")) for path in SITE.rglob("*.html")]
+    wide: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
@@ -55,12 +70,15 @@ def main(folder: Path) -> None:
                     page.goto((SITE / f"{name}.html").as_uri())
                     page.wait_for_timeout(TYPED if name == "index" else 300)
                     page.screenshot(path=folder / f"{name.replace('/', '-')}-{width}-{colours}.png")
+                if colours == "light":
+                    wide += [f"{name} ({width})" for name in too_wide(page, sorted(every_page))]
         page = browser.new_page()
         found = search(page, "calibrate")
         page.screenshot(path=folder / "search.png")
         browser.close()
         print(f"Search from disk finds {len(found)} places.")
-        sys.exit(0 if found else 1)
+        print("Wider than the screen:", ", ".join(wide) or "no page")
+        sys.exit(0 if found and not wide else 1)
 
 
 if __name__ == "__main__":
