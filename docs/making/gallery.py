@@ -17,7 +17,8 @@ hide: [navigation]
 ---
 # Gallery
 
-Fifteen small, complete programs. Each takes a few seconds and draws its own picture; the tests run them all: `python examples/NAME.py FOLDER` in a clone of the repository.
+Fifteen small, complete programs. Each takes a few seconds and draws its own picture; the tests run
+them all: `python examples/NAME.py FOLDER` in a clone of the repository.
 
 <div class="gallery" markdown="0">
 """
