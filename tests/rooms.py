@@ -1,5 +1,5 @@
-"""Which room of the core includes which, how long files are, and where tests lie: `make lint` runs
-it, and it prints what breaks the rule.
+"""Which room of the core includes which, how it prefetches, how long files are, and where tests lie:
+`make lint` runs it, and it prints what breaks the rule.
 
     python tests/rooms.py
 
@@ -41,6 +41,7 @@ ROOMS: dict[str, set[str]] = {
         "crfsuite",
     },
 }
+PREFETCH = Path("base/prefetch.hpp")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 
 
@@ -53,7 +54,10 @@ def violations(core: Path) -> list[str]:
         if room not in ROOMS:
             found.append(f"{place}: not in a room ({', '.join(ROOMS)})")
             continue
-        for own, system in INCLUDE.findall(path.read_text(encoding="utf-8")):
+        text = path.read_text(encoding="utf-8")
+        if "__builtin_prefetch" in text and place != PREFETCH:
+            found.append(f"{place}: gcc may remove __builtin_prefetch; {PREFETCH} keeps it")
+        for own, system in INCLUDE.findall(text):
             if own and own.split("/")[0] not in ROOMS[room] | {room}:
                 found.append(f"{place}: {room}/ may not include {own}")
             if room != "python" and (system == "Python.h" or system.startswith("nanobind/")):

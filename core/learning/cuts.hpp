@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/index.hpp"
+#include "base/prefetch.hpp"
 #include "learning/examples.hpp"
 
 namespace dualstruct {
@@ -57,9 +58,9 @@ public:
     Cut& add(std::int64_t i, const Difference& difference, double norm2);
     void remove_zeros(std::int64_t i);
 
-    void prefetch_block(std::int64_t i) const { __builtin_prefetch(&block(i)); }
+    void prefetch_block(std::int64_t i) const { prefetch(&block(i)); }
     void prefetch_cuts(std::int64_t i) const {
-        for (const std::byte* line = begin(i); line < end(i); line += 64) __builtin_prefetch(line);
+        for (const std::byte* line = begin(i); line < end(i); line += 64) prefetch(line);
     }
 
     // All cuts in order of examples, and how many codes each example's take: for checkpoints.

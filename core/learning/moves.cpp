@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/index.hpp"
+#include "base/prefetch.hpp"
 
 namespace dualstruct {
 
@@ -40,7 +41,7 @@ SparseAdder::SparseAdder(std::int64_t first, std::int64_t last)
 void SparseAdder::add(std::span<const std::uint32_t> places, std::span<const float> values) {
     constexpr std::size_t ahead = 16;
     for (std::size_t k = 0; k < places.size(); ++k) {
-        if (k + ahead < places.size()) __builtin_prefetch(sums_.get() + (places[k + ahead] - first_));
+        if (k + ahead < places.size()) prefetch(sums_.get() + (places[k + ahead] - first_));
         sums_[at(places[k] - first_)] += values[k];
         touched_.mark(places[k] - first_);
     }

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/infinity.hpp"
 
@@ -30,6 +31,8 @@ struct Lanes {
 
 template <int N>
 using Floats = typename Lanes<N>::Floats;
+template <int N>
+using Ints = typename Lanes<N>::Ints;
 
 template <int N>
 inline Floats<N> load(const float* p) {
@@ -48,16 +51,40 @@ inline Floats<N> broadcast(float x) {
     return x - Floats<N>{};
 }
 
+// first, first + 1, …
+template <int N>
+inline Ints<N> numbers_from(int first) {
+    Ints<N> numbers;
+    for (int k = 0; k < N; ++k) numbers[k] = k;
+    return first + numbers;
+}
+
 template <class V>
 inline V maximum(V a, V b) {
     return a > b ? a : b;
 }
 
+// What `better` leaves of all lanes, two halves at a time.
+template <int N, class V, class Better>
+inline auto reduce(V x, Better better) {
+    if constexpr (N == 1) {
+        return x[0];
+    } else {
+        typedef std::remove_reference_t<decltype(x[0])> Half __attribute__((vector_size(sizeof(V) / 2)));
+        Half halves[2];
+        __builtin_memcpy(halves, &x, sizeof x);
+        return reduce<N / 2>(better(halves[0], halves[1]), better);
+    }
+}
+
 template <int N>
 inline float largest(Floats<N> x) {
-    float m = x[0];
-    for (int k = 1; k < N; ++k) m = x[k] > m ? x[k] : m;
-    return m;
+    return reduce<N>(x, [](auto a, auto b) { return b > a ? b : a; });
+}
+
+template <int N>
+inline std::int32_t smallest(Ints<N> x) {
+    return reduce<N>(x, [](auto a, auto b) { return b < a ? b : a; });
 }
 
 template <int N>
@@ -71,7 +98,6 @@ inline float sum(Floats<N> x) {
 // |r| ≤ ln 2 / 2, a degree-6 polynomial for e^r, n goes into the exponent. Relative error < 2e-7.
 template <int N>
 inline Floats<N> exponential(Floats<N> x) {
-    using Ints = typename Lanes<N>::Ints;
     const Floats<N> floor = broadcast<N>(-87.0f);
     const auto underflow = x < floor;
     x = maximum(x, floor);
@@ -86,7 +112,7 @@ inline Floats<N> exponential(Floats<N> x) {
     p = p * r + 0.5f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
-    const Ints exponent = (__builtin_convertvector(n, Ints) + 127) << 23;
+    const Ints<N> exponent = (__builtin_convertvector(n, Ints<N>) + 127) << 23;
     const Floats<N> result = p * reinterpret_cast<Floats<N>>(exponent);
     return underflow ? Floats<N>{} : result;
 }
@@ -94,11 +120,10 @@ inline Floats<N> exponential(Floats<N> x) {
 // ln x for x > 0, −∞ at 0. x = 2^n·m with m in [√½, √2); ln m = 2 artanh((m−1)/(m+1)).
 template <int N>
 inline Floats<N> logarithm(Floats<N> x) {
-    using Ints = typename Lanes<N>::Ints;
     const auto zero = x <= Floats<N>{};
     constexpr std::int32_t sqrt_half = std::bit_cast<std::int32_t>(0.70710678f);
-    const Ints bits = reinterpret_cast<Ints>(x) - sqrt_half;
-    const Ints n = bits >> 23;
+    const Ints<N> bits = reinterpret_cast<Ints<N>>(x) - sqrt_half;
+    const Ints<N> n = bits >> 23;
     const Floats<N> m = reinterpret_cast<Floats<N>>((bits & 0x007fffff) + sqrt_half);
     const Floats<N> s = (m - 1.0f) / (m + 1.0f);
     const Floats<N> s2 = s * s;

@@ -6,6 +6,7 @@
 #include <queue>
 
 #include "base/index.hpp"
+#include "base/prefetch.hpp"
 #include "base/random.hpp"
 #include "simd/dispatch.hpp"
 #include "structures/chain/chain_scratch.hpp"
@@ -373,10 +374,10 @@ std::vector<ScoredOutput> Chain::k_best(const float* w, std::int64_t i, float co
 
 void Chain::prefetch_example(std::int64_t i) const {
     const std::int64_t first = data_.sentences[i];
-    __builtin_prefetch(data_.truth.data() + first);
+    prefetch(data_.truth.data() + first);
     const auto* from = reinterpret_cast<const char*>(data_.features.data() + data_.offsets[first]);
     const auto* to = reinterpret_cast<const char*>(data_.features.data() + data_.offsets[data_.sentences[i + 1]]);
-    for (; from < to; from += 64) __builtin_prefetch(from);
+    for (; from < to; from += 64) prefetch(from);
 }
 
 void Chain::prefetch_decode(const float* w, std::int64_t i) const {
@@ -384,7 +385,7 @@ void Chain::prefetch_decode(const float* w, std::int64_t i) const {
     const std::int64_t end = std::min(begin + 40, data_.offsets[data_.sentences[i + 1]]);
     for (std::int64_t f = begin; f < end; ++f) {
         const float* row = w + std::int64_t{data_.features[f]} * stride_;
-        for (int k = 0; k < data_.labels; k += 16) __builtin_prefetch(row + k);
+        for (int k = 0; k < data_.labels; k += 16) prefetch(row + k);
     }
 }
 
@@ -394,8 +395,8 @@ void Chain::prefetch_cut(const float* w, std::int64_t i, std::span<const Code> c
         const int truth = data_.truth[token], label = label_of(code);
         for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
             const float* row = w + std::int64_t{data_.features[f]} * stride_;
-            __builtin_prefetch(row + truth, 1);
-            __builtin_prefetch(row + label, 1);
+            prefetch(row + truth);
+            prefetch(row + label);
         }
     }
 }

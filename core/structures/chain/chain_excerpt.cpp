@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/index.hpp"
+#include "base/prefetch.hpp"
 #include "structures/chain/chain_walk.hpp"
 #include "structures/chain/shared_features.hpp"
 
@@ -67,10 +68,10 @@ bool ChainExcerpt::include(std::span<const Code> codes) {
             place = static_cast<std::int32_t>(tokens_.size());
             const int truth = place_of_label(chain_.data_.truth[at(first + t)]);
             tokens_.push_back({t, truth, std::uint64_t{1} << truth});
-            __builtin_prefetch(counts_ + t * tokens);
+            dualstruct::prefetch(counts_ + t * tokens);
             const auto features = features_of(tokens_.back());
-            __builtin_prefetch(features.data());
-            __builtin_prefetch(features.data() + features.size() - 1);
+            dualstruct::prefetch(features.data());
+            dualstruct::prefetch(features.data() + features.size() - 1);
         }
         tokens_[at(place)].labels |= std::uint64_t{1} << place_of_label(label_of(code));
     }
@@ -106,7 +107,7 @@ void ChainExcerpt::prefetch(const float* w) const {
         for_labels(token, [&](std::size_t, int label) { columns[count++] = label; });
         for (std::int32_t feature : features_of(token)) {
             const float* row = w + std::int64_t{feature} * chain_.stride();
-            for (int k = 0; k < count; ++k) __builtin_prefetch(row + columns[k], 1);
+            for (int k = 0; k < count; ++k) dualstruct::prefetch(row + columns[k]);
         }
     }
 }

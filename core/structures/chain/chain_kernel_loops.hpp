@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/prefetch.hpp"
 #include "simd/simd.hpp"
 #include "structures/chain/chain_kernel_steps.hpp"
 #include "structures/chain/chain_kernels.hpp"
@@ -271,7 +272,7 @@ struct Kernels {
                 for (int v = 0; v < NV; ++v) {
                     const Floats<N> x = sums.scale * sum[v];
                     store<N>(row + first + v * N, x);
-                    best = maximum(labels_from<N>(first + v * N) < in.labels ? x : broadcast<N>(-infinity), best);
+                    best = maximum(numbers_from<N>(first + v * N) < in.labels ? x : broadcast<N>(-infinity), best);
                 }
             });
             float shift;
@@ -446,7 +447,7 @@ struct Kernels {
             for_each_part<N, Vectors>(in.labels, [&]<int NV>(int first) {
                 Floats<N> change[NV];
                 for (int v = 0; v < NV; ++v) {
-                    const auto is_true = labels_from<N>(first + v * N) == truth[t];
+                    const auto is_true = numbers_from<N>(first + v * N) == truth[t];
                     const Floats<N> here = is_true ? broadcast<N>(1) : Floats<N>{};
                     change[v] = step * (here - load<N>(marginals + t * stride + first + v * N));
                 }
@@ -454,7 +455,7 @@ struct Kernels {
                 for (std::int64_t f = in.offsets[t], stop = in.offsets[t + 1]; f < stop; ++f) {
                     const std::int64_t ahead = f + prefetch_distance;
                     const float* next = column + in.features[ahead < last ? ahead : last] * stride;
-                    for (int v = 0; v < NV * N; v += 16) __builtin_prefetch(next + v, 1);
+                    for (int v = 0; v < NV * N; v += 16) prefetch(next + v);
                     float* row = column + in.features[f] * stride;
                     for (int v = 0; v < NV; ++v) {
                         const Floats<N> x = in.values ? in.values[f] * change[v] : change[v];

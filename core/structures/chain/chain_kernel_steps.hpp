@@ -113,14 +113,6 @@ inline void sum_step(const ChainInput& in, const float* previous, const float* t
     }
 }
 
-// The labels that the lanes from column `first` on stand for.
-template <int N>
-inline typename Lanes<N>::Ints labels_from(int first) {
-    typename Lanes<N>::Ints lane;
-    for (int k = 0; k < N; ++k) lane[k] = first + k;
-    return lane;
-}
-
 // Calls part<NV>(first column) over the whole row: once for a row of at most 8 vectors,
 // in tiles of 8 for longer ones, so that the accumulators stay in registers.
 template <int N, int Vectors, class PartOfRow>

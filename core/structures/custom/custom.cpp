@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/index.hpp"
+#include "base/prefetch.hpp"
 #include "base/random.hpp"
 
 namespace dualstruct {
@@ -202,7 +203,7 @@ void Custom::add_features(float* w, std::int64_t i, std::span<const std::int32_t
 }
 
 void Custom::prefetch_cut(const float* w, std::int64_t, std::span<const Code> codes) const {
-    for_each_entry(codes, [&](Code index, float) { __builtin_prefetch(w + index, 1); });
+    for_each_entry(codes, [&](Code index, float) { prefetch(w + index); });
 }
 
 }  // namespace dualstruct

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/index.hpp"
+#include "base/prefetch.hpp"
 #include "base/random.hpp"
 
 namespace dualstruct {
@@ -81,7 +82,7 @@ void Multiclass::for_features(std::int64_t i, Visit visit) const {
 
 void Multiclass::prefetch_example(std::int64_t i) const {
     const std::int64_t first = dense() ? i * data_.features : data_.offsets[at(i)];
-    __builtin_prefetch(data_.values.data() + first);
+    prefetch(data_.values.data() + first);
 }
 
 void Multiclass::label_scores(const float* w, std::int64_t i, float cost_weight, std::vector<float>& scores) const {

@@ -1,6 +1,7 @@
 #include "structures/tree/arc_features.hpp"
 
 #include "base/index.hpp"
+#include "base/prefetch.hpp"
 #include "base/random.hpp"
 #include "simd/dispatch.hpp"
 #include "text/hash.hpp"
@@ -120,75 +121,70 @@ void ArcFeatures::nodes(std::int64_t i, std::vector<Node>& out) const {
 // The features of one word alone: as head, as modifier, and for labels in both directions.
 void ArcFeatures::sum_words(const float* w, Sums& sums) const {
     const std::size_t size = sums.nodes.size(), S = at(stride_);
-    sums.head_lines.assign(size * line_width, 0);
-    sums.modifier_lines.assign(size * line_width, 0);
+    float* head_lines = sums.head_lines.ensure(size * line_width);
+    float* modifier_lines = sums.modifier_lines.ensure(size * line_width);
     float* head_labels = sums.head_labels.ensure(size * 2 * S);
     float* modifier_labels = sums.modifier_labels.ensure(size * 2 * S);
-    std::fill_n(head_labels, size * 2 * S, 0.0f);
-    std::fill_n(modifier_labels, size * 2 * S, 0.0f);
-    const auto add = [w](float* to, std::int64_t from, std::size_t width) {
-        for (std::size_t k = 0; k < width; ++k) to[k] += w[from + static_cast<std::int64_t>(k)];
-    };
     // The rows of a word are on their way to the cache while those of the word before are summed.
     const auto fetch = [&](std::size_t k) {
         for (std::uint64_t salt : {head_salt, modifier_salt}) {
-            each_word_line(sums.nodes[k], salt, [&](std::int64_t line) { __builtin_prefetch(w + line); });
+            if (k == 0 && salt == modifier_salt) continue;  // the root modifies nothing
+            each_word_line(sums.nodes[k], salt, [&](std::int64_t line) { prefetch(w + line); });
             for (int right = 0; right < 2; ++right) {
                 each_label_word(sums.nodes[k], salt, right, [&](std::int64_t row) {
-                    for (std::size_t at = 0; at < S; at += line_width) __builtin_prefetch(w + row + at);
+                    for (std::size_t at = 0; at < S; at += line_width) prefetch(w + row + at);
                 });
             }
         }
+    };
+    const auto add_up = [&](int width, float* out, auto each_part) {
+        sums.parts.clear();
+        each_part([&](std::int64_t row) { sums.parts.push_back(w + row); });
+        kernels_->sum_rows(sums.parts.data(), static_cast<int>(sums.parts.size()), width, out);
     };
     fetch(0);
     for (std::size_t k = 0; k < size; ++k) {
         if (k + 1 < size) fetch(k + 1);
         const auto sum = [&](std::uint64_t salt, float* lines, float* labels) {
-            each_word_line(sums.nodes[k], salt,
-                           [&](std::int64_t line) { add(lines + k * line_width, line, line_width); });
+            add_up(line_width, lines + k * line_width, [&](auto part) { each_word_line(sums.nodes[k], salt, part); });
             for (int right = 0; right < 2; ++right) {
-                each_label_word(sums.nodes[k], salt, right,
-                                [&](std::int64_t row) { add(labels + (2 * k + at(right)) * S, row, S); });
+                add_up(stride_, labels + (2 * k + at(right)) * S,
+                       [&](auto part) { each_label_word(sums.nodes[k], salt, right, part); });
             }
         };
-        sum(head_salt, sums.head_lines.data(), head_labels);
-        if (k > 0) sum(modifier_salt, sums.modifier_lines.data(), modifier_labels);
+        sum(head_salt, head_lines, head_labels);
+        if (k > 0) sum(modifier_salt, modifier_lines, modifier_labels);
     }
 }
 
-// Where the features of all arcs into m are, on their way to the cache.
-void ArcFeatures::find_rows(const float* w, int m, Sums& sums, const std::uint8_t* kept) const {
-    const int size = static_cast<int>(sums.nodes.size());
-    std::uint32_t* lines = sums.lines.data() + at(m % 2) * size * pair_templates;
-    std::uint32_t* rows = sums.rows.data() + at(m % 2) * size * label_templates;
-    const Node& modifier = sums.nodes[at(m)];
-    for (int h = 0; h < size; ++h) {
-        if (h == m || (kept && !kept[h * size + m])) continue;
-        const Node& head = sums.nodes[at(h)];
-        for (int t = 0; t < pair_templates; ++t) {
-            const std::int64_t line = pair_line(t, head, modifier);
-            lines[h * pair_templates + t] = static_cast<std::uint32_t>(line / line_width);
-            __builtin_prefetch(w + line);
-        }
-        const int right = h < m, bucket = distance_bucket(h, m);
-        for (int t = 0; t < label_templates; ++t) {
-            const std::int64_t row = label_row(t, head, modifier, right, bucket);
-            rows[h * label_templates + t] = static_cast<std::uint32_t>((row - label_base()) / stride_);
-            for (int k = 0; k < stride_; k += line_width) __builtin_prefetch(w + row + k);
-        }
+// Where the features of the arc from h to m are, on their way to the cache.
+void ArcFeatures::find_rows(const float* w, int h, int m, Sums& sums) const {
+    const std::size_t place = at(m % 2) * sums.nodes.size() + at(h);
+    std::uint32_t* lines = sums.lines.data() + place * pair_templates;
+    std::uint32_t* rows = sums.rows.data() + place * label_templates;
+    const Node &head = sums.nodes[at(h)], &modifier = sums.nodes[at(m)];
+    for (int t = 0; t < pair_templates; ++t) {
+        const std::int64_t line = pair_line(t, head, modifier);
+        lines[t] = static_cast<std::uint32_t>(line / line_width);
+        prefetch(w + line);
+    }
+    const int right = h < m, bucket = distance_bucket(h, m);
+    for (int t = 0; t < label_templates; ++t) {
+        rows[t] = label_row(t, head, modifier, right, bucket);
+        for (int k = 0; k < stride_; k += line_width) prefetch(w + label_place(rows[t]) + k);
     }
 }
 
-void ArcFeatures::add_labels(const float* w, const Sums& sums, int h, int m, int right, const std::uint32_t* rows,
-                             float* labels) const {
+int ArcFeatures::add_labels(const float* w, const Sums& sums, int h, int m, int right, const std::uint32_t* rows,
+                            float* labels) const {
     const int S = stride_;
     const float* of_head = sums.head_labels.data() + (2 * h + right) * S;
     const float* of_modifier = sums.modifier_labels.data() + (2 * m + right) * S;
     const float* pair[label_templates + 2];
-    for (int t = 0; t < label_templates; ++t) pair[t] = w + label_base() + std::int64_t{rows[t]} * S;
+    for (int t = 0; t < label_templates; ++t) pair[t] = w + label_place(rows[t]);
     pair[label_templates] = of_head;
     pair[label_templates + 1] = of_modifier;
-    kernels_->sum_rows(pair, label_templates + 2, S, labels);
+    return kernels_->sum_labels(pair, label_templates + 2, S, labels_, labels);
 }
 
 }  // namespace dualstruct

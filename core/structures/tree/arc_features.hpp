@@ -85,38 +85,52 @@ public:
     // Those that do not depend on the label.
     template <class F>
     void for_each_arc(std::int64_t i, int h, int m, const Node& head, const Node& modifier, F f) const {
-        const int right = h < m, slots[3] = {0, 1 + right, distance_slot(h, m)};
-        const auto line = [&](std::int64_t base) {
-            for (int slot : slots) f(base + slot);
-        };
-        for (int t = 0; t < pair_templates; ++t) line(pair_line(t, head, modifier));
-        each_word_line(head, head_salt, line);
-        each_word_line(modifier, modifier_salt, line);
-        const std::int64_t row = between_row(head, modifier, right);
-        for (std::uint32_t mask = between_mask(i, h, m); mask; mask &= mask - 1) f(row + std::countr_zero(mask));
+        each_arc_weight(i, h, m, head, modifier, 0, f);
     }
 
     // f(first index) of every row of label weights that an arc has.
     template <class F>
     void for_each_label_row(int h, int m, const Node& head, const Node& modifier, F f) const {
-        const int right = h < m;
-        for (int t = 0; t < label_templates; ++t) f(label_row(t, head, modifier, right, distance_bucket(h, m)));
-        each_label_word(head, head_salt, right, f);
-        each_label_word(modifier, modifier_salt, right, f);
+        each_label_pair(h, m, head, modifier, f);
+        each_label_word(modifier, modifier_salt, h < m, f);
+    }
+
+    // f(index, ±1) of the weights that the true arc into word m has (1) or another one (−1). Most of those that both
+    // have are left out.
+    template <class F>
+    void for_each_difference(std::int64_t i, int m, int true_head, int true_label, int head, int label, F f) const {
+        const Node modifier = node(i, m), of_truth = node(i, true_head);
+        if (head == true_head) {
+            for_each_label_row(head, m, of_truth, modifier, [&](std::int64_t row) {
+                f(row + true_label, 1.0f);
+                f(row + label, -1.0f);
+            });
+            return;
+        }
+        const bool same_direction = (true_head < m) == (head < m);
+        const int shared = 1 + same_direction + (distance_slot(true_head, m) == distance_slot(head, m));
+        const auto arc = [&](int h, const Node& of_head, int its_label, float sign) {
+            each_arc_weight(i, h, m, of_head, modifier, shared, [&](std::int64_t index) { f(index, sign); });
+            const auto row = [&](std::int64_t first) { f(first + its_label, sign); };
+            each_label_pair(h, m, of_head, modifier, row);
+            if (!same_direction || label != true_label) each_label_word(modifier, modifier_salt, h < m, row);
+        };
+        arc(true_head, of_truth, true_label, 1);
+        arc(head, node(i, head), label, -1);
     }
 
     // Buffers of score_arcs.
     struct Sums {
         std::vector<Node> nodes;
-        std::vector<float> head_lines, modifier_lines;  // [n + 1, line_width]
-        FloatScratch head_labels, modifier_labels;      // [n + 1, 2 directions, stride]
-        std::vector<std::uint32_t> lines, rows;         // of one modifier and the next: [2, n + 1, templates]
-        FloatScratch labels;                            // [stride]
+        FloatScratch head_lines, modifier_lines;    // [n + 1, line_width]
+        FloatScratch head_labels, modifier_labels;  // [n + 1, 2 directions, stride]
+        std::vector<const float*> parts;            // rows that are summed
+        std::vector<std::uint32_t> lines, rows;     // of one modifier and the next: [2, n + 1, templates]
+        FloatScratch labels;                        // [stride]
     };
 
-    // For every arc of sentence i, found(h, m, score without label, scores of labels [stride], 0 in the padding);
-    // all arcs into a word come one after the other. With kept [n + 1, n + 1], (head, modifier), only for those that
-    // are kept.
+    // For every arc of sentence i, found(h, m, score without label, scores of labels [stride], the best label); all arcs
+    // into a word come one after the other. With kept [n + 1, n + 1], (head, modifier), only for those that are kept.
     template <class Found>
     void score_arcs(const float* w, std::int64_t i, Sums& sums, Found found, const std::uint8_t* kept = nullptr) const;
 
@@ -141,12 +155,13 @@ public:
         const auto [a, b] = pair_table[at(t)];
         return static_cast<std::int64_t>(product(head.key[a], modifier.key[b], t) >> line_shift_) * line_width;
     }
-    std::int64_t label_row(int t, const Node& head, const Node& modifier, int right, int bucket) const {
+    // The number of a row of label weights.
+    std::uint32_t label_row(int t, const Node& head, const Node& modifier, int right, int bucket) const {
         const auto [a, b, by_distance] = label_table[at(t)];
         const int salt = 64 + 2 * t + right + (by_distance ? 32 * (bucket + 1) : 0);
-        return label_base() +
-               static_cast<std::int64_t>(product(head.key[a], modifier.key[b], salt) >> label_shift_) * stride_;
+        return static_cast<std::uint32_t>(product(head.key[a], modifier.key[b], salt) >> label_shift_);
     }
+    std::int64_t label_place(std::uint32_t row) const { return label_base() + std::int64_t{row} * stride_; }
     std::int64_t between_row(const Node& head, const Node& modifier, int right) const {
         return between_base() +
                static_cast<std::int64_t>(product(head.key[fine], modifier.key[fine], 60 + right) >> between_shift_) *
@@ -165,8 +180,7 @@ public:
     template <class F>
     void each_label_word(const Node& node, std::uint64_t salt, int right, F f) const {
         const auto row = [&](std::uint64_t key, int t) {
-            f(label_base() +
-              static_cast<std::int64_t>(product(key, salt, 32 + 2 * t + right) >> label_shift_) * stride_);
+            f(label_place(static_cast<std::uint32_t>(product(key, salt, 32 + 2 * t + right) >> label_shift_)));
         };
         for (int c = 0; c < combinations; ++c) row(node.key[at(c)], c);
         for (std::uint64_t value : node.morphology) row(value, combinations);
@@ -226,12 +240,38 @@ public:
 private:
     static const std::array<std::uint64_t, 512> salts;
 
+    // f(index) of an arc's weights without those of labels, and without the first `shared` slots of its modifier's lines.
+    template <class F>
+    void each_arc_weight(std::int64_t i, int h, int m, const Node& head, const Node& modifier, int shared, F f) const {
+        const int right = h < m, slots[3] = {0, 1 + right, distance_slot(h, m)};
+        const auto line = [&](std::int64_t base) {
+            for (int slot : slots) f(base + slot);
+        };
+        for (int t = 0; t < pair_templates; ++t) line(pair_line(t, head, modifier));
+        each_word_line(head, head_salt, line);
+        if (shared < 3) {
+            each_word_line(modifier, modifier_salt, [&](std::int64_t base) {
+                for (int k = shared; k < 3; ++k) f(base + slots[k]);
+            });
+        }
+        const std::int64_t row = between_row(head, modifier, right);
+        for (std::uint32_t mask = between_mask(i, h, m); mask; mask &= mask - 1) f(row + std::countr_zero(mask));
+    }
+    // f(first index) of the rows of label weights of an arc that its head has a part in.
+    template <class F>
+    void each_label_pair(int h, int m, const Node& head, const Node& modifier, F f) const {
+        const int right = h < m;
+        for (int t = 0; t < label_templates; ++t) {
+            f(label_place(label_row(t, head, modifier, right, distance_bucket(h, m))));
+        }
+        each_label_word(head, head_salt, right, f);
+    }
     std::int64_t between_base() const { return std::int64_t{line_width} << line_bits_; }
     std::int64_t label_base() const { return between_base() + (std::int64_t{between_width} << between_bits_); }
     void sum_words(const float* w, Sums& sums) const;
-    void find_rows(const float* w, int m, Sums& sums, const std::uint8_t* kept) const;
-    void add_labels(const float* w, const Sums& sums, int h, int m, int right, const std::uint32_t* rows,
-                    float* labels) const;
+    void find_rows(const float* w, int h, int m, Sums& sums) const;
+    int add_labels(const float* w, const Sums& sums, int h, int m, int right, const std::uint32_t* rows,
+                   float* labels) const;
     std::uint64_t attribute(int column, std::int64_t token) const;
     std::uint64_t tag(std::int64_t first, std::int64_t end, std::int64_t token) const;
 
@@ -252,13 +292,16 @@ void ArcFeatures::score_arcs(const float* w, std::int64_t i, Sums& sums, Found f
     sums.lines.resize(2 * at(n + 1) * pair_templates);
     sums.rows.resize(2 * at(n + 1) * label_templates);
     float* labels = sums.labels.ensure(at(stride_));
-    if (n > 0) find_rows(w, 1, sums, kept);
+    const auto is_wanted = [&](int h, int m) { return h != m && (!kept || kept[h * (n + 1) + m]); };
+    for (int h = 0; h <= n && n > 0; ++h) {
+        if (is_wanted(h, 1)) find_rows(w, h, 1, sums);
+    }
     for (int m = 1; m <= n; ++m) {
-        if (m < n) find_rows(w, m + 1, sums, kept);  // fetches them while those of m are summed
         const std::uint32_t* lines = sums.lines.data() + at(m % 2) * (n + 1) * pair_templates;
         const std::uint32_t* rows = sums.rows.data() + at(m % 2) * (n + 1) * label_templates;
         const auto arc = [&](int h, std::uint32_t mask) {
-            if (kept && !kept[h * (n + 1) + m]) return;
+            if (m < n && is_wanted(h, m + 1)) find_rows(w, h, m + 1, sums);  // fetched while those of m are summed
+            if (!is_wanted(h, m)) return;
             const Node& head = sums.nodes[at(h)];
             const Node& modifier = sums.nodes[at(m)];
             const int right = h < m, direction = 1 + right, distance = distance_slot(h, m);
@@ -270,15 +313,14 @@ void ArcFeatures::score_arcs(const float* w, std::int64_t i, Sums& sums, Found f
                 const float* line = w + std::int64_t{lines[h * pair_templates + t]} * line_width;
                 score += (line[0] + line[direction]) + line[distance];
             }
-            const float* row = w + between_row(head, modifier, right);
-            for (; mask; mask &= mask - 1) score += row[std::countr_zero(mask)];
-            add_labels(w, sums, h, m, right, rows + h * label_templates, labels);
-            found(h, m, score, labels);
+            score += kernels_->sum_marked(w + between_row(head, modifier, right), mask);
+            const int best = add_labels(w, sums, h, m, right, rows + h * label_templates, labels);
+            found(h, m, score, labels, best);
         };
         std::uint32_t between = 0;
-        for (int h = m - 1; h >= 0; --h) {
+        for (int h = m; h >= 0; --h) {
             arc(h, between);
-            if (h > 0) between |= 1u << between_slot(i, h);
+            if (h > 0 && h < m) between |= 1u << between_slot(i, h);
         }
         between = 0;
         for (int h = m + 1; h <= n; ++h) {

@@ -50,7 +50,7 @@ void SecondOrderTree::score_all_parts(const float* w, std::int64_t i, double gam
     const int L = first_->features().labels();
     first_->features().score_arcs(
         w, i, scratch.sums,
-        [&](int h, int m, float score, const float* labels) {
+        [&](int h, int m, float score, const float* labels, int) {
             float* to = scores.data() + at(scratch.parts.arc(h, m)) * L;
             for (int k = 0; k < L; ++k) to[k] = score + labels[k];
             if (gamma == 0) return;

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/index.hpp"
+#include "base/prefetch.hpp"
 #include "inference/trees/algorithms.hpp"
 #include "inference/trees/minimum_risk.hpp"
 #include "text/hash.hpp"
@@ -134,7 +135,7 @@ void SecondOrderTree::score_parts(const float* weights, Scratch& base_scratch) c
     const std::span<const ArcFeatures::Node> nodes(scratch.sums.nodes);
     const auto put = [&](Waiting& part) {
         return [&](std::int64_t line) {
-            __builtin_prefetch(w + line);
+            prefetch(w + line);
             part.lines[part.count++] = line;
         };
     };

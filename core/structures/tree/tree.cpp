@@ -4,6 +4,7 @@
 
 #include "base/index.hpp"
 #include "base/infinity.hpp"
+#include "base/prefetch.hpp"
 #include "inference/trees/algorithms.hpp"
 #include "inference/trees/factors.hpp"
 #include "inference/trees/k_best.hpp"
@@ -65,7 +66,7 @@ void Tree::score_arcs(const float* w, std::int64_t i, float cost_weight, ArcFeat
     const int nodes = words(i) + 1, L = features_.labels();
     features_.score_arcs(
         w, i, sums,
-        [&](int h, int m, float score, float* of_labels) {
+        [&](int h, int m, float score, float* of_labels, int best) {
             if (cost_weight != 0) {
                 const Arc truth = true_arc(i, m);
                 if (h != truth.head) {
@@ -74,10 +75,9 @@ void Tree::score_arcs(const float* w, std::int64_t i, float cost_weight, ArcFeat
                     const float miss = cost_weight * options_.label_cost;
                     for (int k = 0; k < L; ++k) of_labels[k] += miss;
                     of_labels[truth.label] -= miss;
+                    best = features_.kernels().largest(of_labels, features_.stride(), L);
                 }
             }
-            std::fill(of_labels + L, of_labels + features_.stride(), -infinity);
-            const int best = features_.kernels().largest(of_labels, features_.stride());
             const auto place = at(h) * nodes + m;
             arcs[place] = score + of_labels[best];
             labels[place] = static_cast<std::uint8_t>(best);
@@ -144,13 +144,7 @@ template <class F>
 void Tree::for_each_in(std::int64_t i, std::span<const Code> codes, F f) const {
     for (Code code : codes) {
         const Arc cut = unpack(code), truth = true_arc(i, cut.modifier);
-        const ArcFeatures::Node modifier = features_.node(i, cut.modifier);
-        const auto arc = [&](const Arc& a, float sign) {
-            features_.for_each(i, a.head, a.modifier, a.label, features_.node(i, a.head), modifier,
-                               [&](std::int64_t index) { f(index, sign); });
-        };
-        arc(truth, 1);
-        arc(cut, -1);
+        features_.for_each_difference(i, cut.modifier, truth.head, truth.label, cut.head, cut.label, f);
     }
 }
 
@@ -197,14 +191,19 @@ void Tree::add_features(float* w, std::int64_t i, std::span<const std::int32_t> 
 }
 
 void Tree::prefetch_cut(const float* w, std::int64_t i, std::span<const Code> codes) const {
-    for_each_in(i, codes, [&](std::int64_t index, float) { __builtin_prefetch(w + index); });
+    std::int64_t last = -1;
+    for_each_in(i, codes, [&](std::int64_t index, float) {
+        const std::int64_t line = index / ArcFeatures::line_width;
+        if (line != last) prefetch(w + index);
+        last = line;
+    });
 }
 
 void Tree::labelled_scores(const float* w, std::int64_t i, double gamma, std::span<float> scores) const {
     const int nodes = words(i) + 1, L = features_.labels();
     std::fill(scores.begin(), scores.end(), 0.0f);  // arcs that no tree has
     ArcFeatures::Sums sums;
-    features_.score_arcs(w, i, sums, [&](int h, int m, float score, const float* labels) {
+    features_.score_arcs(w, i, sums, [&](int h, int m, float score, const float* labels, int) {
         float* to = scores.data() + (at(h) * nodes + m) * L;
         for (int k = 0; k < L; ++k) to[k] = score + labels[k];
         if (gamma == 0) return;
