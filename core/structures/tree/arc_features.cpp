@@ -173,6 +173,8 @@ void ArcFeatures::find_rows(const float* w, int h, int m, Sums& sums) const {
         rows[t] = label_row(t, head, modifier, right, bucket);
         for (int k = 0; k < stride_; k += line_width) prefetch(w + label_place(rows[t]) + k);
     }
+    const std::int64_t between = between_row(head, modifier, right);
+    for (int k = 0; k < between_width; k += line_width) prefetch(w + between + k);
 }
 
 int ArcFeatures::add_labels(const float* w, const Sums& sums, int h, int m, int right, const std::uint32_t* rows,
