@@ -12,19 +12,29 @@ namespace dualstruct {
 
 namespace {
 
-// Appends what is not 0 of value(k), k from begin to before end, a line at most; k + first are the places.
-template <class Value>
-void collect(SparseVector& found, std::int64_t begin, std::int64_t end, std::int64_t first, Value value) {
-    std::uint32_t places[TouchedLines::line];
-    float values[TouchedLines::line];
-    std::size_t count = 0;
-    for (std::int64_t k = begin; k < end; ++k) {  // no branch: it could not be guessed
-        places[count] = static_cast<std::uint32_t>(first + k);
-        values[count] = value(k);
-        count += values[count] != 0;
-    }
-    found.places.insert(found.places.end(), places, places + count);
-    found.values.insert(found.values.end(), values, values + count);
+// How many numbers ahead of one that is at work the line of another is fetched.
+constexpr std::size_t ahead = 32;
+
+// What of the lines that were touched is not 0; sums[k] is of place k + first. All of it is 0 then.
+SparseVector take_lines(TouchedLines& lines, float* sums, std::int64_t first) {
+    SparseVector found;
+    const std::size_t most = at(lines.count() * TouchedLines::line);
+    found.places.reserve(most);
+    found.values.reserve(most);
+    lines.take([&](std::int64_t begin) { prefetch(sums + begin); },
+               [&](std::int64_t begin, std::int64_t end) {
+                   std::uint32_t places[TouchedLines::line];
+                   float values[TouchedLines::line];
+                   std::size_t count = 0;
+                   for (std::int64_t k = begin; k < end; ++k) {  // no branch: it could not be guessed
+                       places[count] = static_cast<std::uint32_t>(first + k);
+                       values[count] = std::exchange(sums[k], 0.0f);
+                       count += values[count] != 0;
+                   }
+                   found.places.insert(found.places.end(), places, places + count);
+                   found.values.insert(found.values.end(), values, values + count);
+               });
+    return found;
 }
 
 std::int64_t checked_size(std::int64_t first, std::int64_t last) {
@@ -39,7 +49,6 @@ SparseAdder::SparseAdder(std::int64_t first, std::int64_t last)
     : first_(first), last_(last), sums_(allocate_floats(at(checked_size(first, last)))), touched_(last - first) {}
 
 void SparseAdder::add(std::span<const std::uint32_t> places, std::span<const float> values) {
-    constexpr std::size_t ahead = 16;
     for (std::size_t k = 0; k < places.size(); ++k) {
         if (k + ahead < places.size()) prefetch(sums_.get() + (places[k + ahead] - first_));
         sums_[at(places[k] - first_)] += values[k];
@@ -47,35 +56,49 @@ void SparseAdder::add(std::span<const std::uint32_t> places, std::span<const flo
     }
 }
 
-SparseVector SparseAdder::take() {
-    SparseVector found;
-    touched_.take([&](std::int64_t begin, std::int64_t end) {
-        collect(found, begin, end, first_, [&](std::int64_t k) { return std::exchange(sums_[at(k)], 0.0f); });
-    });
-    return found;
-}
+SparseVector SparseAdder::take() { return take_lines(touched_, sums_.get(), first_); }
 
 Moves moves_since(const DualState& state, std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
                   MoveScratch& scratch) {
     checked_size(0, scratch.sums.dimension());
-    Moves found{.change = {}, .largest_step = std::numeric_limits<double>::infinity()};
+    double largest_step = std::numeric_limits<double>::infinity();
     float* const sums = scratch.sums.data();
+    // A cut is added once the next one is known: its lines are on their way meanwhile.
+    struct Moved {
+        std::int64_t example;
+        std::span<const Code> cut;
+        float step;
+    } last{};
+    const auto add = [&](const Moved& moved) {
+        if (moved.step != 0) state.structure.axpy(sums, moved.example, moved.cut, moved.step, scratch.lines);
+    };
     state.cuts.compare(codes, codes_of_example, state.examples,
-                       [&](std::int64_t example, std::span<const Code> cut, double then, double now) {
+                       [&](std::int64_t i, std::span<const Code> cut, double then, double now) {
                            if (now == then) return;
-                           if (now < then) found.largest_step = std::min(found.largest_step, then / (then - now));
-                           const auto step = static_cast<float>(now - then);
-                           state.structure.axpy(sums, state.examples[example], cut, step, scratch.lines);
+                           if (now < then) largest_step = std::min(largest_step, then / (then - now));
+                           const Moved next{state.examples[i], cut, static_cast<float>(now - then)};
+                           state.structure.prefetch_cut(sums, next.example, cut);
+                           add(std::exchange(last, next));
                        });
-    scratch.lines.take([&](std::int64_t begin, std::int64_t end) {
-        collect(found.change, begin, end, 0, [&](std::int64_t k) { return std::exchange(sums[k], 0.0f); });
-    });
-    return found;
+    add(last);
+    return {take_lines(scratch.lines, sums, 0), largest_step};
+}
+
+bool are_places(std::span<const std::uint32_t> places, std::int64_t first, std::int64_t last) {
+    std::uint32_t least = std::numeric_limits<std::uint32_t>::max(), most = 0;
+    for (const std::uint32_t place : places) {
+        least = std::min(least, place);
+        most = std::max(most, place);
+    }
+    return places.empty() || (least >= first && most < last);
 }
 
 double dot(const Weights& w, std::span<const std::uint32_t> places, std::span<const float> values) {
     double total = 0;
-    for (std::size_t k = 0; k < places.size(); ++k) total += double{values[k]} * w.data()[places[k]];
+    for (std::size_t k = 0; k < places.size(); ++k) {
+        if (k + ahead < places.size()) prefetch(w.data() + places[k + ahead]);
+        total += double{values[k]} * w.data()[places[k]];
+    }
     return total;
 }
 
@@ -83,14 +106,13 @@ void axpy(Weights& w, std::span<const std::uint32_t> places, std::span<const flo
           Weights* copy) {
     const auto factor = static_cast<float>(step);
     float* const to = w.data();
-    if (!copy) {
-        for (std::size_t k = 0; k < places.size(); ++k) to[places[k]] += factor * values[k];
-        return;
-    }
-    float* const same = copy->data();
+    float* const same = copy ? copy->data() : to;
     for (std::size_t k = 0; k < places.size(); ++k) {  // one way through memory for both
-        const std::uint32_t place = places[k];
-        same[place] = to[place] += factor * values[k];
+        if (k + ahead < places.size()) {
+            prefetch(to + places[k + ahead]);
+            prefetch(same + places[k + ahead]);
+        }
+        same[places[k]] = to[places[k]] += factor * values[k];
     }
 }
 

@@ -51,6 +51,8 @@ struct Moves {
 Moves moves_since(const DualState& state, std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
                   MoveScratch& scratch);
 
+// Whether all places are from `first` to before `last`.
+bool are_places(std::span<const std::uint32_t> places, std::int64_t first, std::int64_t last);
 // w·v.
 double dot(const Weights& w, std::span<const std::uint32_t> places, std::span<const float> values);
 // w += step·v; `copy`, if there is one, becomes the same there.

@@ -68,9 +68,7 @@ void set_C(Rule* self, double C) {
 void check_sparse(const Input<std::uint32_t>& places, const Input<float>& values, std::int64_t first,
                   std::int64_t last) {
     if (places.size() != values.size()) throw std::invalid_argument("a number for every place");
-    bool outside = false;  // no branch in the loop: there are millions of them
-    for (std::uint32_t place : view(places)) outside |= place < first || place >= last;
-    if (outside) throw std::invalid_argument("no such weight");
+    if (!are_places(view(places), first, last)) throw std::invalid_argument("no such weight");
 }
 
 void bind_sparse(nb::module_& m) {
