@@ -61,7 +61,10 @@ public:
     }
 
     // Hints that open comes soon: look up what it reads, and later fetch it.
-    void look_up() { is_enclosable(); }
+    void look_up() {
+        if (is_enclosable()) return;
+        for (const Cut* cut : cuts()) state_.structure.prefetch_parts(i_, cut->codes());
+    }
     void prefetch() {
         if (is_enclosable()) {
             scratch.excerpt->prefetch(state_.w.data());

@@ -42,7 +42,7 @@ public:
         if (q + 5 < n) state_.cuts.prefetch_block(order_[q + 5]);
         if (q + 4 < n) state_.cuts.prefetch_cuts(order_[q + 4]);
         if (q + 3 < n && !state_.cuts.empty(order_[q + 3])) {
-            state_.structure.prefetch_example(state_.examples[order_[q + 3]]);
+            state_.structure.prefetch_outline(state_.examples[order_[q + 3]]);
         }
         look_up(q + ring - 1);
         if (q + 1 < n) examples_[(q + 1) % ring]->prefetch();

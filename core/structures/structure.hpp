@@ -210,6 +210,9 @@ public:
 
     // Hints that example i, or a cut of it, is used soon.
     virtual void prefetch_example(std::int64_t) const {}
+    // Of an example whose cuts come next, not the whole: first where its parts are, then those of each cut.
+    virtual void prefetch_outline(std::int64_t i) const { prefetch_example(i); }
+    virtual void prefetch_parts(std::int64_t, std::span<const Code>) const {}
     virtual void prefetch_decode(const float*, std::int64_t) const {}
     virtual void prefetch_cut(const float*, std::int64_t, std::span<const Code>) const {}
 };

@@ -380,6 +380,21 @@ void Chain::prefetch_example(std::int64_t i) const {
     for (; from < to; from += 64) prefetch(from);
 }
 
+void Chain::prefetch_outline(std::int64_t i) const {
+    const std::int64_t first = data_.sentences[i], last = data_.sentences[i + 1];
+    for (std::int64_t t = first; t < last; t += 16) prefetch(data_.truth.data() + t);
+    for (std::int64_t t = first; t < last; t += 8) prefetch(data_.offsets.data() + t);
+}
+
+void Chain::prefetch_parts(std::int64_t i, std::span<const Code> codes) const {
+    for (Code code : codes) {
+        const std::int64_t token = data_.sentences[i] + token_of(code);
+        const std::int32_t* features = data_.features.data();
+        prefetch(features + data_.offsets[token]);
+        prefetch(features + data_.offsets[token + 1] - 1);
+    }
+}
+
 void Chain::prefetch_decode(const float* w, std::int64_t i) const {
     const std::int64_t begin = data_.offsets[data_.sentences[i]];
     const std::int64_t end = std::min(begin + 40, data_.offsets[data_.sentences[i + 1]]);

@@ -117,6 +117,8 @@ public:
                                  Scratch& scratch) const;
 
     void prefetch_example(std::int64_t i) const override;
+    void prefetch_outline(std::int64_t i) const override;
+    void prefetch_parts(std::int64_t i, std::span<const Code> codes) const override;
     void prefetch_decode(const float* w, std::int64_t i) const override;
     void prefetch_cut(const float* w, std::int64_t i, std::span<const Code> codes) const override;
 

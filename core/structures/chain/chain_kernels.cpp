@@ -24,7 +24,7 @@ auto with_vectors(const ChainInput& in, Call call) {
 }
 
 // Rows are padded to 8 labels. Where these are no whole number of the widest vectors, every other row would begin in
-// the middle of one: vectors of 8 go through such rows, of which those of 1 and 3 get code of their own.
+// the middle of one: vectors of 8 go through such rows. At most 7 get code of their own.
 template <class Call>
 auto with_shape(const ChainInput& in, Call call) {
     constexpr int N = DUALSTRUCT_LANES;
@@ -33,6 +33,8 @@ auto with_shape(const ChainInput& in, Call call) {
             if (in.pair_offsets) return call.template operator()<Kernels<8, 0, true>>();
             if (in.stride == 8) return call.template operator()<Kernels<8, 1>>();
             if (in.stride == 24) return call.template operator()<Kernels<8, 3>>();
+            if (in.stride == 40) return call.template operator()<Kernels<8, 5>>();
+            if (in.stride == 56) return call.template operator()<Kernels<8, 7>>();
             return call.template operator()<Kernels<8, 0>>();
         }
     }
