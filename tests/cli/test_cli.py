@@ -6,6 +6,7 @@ import gzip
 import json
 import lzma
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,8 +17,10 @@ import pytest
 
 from commands import dualstruct, refusal, run
 from dualstruct import SequenceTagger, read_columns, read_conllu, read_texts, write_columns
+from dualstruct.cli.boundary import explain
 from dualstruct.datasets import load_english
 from dualstruct.losses import LOSSES
+from dualstruct.printable import plural
 from patience import HANGS
 
 TRAIN, TEST = load_english("train"), load_english("test")
@@ -450,3 +453,16 @@ def test_a_column_of_words_taken_for_labels_is_warned_of(files, tmp_path):
     assert done.returncode == 0
     assert "40 labels for 40 tokens" in done.stderr
     assert "label_column" in done.stderr
+
+
+def test_a_mistake_of_ours_names_its_kind_and_line():
+    try:
+        plural(object(), "sentence")
+    except TypeError as problem:
+        code, sentence = explain(problem)
+    assert code == 70
+    assert re.match(r"a mistake of dualstruct's own, TypeError: .+ \(printable\.py, line \d+\);", sentence)
+    _, sentence = explain(AssertionError())
+    assert sentence.startswith(
+        "a mistake of dualstruct's own, AssertionError (outside of the package);"
+    )

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from dualstruct.cli.output import tell, use_streams, warnings_printed
@@ -23,6 +24,7 @@ from dualstruct.errors import DualstructError
 __all__ = ["run"]
 
 FAILED, WRONG_USAGE, MISTAKE_OF_OURS, INTERRUPTED = 1, 2, 70, 130
+PACKAGE = Path(__file__).parents[1]
 
 
 def run(work: Callable[[], object]) -> NoReturn:
@@ -71,8 +73,19 @@ def explain(problem: BaseException) -> tuple[int, str]:
         place = problem.filename
         where = "reading or writing failed" if place is None else os.fsdecode(place)
         return FAILED, f"{where}: {problem.strerror or problem}"
-    kind = type(problem).__name__
+    what = ": ".join(filter(None, (type(problem).__name__, str(problem))))
     return MISTAKE_OF_OURS, (
-        f"a mistake of dualstruct's own, {kind}: {problem}; DUALSTRUCT_DEBUG=1 shows where it "
-        "happened: please report it"
+        f"a mistake of dualstruct's own, {what} ({_place(problem)}); DUALSTRUCT_DEBUG=1 shows how "
+        "it came about: please report it"
     )
+
+
+def _place(problem: BaseException) -> str:
+    """The innermost line of the package that an exception came through."""
+    place, call = "outside of the package", problem.__traceback__
+    while call is not None:
+        file = Path(call.tb_frame.f_code.co_filename)
+        if file.is_relative_to(PACKAGE):
+            place = f"{file.relative_to(PACKAGE).as_posix()}, line {call.tb_lineno}"
+        call = call.tb_next
+    return place
