@@ -461,7 +461,8 @@ def test_a_mistake_of_ours_names_its_kind_and_line():
     except TypeError as problem:
         code, sentence = explain(problem)
     assert code == 70
-    assert re.match(r"a mistake of dualstruct's own, TypeError: .+ \(printable\.py, line \d+\);", sentence)
+    place = r"\(printable\.py, line \d+\)"
+    assert re.match(rf"a mistake of dualstruct's own, TypeError: .+ {place};", sentence)
     _, sentence = explain(AssertionError())
     assert sentence.startswith(
         "a mistake of dualstruct's own, AssertionError (outside of the package);"
