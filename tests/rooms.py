@@ -1,5 +1,6 @@
-"""Which room of the core includes which, how it prefetches, how long files are, and where tests lie:
-`make lint` runs it, and it prints what breaks the rule.
+"""Which room of the core includes which, how it prefetches, how long files are, where tests lie.
+
+`make lint` runs this, and it prints what breaks a rule.
 
     python tests/rooms.py
 
