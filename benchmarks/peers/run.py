@@ -177,14 +177,48 @@ def markdown(table: pd.DataFrame, score: str) -> str:
     return "\n".join(rows)
 
 
+def judged_by(corpus: str) -> str:
+    return JUDGED_BY[TAGGING[corpus][2]] if corpus in TAGGING else "LAS"
+
+
+def summary(tables: dict[str, pd.DataFrame]) -> str:
+    """For each corpus the best peer, and the quickest of ours with at least its score."""
+    rows = [
+        "| corpus | score | best peer | dualstruct, at least as good | faster |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for corpus, table in tables.items():
+        mine = table[table.tool.str.startswith("dualstruct")]
+        others = table[~table.tool.str.startswith("dualstruct")]
+        if mine.empty or others.empty:
+            continue
+        best = others.loc[others.score.idxmax()]
+        level = mine[mine.score >= best.score]
+        shown, compared = "none", "–"
+        if not level.empty:
+            quickest = level.loc[level.total.idxmin()]
+            shown = in_words(quickest).removeprefix("dualstruct ")
+            compared = ratio(quickest.total, best.total).replace(" times faster", "×")
+        rows.append(
+            f"| [{corpus}](#{corpus}) | {judged_by(corpus)} | {in_words(best)} | {shown} "
+            f"| {compared} |"
+        )
+    return "\n".join(rows)
+
+
+def in_words(row: pd.Series) -> str:
+    return f"{row.tool}: {row.score:.2f} in {row.total:.2f} s"
+
+
 def page(tables: dict[str, pd.DataFrame], picture: str, results: Path) -> str:
+    before, after = INTRODUCTION.read_text(encoding="utf-8").split("SUMMARY\n")
     parts = [
-        INTRODUCTION.read_text(encoding="utf-8"),
+        f"{before}{summary(tables)}\n{after}",
         f"![score against time]({picture})",
         "",
     ]
     for corpus, table in tables.items():
-        score = JUDGED_BY[TAGGING[corpus][2]] if corpus in TAGGING else "LAS"
+        score = judged_by(corpus)
         parts += [f"## {corpus}", "", markdown(table, score), ""]
         lines = [*verdict(table), *over_limit(corpus, results)]
         parts += [*(f"- {line}" for line in lines), ""]
