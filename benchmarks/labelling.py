@@ -184,10 +184,10 @@ def drawn(curves: dict[str, dict[str, tuple[float, list[Curve]]]]) -> str:
                 f'stroke="{INK}"{dash}/><text x="{float(begin[0]) - 4}" y="{float(begin[1]) + 4}" '
                 f'text-anchor="end">{100 * value:.1f}</text>'
             )
-        for share in (0, 0.5, 1):
+        for share, anchor in ((0, "start"), (0.5, "middle"), (1, "end")):
             x, y = place(share, bottom).split(",")
             parts.append(
-                f'<text x="{x}" y="{float(y) + 15}" text-anchor="middle">{share:.0%}</text>'
+                f'<text x="{x}" y="{float(y) + 15}" text-anchor="{anchor}">{share:.0%}</text>'
             )
         for order, (_, several) in orders.items():
             end = min(curve[-1][0] for curve in several)
