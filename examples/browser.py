@@ -1,7 +1,7 @@
 """A model in the browser
 
-A model becomes a folder of plain JavaScript: it finds spans in a page, in Node, anywhere, with no
-dualstruct and no server. Here Node runs it.
+A model becomes a folder of plain JavaScript. It finds spans in a page or in Node, without
+dualstruct and without a server. Here Node runs it.
 """
 
 import json

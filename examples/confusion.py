@@ -1,6 +1,6 @@
 """Confusion
 
-Which labels does the model take for which? Rows are true labels, columns are predicted ones; only
+Which labels does the model confuse? Rows are true labels, columns are predicted ones; only
 mistakes are shown.
 """
 

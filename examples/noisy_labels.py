@@ -1,7 +1,7 @@
 """Noisy labels
 
-Some training labels are wrong. `suspects` ranks the sentences with which models of the other folds
-disagree: the wrong ones come first.
+Some training labels are wrong. `suspects` ranks sentences by how much models of the other folds
+disagree with their labels: the wrong ones come first.
 """
 
 import random

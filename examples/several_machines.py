@@ -1,6 +1,6 @@
 """Several machines
 
-Workers have a share of the data each and send sums of changes. More workers need more rounds for
+Each worker has a share of the data and sends sums of changes. More workers need more rounds for
 the same certified gap; how many more depends on the strategy.
 """
 

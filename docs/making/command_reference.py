@@ -12,11 +12,11 @@ from core_stub import import_source
 HEAD = """\
 # Commands
 
-This page is made from the program: it says what `dualstruct COMMAND --help` says. Every command
-takes `--help`, and `--json` prints one JSON object and nothing else. `dualstruct
---install-completion` makes the shell complete commands and options. Results go to standard output,
-everything else to standard error. The exit code is 0, 1 after an error, 2 for an option that does
-not exist, or 130 after Ctrl-C.
+`dualstruct COMMAND --help` shows the same in a terminal. With `--json` every command prints one
+JSON object and nothing else. `dualstruct --install-completion` lets the shell complete commands
+and options. Results go to standard output, everything else to standard error. The exit code is 0
+on success, 1 after an error, 2 for a wrong command line, 70 for an internal error, and 130 after
+Ctrl-C.
 
 | command | what it does |
 | --- | --- |
