@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -83,7 +85,7 @@ def tune(
     """
     task = task_of(task, train)
     if task not in _DATA:
-        raise InputError(f"--task is {task!r}; tune takes tag or parse")
+        raise InputError(f"--task is {task!r}; tune supports tag and parse")
     if task != "tag" and features:
         raise InputError("--features is for --task tag")
     check_outputs([model, plot], [*train, dev, *(features or ())])
@@ -130,7 +132,8 @@ def tune(
     if as_json:
         print_json(report)
         return
-    say(tuned.candidates_.table())
+    terminal = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    say(tuned.candidates_.table(terminal))
     certain = tuned.candidates_.certain
     if certain > 0:
         say(

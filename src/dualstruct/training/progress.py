@@ -65,7 +65,7 @@ class ProgressLine:
 
         parts = [f"pass {point.passes}"]
         if point.dual is not None:
-            parts.append(f"≥ {objective(point.dual)}")
+            parts.append(f"primal ≥ {objective(point.dual)}")
         if point.gap is not None:
             parts.append(f"gap {percent(point.gap)}" + " (estimate)" * point.estimate)
         elif point.gap_estimate is not None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from dualstruct.training.results import percent
 
-#: How wide the plot in the terminal is.
-WIDTH = 24
+#: How wide the plot in the terminal is, and at least.
+WIDTH, NARROWEST = 24, 8
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,13 @@ class Candidates(Sequence[Candidate]):
         """For JSON, or a data frame."""
         return [asdict(row) for row in self._rows]
 
-    def table(self) -> str:
+    def table(self, width: int | None = None) -> str:
         """Scores with their spreads as text; ``*`` is what was chosen.
 
         ``gap`` is how far from the optimum the last run of a candidate may have ended (after all
         passes that were judged), relative to the objective: certified, or with ``~`` an estimate.
-        A line of the plot is from one standard error below the score to one above.
+        A line of the plot is from one standard error below the score to one above. Where lines
+        have at most ``width`` columns, the plot is narrower, or left out.
         """
         tried = [row for row in self._rows if row.score is not None]
         low, high = _range(tried)
@@ -112,6 +113,7 @@ class Candidates(Sequence[Candidate]):
             f"{'seconds':>8} {'gap':>7}"
         )
         lines = [head]
+        room = WIDTH if width is None else min(WIDTH, width - len(head) - 2)
         for row, name in zip(self._rows, names, strict=True):
             mark = "*" if row.chosen else " "
             if row.score is None:
@@ -123,7 +125,7 @@ class Candidates(Sequence[Candidate]):
             lines.append(
                 f"{mark} {name:{wide}}  {100 * row.score:8.2f} {error} {gain} {gain_error} "
                 f"{row.folds:6} {row.seconds:8.1f} {row.certificate:>7}  "
-                f"{_interval(row, low, high)}".rstrip()
+                f"{_interval(row, low, high, room) if room >= NARROWEST else ''}".rstrip()
             )
         return "\n".join(lines)
 
@@ -179,15 +181,15 @@ def _percents(value: float | None, form: str) -> str:
     return format(100 * value, form)
 
 
-def _interval(row: Candidate, low: float, high: float) -> str:
+def _interval(row: Candidate, low: float, high: float, width: int) -> str:
     """A score and its spread as a piece of a line."""
     assert row.score is not None
-    scale = (WIDTH - 1) / max(high - low, 1e-9)
+    scale = (width - 1) / max(high - low, 1e-9)
     error = min(row.spread or 0.0, 1.0)
     begin = round(scale * (row.score - error - low))
     end = round(scale * (row.score + error - low))
     at = round(scale * (row.score - low))
-    cells = [" "] * WIDTH
+    cells = [" "] * width
     cells[begin : end + 1] = ["─"] * (end + 1 - begin)
     cells[at] = "●"
     return "".join(cells)
