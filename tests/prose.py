@@ -71,8 +71,20 @@ PHRASES = {
     r"\bgone over\b": "read",
     r"\bwhat (?:it is|they are) worth\b": "whether it is exact, or how much it gains",
     r"\btokens a second\b": "tokens per second",
+    r"\b(?:is|are) wanted\b": "is expected or needed",
+    r"\bwants\b": "needs",
+    r"(?<!there )\bis no (?:file|folder|project|function|model|parser|word|label)\b": "not a",
+    r"; it is (?:one of )?…(?= or|,|$)": "it must be",
+    r"\bis not said\b": "missing",
+    r"\bof which numpy\b": "which numpy",
+    r"\bnobody has looked\b": "not annotated",
+    r"\bname ends as\b": "the format is not clear from the name",
+    r"\bthat (?:train|dualstruct) wrote\b": "written by",
+    r"\bare quick\b|\bas quick as\b": "fast",
     r"(?<![./])\b(the|a|an|of|to|is|in|it|and|or|that|with|for)\s+\1\b": "the word once",
 }
+#: How the functions are called whose arguments users read.
+MESSAGES = ("Option", "Argument", "Error", "Warning", "fail", "tell", "warn")
 #: Words that codespell takes for mistakes.
 OURS = ["ines", "pres", "fo", "te", "nd", "ot", "als", "ue", "ba"]
 #: What proselint has an opinion about that is not ours: typography of prints, and tables.
@@ -92,8 +104,7 @@ PROSELINT = {
 
 def main() -> int:
     shutil.rmtree(PROSE, ignore_errors=True)
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    files = [each for each in sorted(pages) if each.name != "CHANGELOG.md"]
+    files = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
     code = sorted(
         each
         for room in ("src", "experiments", "examples")
@@ -146,12 +157,20 @@ def of_program(text: str) -> str:
         elif isinstance(node, ast.Call):
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
             shown = [each.value for each in node.keywords if each.arg == "help"]
-            shown += node.args[:1] if name in ("Option", "InputError") else []
+            shown += node.args if name.endswith(MESSAGES) else []
         for each in shown:
-            if isinstance(each, ast.Constant) and isinstance(each.value, str):
-                for offset, line in enumerate(of_docstring(each.value).split("\n")):
-                    lines[each.lineno - 1 + offset] += line
+            for offset, line in enumerate(of_docstring(_said(each)).split("\n")):
+                lines[each.lineno - 1 + offset] += line
     return "\n".join(lines)
+
+
+def _said(node: ast.AST) -> str:
+    """What a string says, with a word that says nothing in the place of its values."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_said(each) or "…" for each in node.values)
+    return ""
 
 
 def of_docstring(text: str) -> str:

@@ -146,7 +146,7 @@ private:
             std::thread([thread = made.get()] { thread->live(); }).detach();
         } catch (const std::system_error& problem) {
             throw ResourceError("the system starts no more threads (" + problem.code().message() + "); " +
-                                std::to_string(wanted + 1) + " are wanted here: ask for fewer");
+                                std::to_string(wanted + 1) + " are expected here: ask for fewer");
         }
         asleep_.push_back(made.release());
         ++started_;

@@ -16,7 +16,7 @@ constexpr double lowest = -std::numeric_limits<double>::infinity();
 std::size_t count_tokens(std::span<const double> emissions, std::span<const double> transitions, int labels) {
     const auto K = at(labels);
     if (emissions.size() % K != 0) throw std::invalid_argument("emissions have one row of labels per token");
-    if (transitions.size() != K * K) throw std::invalid_argument("transitions are wanted for each pair of labels");
+    if (transitions.size() != K * K) throw std::invalid_argument("transitions are expected for each pair of labels");
     return emissions.size() / K;
 }
 
@@ -220,7 +220,7 @@ double precise_score(std::span<const double> emissions, std::span<const double> 
                      std::span<const std::int32_t> output) {
     const auto K = at(labels);
     if (output.size() != count_tokens(emissions, transitions, labels)) {
-        throw std::invalid_argument("one label per token is wanted");
+        throw std::invalid_argument("one label per token is expected");
     }
     double total = 0;
     for (std::size_t t = 0; t < output.size(); ++t) {
@@ -238,8 +238,8 @@ PreciseChain::PreciseChain(int labels, std::span<const std::int64_t> offsets, st
       weights_(weights.begin(), weights.end()), transitions_(transitions.begin(), transitions.end()) {
     if (labels < 1) throw std::invalid_argument("a chain needs a label");
     const auto K = at(labels);
-    if (transitions.size() != K * K) throw std::invalid_argument("transitions are wanted for each pair of labels");
-    if (targets.size() != weights.size()) throw std::invalid_argument("as many targets as weights are wanted");
+    if (transitions.size() != K * K) throw std::invalid_argument("transitions are expected for each pair of labels");
+    if (targets.size() != weights.size()) throw std::invalid_argument("as many targets as weights are expected");
     if (offsets.empty() || offsets.front() != 0 || !std::ranges::is_sorted(offsets) ||
         offsets.back() != static_cast<std::int64_t>(weights.size())) {
         throw std::invalid_argument("the offsets do not rise from 0 to the number of weights");

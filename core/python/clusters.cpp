@@ -61,7 +61,8 @@ void bind_clusters(nb::module_& m) {
         .def(
             "mutual_information",
             [](const Neighbours& found, const Input<std::int32_t>& cluster_of) {
-                if (std::ssize(view(cluster_of)) != found.size()) throw InputError("a cluster for each word is wanted");
+                if (std::ssize(view(cluster_of)) != found.size())
+                    throw InputError("a cluster for each word is expected");
                 for (const std::int32_t cluster : view(cluster_of)) {
                     if (cluster < 0 || cluster >= found.size()) throw InputError("there is no such cluster");
                 }

@@ -74,7 +74,7 @@ void bind_files(nb::module_& m) {
         [](const TemplateFeatures& features, const Input<std::uint8_t>& bytes, const Input<std::int64_t>& offsets,
            const Input<std::uint64_t>& hashes) {
             const Strings names = strings_from(bytes, offsets);
-            if (names.size() != hashes.size()) throw InputError("features: as many names as hashes are wanted");
+            if (names.size() != hashes.size()) throw InputError("features: as many names as hashes are expected");
             return to_numpy(features.templates_of(names, view(hashes)));
         },
         "features"_a, "name_bytes"_a, "name_offsets"_a, "hashes"_a,
@@ -84,7 +84,7 @@ void bind_files(nb::module_& m) {
         [](const TemplateFeatures& features, const Input<std::uint8_t>& bytes, const Input<std::int64_t>& offsets,
            const Input<std::uint16_t>& templates) {
             const Strings names = strings_from(bytes, offsets);
-            if (names.size() != templates.size()) throw InputError("features: a template is wanted for each name");
+            if (names.size() != templates.size()) throw InputError("features: a template is expected for each name");
             std::vector<std::uint64_t> hashes(names.size(), 0);
             for (std::size_t id = 0; id < names.size(); ++id) {
                 const std::uint16_t number = templates.data()[id];

@@ -63,12 +63,12 @@ PyObject* as_list(PyObject* object) {
 template <class Visit>
 void for_each_sentence(PyObject* sentences, Visit&& visit) {
     const Reference list(as_list(sentences));
-    if (!list) throw InputError("a list of sentences is wanted, not a " + type_name(sentences));
+    if (!list) throw InputError("a list of sentences is expected, not a " + type_name(sentences));
     Place place;
     for (; place.sentence < PySequence_Fast_GET_SIZE(list.get()); ++place.sentence) {
         PyObject* const item = PySequence_Fast_GET_ITEM(list.get(), place.sentence);
         const Reference sentence(as_list(item));
-        if (!sentence) place.fail("a list of tokens is wanted, not a " + type_name(item));
+        if (!sentence) place.fail("a list of tokens is expected, not a " + type_name(item));
         visit(sentence.get(), place);
     }
 }
@@ -92,7 +92,7 @@ private:
             return;
         }
         if (!PyTuple_Check(token) && !PyList_Check(token)) {
-            place.fail("a str or a tuple of str is wanted, not a " + type_name(token));
+            place.fail("a str or a tuple of str is expected, not a " + type_name(token));
         }
         const Py_ssize_t size = PySequence_Fast_GET_SIZE(token);
         if (size == 0) place.fail("an empty tuple");
@@ -139,7 +139,7 @@ public:
             if (PyDict_Check(token)) {
                 add_dict(token);
             } else if (!add_strings(token)) {
-                place.fail("a dict or a list of str is wanted, not a " + type_name(token) +
+                place.fail("a dict or a list of str is expected, not a " + type_name(token) +
                            " (tokens that are words need templates, such as features=\"ner\")");
             }
             sink_.end_token();
@@ -302,7 +302,7 @@ Items read_items(PyObject* sentence) {
     Items items;
     AttributeReader reader(items);
     const Reference list(as_list(sentence));
-    if (!list) throw InputError("a list of tokens is wanted, not a " + type_name(sentence));
+    if (!list) throw InputError("a list of tokens is expected, not a " + type_name(sentence));
     reader.add_sentence(list.get(), Place{});
     return items;
 }

@@ -234,7 +234,8 @@ void bind_conllu(nb::module_& m) {
             std::vector<NewCells> changed;
             for (const auto& [column, ids, strings] : columns) {
                 if (column >= conllu_columns) throw nb::index_error("no such column");
-                if (static_cast<std::int64_t>(ids.size()) != words) throw InputError("a cell for each word is wanted");
+                if (static_cast<std::int64_t>(ids.size()) != words)
+                    throw InputError("a cell for each word is expected");
                 const auto count = static_cast<std::int32_t>(strings.size());
                 for (const std::int32_t id : view(ids)) {
                     if (id < 0 || id >= count) throw nb::index_error("no such string");

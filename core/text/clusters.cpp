@@ -24,7 +24,7 @@ Clusters Clusters::parse(std::string_view data) {
 
         const char* const blanks = line.find('\t') != std::string_view::npos ? "\t" : " ";
         const std::size_t path_end = line.find_first_of(blanks);
-        if (path_end == std::string_view::npos) fail("a path, a word and a count are wanted, with tabs between them");
+        if (path_end == std::string_view::npos) fail("a path, a word and a count are expected, with tabs between them");
         const std::string_view path = line.substr(0, path_end);
         std::string_view word = line.substr(path_end + 1);
         word = word.substr(0, std::min(word.find_first_of(blanks), word.size()));
@@ -38,14 +38,14 @@ Clusters Clusters::parse(std::string_view data) {
         const auto id = at(clusters.words_.insert(hash_bytes(word)));
         if (id == known) clusters.path_of_.push_back(path_id);
     }
-    if (clusters.path_of_.empty()) throw InputError("there are no clusters in it");
+    if (clusters.path_of_.empty()) throw InputError("it has no clusters");
     clusters.paths_ = paths.strings();
     return clusters;
 }
 
 Clusters::Clusters(std::span<const std::uint64_t> words, std::span<const std::int32_t> path_of, Strings paths)
     : path_of_(path_of.begin(), path_of.end()), paths_(std::move(paths)) {
-    if (words.size() != path_of.size()) throw InputError("clusters: as many paths as words are wanted");
+    if (words.size() != path_of.size()) throw InputError("clusters: as many paths as words are expected");
     words_.reserve(words.size());
     for (const std::uint64_t word : words) words_.insert(word);
     if (words_.size() != words.size()) throw InputError("clusters: a word is there twice");

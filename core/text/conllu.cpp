@@ -125,7 +125,7 @@ private:
             last_in_range_ = std::max(last_in_range_, second);
             range_line_ = line_number();
         } else if (!numbers || first != words_here()) {
-            fail("the empty node " + quoted(id) + " does not stand behind word " + std::to_string(first));
+            fail("the empty node " + quoted(id) + " does not follow word " + std::to_string(first));
         }
     }
 

@@ -16,7 +16,7 @@ std::uint64_t Gazetteer::hash_of(std::string_view word) const {
 
 Gazetteer::Gazetteer(std::span<const std::uint64_t> prefixes, std::span<const std::uint8_t> is_phrase, bool fold_case)
     : fold_case_(fold_case), is_phrase_(is_phrase.begin(), is_phrase.end()) {
-    if (prefixes.size() != is_phrase.size()) throw InputError("gazetteer: as many flags as prefixes are wanted");
+    if (prefixes.size() != is_phrase.size()) throw InputError("gazetteer: as many flags as prefixes are expected");
     for (const std::uint64_t prefix : prefixes) prefixes_.insert(prefix);
     if (prefixes_.size() != prefixes.size()) throw InputError("gazetteer: a prefix is there twice");
 }

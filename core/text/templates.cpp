@@ -52,12 +52,13 @@ TemplateFeatures::TemplateFeatures(std::vector<Template> templates, std::shared_
                                    Boundaries boundaries, bool of_pairs)
     : templates_(std::move(templates)), clusters_(std::move(clusters)), gazetteers_(std::move(gazetteers)),
       hash_bits_(hash_bits), boundaries_(std::move(boundaries)), of_pairs_(of_pairs) {
-    if (templates_.empty() || templates_.size() > 0xFFFF) throw InputError("between 1 and 65535 templates are wanted");
+    if (templates_.empty() || templates_.size() > 0xFFFF)
+        throw InputError("between 1 and 65535 templates are expected");
     if (hash_bits < 0 || hash_bits > 30) throw InputError("hash_bits has to be between 1 and 30");
     for (const Template& t : templates_) {
         Compiled& compiled = compiled_.emplace_back();
         compiled.identity = hash_bytes(t.identity);
-        if (t.literals.size() != t.terms.size() + 1) throw InputError("a template wants text around its terms");
+        if (t.literals.size() != t.terms.size() + 1) throw InputError("a template needs text around its terms");
         for (const Term& term : t.terms) {
             if (term.column < 0 || std::abs(term.offset) > 1000) throw InputError("a term is out of range");
             if (term.gazetteer >= static_cast<int>(gazetteers_.size())) throw InputError("a gazetteer is missing");
@@ -134,7 +135,7 @@ std::vector<std::uint64_t> TemplateFeatures::hashes() const {
 void TemplateFeatures::restore(std::span<const std::uint64_t> hashes, Strings names) {
     const auto writing = lock_.write();
     if (hash_bits_ > 0) throw InputError("hashed features have no stored ids");
-    if (hashes.size() != names.size()) throw InputError("features: as many names as hashes are wanted");
+    if (hashes.size() != names.size()) throw InputError("features: as many names as hashes are expected");
     HashIndex index;
     index.reserve(hashes.size());
     for (const std::uint64_t hash : hashes) index.insert(hash);

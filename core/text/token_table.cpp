@@ -112,7 +112,7 @@ public:
         }
         end_others(begin);
         end_sentence();
-        if (tokens_ == 0) throw InputError("there are no tokens in it");
+        if (tokens_ == 0) throw InputError("it has no tokens");
         return {std::move(table_), std::move(others_)};
     }
 
@@ -230,7 +230,7 @@ std::shared_ptr<TokenTable> with_columns(const TokenTable& table, std::size_t ke
     made->sentences = table.sentences;
     made->columns.assign(table.columns.begin(), table.columns.begin() + static_cast<std::ptrdiff_t>(keep));
     for (TokenTable::Column& column : columns) {
-        if (column.ids.size() != at(table.tokens())) throw InputError("a new column wants a cell for each token");
+        if (column.ids.size() != at(table.tokens())) throw InputError("a new column needs a cell for each token");
         for (const std::int32_t id : column.ids) {
             if (id < 0 || at(id) >= column.types.size()) throw InputError("a new column has no such string");
         }

@@ -32,7 +32,7 @@ void read_characters(Reader& in) {
     }
     lower_from = in.copy<std::uint32_t>();
     lower_to = in.copy<std::uint32_t>();
-    if (lower_from.size() != lower_to.size()) throw InputError("characters: as many small ones as others are wanted");
+    if (lower_from.size() != lower_to.size()) throw InputError("characters: as many small ones as others are expected");
     for (const std::uint32_t c : lower_from) properties[std::min<std::size_t>(c, code_points - 1)] |= changes;
 }
 

@@ -120,7 +120,7 @@ public:
         const auto hashes = in.array<std::uint64_t>();
         features_.restore(hashes, no_names(hashes.size()));
         answers_ = in.copy<std::int32_t>();
-        if (answers_.size() != hashes.size() + 1) throw InputError("learned: an answer for each value is wanted");
+        if (answers_.size() != hashes.size() + 1) throw InputError("learned: an answer for each value is expected");
         for (std::int64_t n = in.number(); n > 0; --n) strings_.intern(in.text());
     }
 

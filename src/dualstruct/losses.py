@@ -196,7 +196,7 @@ def find_loss(name: str | Loss, beta: float | None = None, gamma: float | None =
         return name
     key = name.replace("-", "_")
     if key not in LOSSES:
-        raise InputError(f"unknown loss {name!r}; there is {', '.join(LOSSES)}")
+        raise InputError(f"unknown loss {name!r}; choose one of {', '.join(LOSSES)}")
     if beta is None and gamma is None:
         return LOSSES[key]
     shaped: dict[str, type[SoftmaxMargin | RiskBound]] = {

@@ -161,7 +161,9 @@ def test_columns_beside_the_word_can_be_used(files, tmp_path):
     out = run("predict", model, files / "test-pos.txt")
     assert all(line.count("\t") == 2 for line in out.splitlines() if line)
     message = refusal("predict", model, stdin="one\ncolumn\n")
-    assert "the number of columns is 1, and the model was trained with columns 0, 1 of 3" in message
+    assert (
+        "standard input has 1 column, but the model was trained with columns 0, 1 of 3" in message
+    )
 
 
 def test_another_label_column_can_be_chosen(files, tmp_path):
@@ -353,7 +355,7 @@ def test_input_data_and_foreign_files_are_never_overwritten(files, tmp_path):
     for option in ("--model", "--checkpoint"):
         model = [] if option == "--model" else ["--model", tmp_path / "m"]
         message = refusal("train", data, option, data, *model)
-        assert "not a file that dualstruct wrote" in message
+        assert "not a file written by dualstruct" in message
     assert data.read_bytes() == before
     assert "is not a regular file" in refusal("train", data, "--model", "/dev/null")
     run("train", data, "--model", tmp_path / "m", "--passes", 1)
@@ -381,7 +383,7 @@ def test_mistaken_files_are_recognised(files, tmp_path):
     model = files / "ner.dstruct"
     assert "is a dualstruct model" in refusal("train", model, "--model", tmp_path / "m")
     assert "is a dualstruct model" in refusal("predict", model, model)
-    assert "is a text file, and a model is wanted" in refusal("inspect", files / "train.txt")
+    assert "is a text file, not a model" in refusal("inspect", files / "train.txt")
 
 
 def test_a_flipped_bit_in_a_model_is_noticed(files, tmp_path):
@@ -422,7 +424,7 @@ def test_train_takes_template_files_of_other_programs(files, tmp_path):
     run(*arguments, "--dialect", "wapiti")
     assert "u00:_x-1" in run("inspect", model, "--top", 10**6)
     template.write_text("U00:%x[-1,0]\nU01:%x[0;0]\n")
-    assert refusal(*arguments) == 'template, line 2, column 9: "," is wanted, not ";"'
+    assert refusal(*arguments) == 'template, line 2, column 9: "," is expected, not ";"'
     assert "not one of auto, dualstruct" in refusal(*arguments, "--dialect", "crfpp")
 
 

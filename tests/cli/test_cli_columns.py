@@ -153,15 +153,13 @@ def test_tokens_alone_are_taken_and_files_that_leave_a_choice_refused(trained):
     cells = ["word", "tag"][:own]
     alone = "\t".join(cells) + "\n"
     if tagger.layout_.columns == (1, 0):  # in which order?
-        with pytest.raises(InputError, match="the number of columns is 2"):
+        with pytest.raises(InputError, match="has 2 columns"):
             called("predict", folder / "m.dstruct", stdin=alone)
     else:
         told = called("predict", folder / "m.dstruct", stdin=alone)
         assert told.split("\t")[:-1] == cells
     wide = "\t".join(["cell"] * 20) + "\n"
-    with pytest.raises(
-        InputError, match=r"standard input: the number of columns is 20, .*--columns"
-    ):
+    with pytest.raises(InputError, match=r"standard input has 20 columns, .*--columns"):
         called("predict", folder / "m.dstruct", stdin=wide)
     told = called("predict", folder / "m.dstruct", "--columns", ",".join("23"[:own]), stdin=wide)
     assert told.split("\t")[:-1] == ["cell"] * 20
@@ -210,7 +208,7 @@ def test_old_models_read_tokens_with_a_label_behind_them_or_not(old):
         else:
             assert json.loads(told[0])["f1"] == json.loads(told[1])["f1"]
     assert called("predict", old / "old.dstruct", stdin="a\tDET\n").startswith("a\tDET\t")
-    with pytest.raises(InputError, match="the number of columns is 1"):
+    with pytest.raises(InputError, match="has 1 column,"):
         called("predict", old / "old.dstruct", stdin="a\n")
 
 
@@ -255,6 +253,20 @@ def test_files_of_other_words_cannot_be_compared(other, message, tmp_path):
         called("evaluate", tmp_path / "gold.txt", tmp_path / "pred.txt", "--confidence")
 
 
+@pytest.mark.parametrize("command", ["predict", "evaluate", "suspects", "calibrate"])
+def test_the_columns_of_conllu_are_not_guessed(command, tmp_path):
+    """A model of two columns does not take the numbers for words, and the last cell for a label."""
+    (tmp_path / "train.txt").write_text(rows("w", "l"))
+    (tmp_path / "trees.conllu").write_text(conllu("x"))
+    model = tmp_path / "m.dstruct"
+    called("train", tmp_path / "train.txt", "--passes", 1, "--model", model)
+    with pytest.raises(InputError, match=r"has 10 columns, but the model .*--columns"):
+        called(command, model, tmp_path / "trees.conllu")
+    if command == "evaluate":
+        named = ["--columns", 1, "--label-column", 3]
+        assert json.loads(called(command, model, tmp_path / "trees.conllu", *named, "--json"))["f1"]
+
+
 COMMANDS = ["predict", "explain", "suspects", "calibrate", "inspect"]
 
 
@@ -264,7 +276,7 @@ def test_text_and_models_of_crfsuite_are_no_models(command, tmp_path):
     data.write_text("Ada B\n")
     (tmp_path / "theirs.crfsuite").write_bytes(b"lCRF and so on")
     more = [] if command == "inspect" else [data]
-    with pytest.raises(InputError, match=r"file.txt is a text file, and a model is wanted"):
+    with pytest.raises(InputError, match=r"file.txt is a text file, not a model"):
         called(command, data, *more)
     with pytest.raises(InputError, match=r"theirs.crfsuite is a model of CRFsuite; .*convert"):
         called(command, tmp_path / "theirs.crfsuite", *more)

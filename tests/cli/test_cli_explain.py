@@ -72,7 +72,7 @@ def test_parsers_explain_a_sentence_by_its_sent_id(run, tmp_path):
     [
         (["--sentence", "7"], "there is no sentence 7"),
         (["--token", "9"], "token 9: the sentence has tokens 1 to 4"),
-        (["--format", "pdf"], "--format is 'pdf'; it is text, html, json"),
+        (["--format", "pdf"], "--format is 'pdf'; it must be one of text, html, json"),
     ],
 )
 def test_mistakes_are_one_sentence(run, model, tmp_path, arguments, message):

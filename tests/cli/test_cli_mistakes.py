@@ -104,7 +104,7 @@ def test_everything_as_json_and_as_a_page(run, files):
     ("arguments", "said"),
     [
         (["--by", "size"], "--by is 'size'"),
-        (["--by", "seen"], "--by seen wants --train FILE"),
+        (["--by", "seen"], "--by seen needs --train FILE"),
         (["--html", "page.txt"], "should end in .html"),
         (["--html", "nowhere/page.html"], "there is no folder"),
     ],
@@ -129,7 +129,7 @@ def test_two_models_are_compared(run, models, kind, end, scores):
     differing = report["one_better"] + report["other_better"] + report["neither_better"]
     assert 0 < len(report["different"]) <= differing
     code, out, _ = run("compare", one, other, models / f"test.{end}")
-    assert f"They differ in {differing} sentences of 30" in out
+    assert f"They differ in {differing} of 30 sentences" in out
 
 
 def test_a_model_is_compared_with_a_file_of_predictions(run, models, tmp_path):
@@ -139,7 +139,7 @@ def test_a_model_is_compared_with_a_file_of_predictions(run, models, tmp_path):
         file.write_text(run("predict", model, test)[1])
         code, out, _ = run("compare", model, file, test, "--html", page)
         assert code == 0
-        assert "They differ in 0 sentences of 30" in out
+        assert "They do not differ in any of 30 sentences." in out
         assert page.read_text().startswith("<!DOCTYPE html>")
 
 

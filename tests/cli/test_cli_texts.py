@@ -158,7 +158,7 @@ def test_spans_that_do_not_fit_are_told_or_refused(model, run, tmp_path):
     path.write_text('{"text": "In Lisbon"}\n')
     code, _, err = run("train", path, "--model", tmp_path / "n")
     assert code == 1
-    assert "a.jsonl: nothing is marked in its texts" in err
+    assert "a.jsonl: no span is marked in its texts" in err
 
 
 def test_convert_says_what_became_of_spans_that_do_not_fit_tokens(ask, tmp_path):

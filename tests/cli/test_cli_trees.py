@@ -188,10 +188,13 @@ def test_bad_trees_are_refused_or_skipped_and_counted(files, tmp_path):
     [
         (
             ["--task", "parsing"],
-            "--task is 'parsing'; it is tag, parse, tag+parse",
+            "--task is 'parsing'; it must be tag, parse, tag+parse",
         ),
         (["--task", "parse", "--features", "ner"], "--features is for --task tag"),
-        (["--task", "parse", "--projective", "maybe"], "--projective is 'maybe'; it is auto, yes"),
+        (
+            ["--task", "parse", "--projective", "maybe"],
+            "--projective is 'maybe'; it must be auto, yes",
+        ),
         (["--task", "tag", "--no-lemma"], "--no-lemma is for --task parse"),
         (["--task", "tag+parse", "--folds", "1"], "folds is 1"),
         (["--task", "parse", "--dev", "missing.conllu"], "missing.conllu: there is no such file"),
@@ -207,7 +210,9 @@ def test_options_that_do_not_fit_are_refused(options, message, files, tmp_path):
 def test_models_and_files_that_do_not_fit_are_explained(files, tmp_path):
     parser = files / "parser.dstruct"
     assert "where CoNLL-U has 10" in refusal("predict", parser, stdin="a b\n")
-    assert "--text needs a tag+parse model" in refusal("predict", parser, "--text", stdin="a b")
+    assert "--text needs a model that also tags" in refusal(
+        "predict", parser, "--text", stdin="a b"
+    )
     bare = bytes(Treebank.from_columns([["a"]]))
     assert "there are no lemmas" in refusal("predict", parser, stdin=bare)
     pipeline = files / "pipeline.dstruct"

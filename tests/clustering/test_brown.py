@@ -173,7 +173,7 @@ def test_merges_of_other_words_are_refused():
         (b"", "there are no words in the text"),
         (b"  \n\t\n", "there are no words in the text"),
         (b"a b\na b\n", "the text has 2 words to cluster, fewer than the 3 clusters"),
-        (b"a\nb\nc\nd\n", "no two words stand beside each other"),
+        (b"a\nb\nc\nd\n", "no two words are next to each other"),
         (b"a b\nc \0 d\n", "raw.txt, line 2: there is a NUL byte in it"),
         (b"a b\n\nc \xff d\n", "raw.txt, line 3: this is not UTF-8 text"),
     ],
@@ -202,7 +202,7 @@ def test_settings_that_make_no_sense_are_refused():
             brown_clusters([["a", "b"]], wrong)
     with pytest.raises(InputError, match="min_count"):
         brown_clusters([["a", "b"]], 2, min_count=0)
-    with pytest.raises(InputError, match="sentence 2: 'a b' is no word"):
+    with pytest.raises(InputError, match="sentence 2: 'a b' is not a word"):
         brown_clusters([["a", "b"], ["a b"]], 2)
     with pytest.raises(InputError, match=r"fewer than the 2 clusters"):
         brown_clusters([["a", "b"]], 2, min_count=2)
@@ -222,7 +222,7 @@ def test_the_command_writes_clusters_and_says_what_they_are_worth(tmp_path):
     notes = tmp_path / "notes.txt"
     notes.write_text("mine")
     for other, message in (
-        (notes, "is no file of clusters"),
+        (notes, "is not a file of clusters"),
         (tmp_path / "raw.txt", "is read by this command"),
         (tmp_path / "no" / "where", "there is no folder"),
         (tmp_path, "is a folder"),

@@ -114,6 +114,6 @@ def test_the_command_takes_text_or_vectors(tmp_path):
     assert out.read_text() == vector_clusters(file, 4).text()
     for wrong in ([], [file, "--vectors", file]):
         done = run_command("clusters", *wrong, "--out", out)
-        assert "text, RAW..., or of --vectors" in done.stderr
+        assert "give a text (RAW...) or --vectors FILE" in done.stderr
     done = run_command("clusters", "--vectors", file, "--min-count", 2, "--out", out)
     assert "--min-count is for clusters of text" in done.stderr

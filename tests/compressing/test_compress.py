@@ -146,7 +146,7 @@ def test_the_largest_share_of_the_weights_that_fits_is_kept(tagger):
 
 def test_a_size_that_cannot_be_reached_says_what_can(tagger):
     with pytest.raises(
-        InputError, match=r"cannot be made as small as 900 bytes; \d.* is the least"
+        InputError, match=r"cannot be made as small as 900 bytes: \d.* is the smallest"
     ):
         compress(tagger, size=900)
     for wrong in ("much", "-3KB", "0", "3 XB"):
@@ -294,6 +294,6 @@ def test_train_with_a_size_writes_a_small_model(tmp_path):
     assert model.stat().st_size <= 30_000
     assert load_model(model).is_compressed_
     told = refusal("train", train, "--model", model, "--passes", 2, "--size", "1KB")
-    assert "is the least" in told
+    assert "is the smallest" in told
     assert "m.dstruct holds the model as trained" in told
     assert not load_model(model).is_compressed_

@@ -174,7 +174,7 @@ def test_softmax_margin_starts_from_its_own_beta():
 
 
 def test_development_data_without_known_labels_cannot_calibrate(uncalibrated):
-    with pytest.raises(InputError, match="no token to calibrate on"):
+    with pytest.raises(InputError, match="training has seen none of these labels"):
         uncalibrated.calibrate([["w00"]], [["B-NEW"]])
 
 

@@ -285,7 +285,7 @@ def test_a_thread_that_cannot_be_started_is_an_error_and_nothing_is_lost():
     """
     message, same, started = answer(program)
     assert message.startswith("the system starts no more threads (")
-    assert f"{MOST} are wanted here: ask for fewer" in message
+    assert f"{MOST} are expected here: ask for fewer" in message
     assert (same, started) == (True, MOST - 1)
 
 

@@ -256,7 +256,7 @@ def test_a_place_is_that_in_the_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("# a b\n\n# c\n", "there are no tokens in it"),
+        ("# a b\n\n# c\n", "it has no tokens"),
         ("Ada B\n# a comment here\n", "line 2: 4 columns, but line 1 has 2; comments stand before"),
         ("Ada B\n\n#tag\n", "line 3: 1 column, but line 1 has 2"),
     ],

@@ -168,7 +168,7 @@ BROKEN = {
     ),
     "an empty node in the wrong place": (
         [row(1), row("4.1", "a", "_")],
-        "line 3 (sent_id s7): the empty node '4.1' does not stand behind word 4",
+        "line 3 (sent_id s7): the empty node '4.1' does not follow word 4",
     ),
     "a comment inside": (
         [row(1), "# sent_id = s8", row(1)],
@@ -201,9 +201,9 @@ def test_bytes_that_are_no_text_are_refused_with_their_line(tmp_path):
 
 def test_files_without_words_are_refused():
     for empty in (b"", b"\n\n", b"# only a comment\n\n"):
-        with pytest.raises(InputError, match="there are no words in it"):
+        with pytest.raises(InputError, match="it has no words"):
             read_conllu(io.BytesIO(empty))
-        with pytest.raises(InputError, match="there are no words in it"):
+        with pytest.raises(InputError, match="it has no words"):
             list(iter_conllu(io.BytesIO(empty or b"\n")))
 
 
@@ -264,8 +264,8 @@ def test_parts_keep_the_lines_of_the_whole_file():
         ({"upos": [["X"], ["Y"]]}, "sentence 2: 2 words, but 1 entry in upos"),
         ({"upos": [["X"], ["Y", ""]]}, "sentence 2, word 2: '' cannot be written"),
         ({"upos": [["X"], ["Y", "a\tb"]]}, r"sentence 2, word 2: 'a\\tb' cannot be written"),
-        ({"upos": [["X"], ["Y", 3]]}, "sentence 2, word 2: a str is wanted in upos, not a int"),
-        ({"upos": ["X", "YZ"]}, "sentence 1: a list of upos is wanted, not a str"),
+        ({"upos": [["X"], ["Y", 3]]}, "sentence 2, word 2: a str is expected in upos, not a int"),
+        ({"upos": ["X", "YZ"]}, "sentence 1: a list of upos is expected, not a str"),
         ({"heads": np.zeros(2, int)}, "3 words, but 2 heads"),
         ({"heads": [[0], [0, 7]]}, "the head of word 2 is 7"),
         ({"tags": [["X"], ["Y", "Z"]]}, "there is no column 'tags'"),

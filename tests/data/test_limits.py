@@ -111,7 +111,7 @@ def test_every_flipped_bit_of_a_manifest_is_refused():
     ("changes", "said"),
     [
         ({"passes": "2"}, r"manifest\.passes is '2'; it must be a whole number at least 0"),
-        ({"workers": 2}, r"manifest\.files is a list of 1; one per worker is wanted"),
+        ({"workers": 2}, r"manifest\.files is a list of 1; one per worker is expected"),
         ({"files": [{"name": "a", "bytes": 3}]}, r"manifest\.files\[0\]\.checksum is missing"),
         ({"files": [7]}, r"manifest\.files\[0\] is 7; it must be an object"),
         ({"version": 9}, "written by a later dualstruct"),
@@ -124,5 +124,5 @@ def test_a_manifest_that_is_signed_and_wrong_is_refused_by_field(changes, said):
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "1" * 10_000, "", "\ud800"])
 def test_json_that_is_none_or_nested_too_deeply_is_a_sentence(text):
-    with pytest.raises(InputError, match="the header: this is no JSON, or too deeply nested"):
+    with pytest.raises(InputError, match="the header: this is not JSON, or too deeply nested"):
         parse_json(text, "the header")

@@ -349,9 +349,9 @@ def fit_tagger(**options):
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda: fit_tagger(workers=2), "on what they run is not said: give an engine"),
-        (lambda: fit_tagger(engine="ray"), "how many workers is not said"),
-        (lambda: fit_tagger(engine="spark", workers=2), "it is local, ray or mpi"),
+        (lambda: fit_tagger(workers=2), "but there is no engine: give one"),
+        (lambda: fit_tagger(engine="ray"), "the number of workers is missing"),
+        (lambda: fit_tagger(engine="spark", workers=2), "it must be local, ray or mpi"),
         (lambda: fit_tagger(engine="local", workers=0), "whole number of at least 1"),
         (lambda: fit_tagger(engine="local", workers=2, address="auto"), "only the engine ray"),
         (lambda: fit_tagger(engine="local", workers=7), "6 examples for 7 workers"),
@@ -374,7 +374,7 @@ def test_fewer_sentences_in_files_than_workers_are_refused(files):
     with pytest.raises(InputError, match="1 example for 2 workers"):
         SequenceTagger(engine="local", workers=2).fit(files[1])
     files[0].write_text("\n\n")
-    with pytest.raises(InputError, match=r"a\.txt: there are no words in it"):
+    with pytest.raises(InputError, match=r"a\.txt: it has no words"):
         SequenceTagger(engine="local", workers=2).fit(files[0])
     with pytest.raises(InputError, match="there is no such file"):
         SequenceTagger(engine="local", workers=2).fit("nowhere.txt")
@@ -523,8 +523,8 @@ def test_the_command_reads_several_files_on_one_machine_too(files, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--workers", "2"], "give an engine"),
-        (["--engine", "local"], "give workers"),
+        (["--workers", "2"], "there is no engine"),
+        (["--engine", "local"], "the number of workers is missing"),
         (["--engine", "local", "--workers", "2", "--averaged"], "have no average"),
     ],
 )

@@ -288,7 +288,7 @@ def test_every_loss_trains_a_parser():
         ({"projective": "maybe"}, "projective is 'maybe'"),
         ({"bad_trees": "mend"}, "bad_trees is 'mend'"),
         ({"hash_bits": 40}, "hash_bits is 40"),
-        ({"order": 3}, "order is 3; it is 1 or 2"),
+        ({"order": 3}, "order is 3; it must be 1 or 2"),
         ({"most_heads": 0}, "most_heads is 0"),
         ({"C": -1}, "C is -1"),
         ({"loss": "hinges"}, "hinges"),
@@ -309,7 +309,7 @@ def test_what_cannot_be_learned_or_parsed_is_explained(parser):
         DependencyParser().fit([])
     with pytest.raises(InputError, match="word 1 has no head"):
         DependencyParser().fit(Treebank.from_columns([["a", "b"]]))
-    with pytest.raises(InputError, match="lists of words are wanted"):
+    with pytest.raises(InputError, match="lists of words are expected"):
         parser.predict(["a sentence"])
     long = Treebank.from_columns([["w"] * 5000], upos=[["X"] * 5000], lemmas=[["w"] * 5000])
     with pytest.raises(InputError, match=r"line 1: a sentence of 5,000 words; at most 4,095"):

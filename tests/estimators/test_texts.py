@@ -24,5 +24,5 @@ def test_texts_are_labelled_as_documents_of_them_are(tagger):
 
 
 def test_one_text_is_not_taken_for_its_characters(tagger):
-    with pytest.raises(InputError, match=r"one text; a list of texts is wanted, \[text\]"):
+    with pytest.raises(InputError, match=r"one text; a list of texts is expected, \[text\]"):
         list(label_documents(tagger, "Bo sings."))

@@ -62,7 +62,7 @@ def test_a_missing_corpus_is_one_sentence_that_names_the_command(tmp_path):
 
 
 def test_an_unknown_experiment_lists_those_that_there_are():
-    with pytest.raises(InputError, match="there is chang-yih-2013, "):
+    with pytest.raises(InputError, match="choose one of chang-yih-2013, "):
         called("experiment", "chang-2013", "--quick")
     assert "lee-2015" in called("experiment")
 

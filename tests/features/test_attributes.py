@@ -127,8 +127,8 @@ def test_numpy_numbers_are_weights():
         ([[["x", 3]]], "sentence 1, token 1: item 2 is a int, not a str"),
         ([[{3: "x"}]], "sentence 1, token 1: an attribute's name is a int, not a str"),
         ([["word"]], "sentence 1, token 1: a dict or a list of str .*, not a str .*templates"),
-        ([{"a": 1}], "sentence 1: a list of tokens is wanted, not a dict"),
-        ([[3]], "sentence 1, token 1: a dict or a list of str is wanted, not a int"),
+        ([{"a": 1}], "sentence 1: a list of tokens is expected, not a dict"),
+        ([[3]], "sentence 1, token 1: a dict or a list of str is expected, not a int"),
         ([[["\ud800"]]], "sentence 1, token 1: .*surrogate"),
     ],
 )  # fmt: skip

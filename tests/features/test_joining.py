@@ -125,7 +125,7 @@ def test_a_function_beside_vectors_and_crfpp_templates():
         (["ner", 3], "features cannot be a int"),
         (["ner", "nothing.txt"], 'features="nothing.txt" is neither a file nor one of'),
         (["ner", "U:%x[0,0]\n"], "templates of CRF\\+\\+ and Wapiti cannot stand beside others"),
-        (["word[0]", "word[0"], 'templates, line 1, column 7: "]" is wanted'),
+        (["word[0]", "word[0"], 'templates, line 1, column 7: "]" is expected'),
     ],
 )
 def test_bad_lists_are_refused(features, message):

@@ -156,17 +156,17 @@ def test_the_dialect_can_be_given():
         ("U:%x[0,0]\nX:%x[0,0]", """line 2, column 1: a line begins with "U" or "B", not 'X'"""),
         ("U:%x[0,0]\n\nU:a%y[0,0]", 'line 3, column 4: "%y" has no meaning here; there is %x'),
         ("U:%x[0,0]\nU:100%", 'line 2, column 6: a single "%" has no meaning here'),
-        ("U:%x(0,0)\n", 'line 1, column 5: "[" is wanted, not "("'),
-        ("U:%x[0;0]", 'line 1, column 7: "," is wanted, not ";"'),
-        ("U:%x[,0]", 'line 1, column 6: a row is wanted, not ","'),
+        ("U:%x(0,0)\n", 'line 1, column 5: "[" is expected, not "("'),
+        ("U:%x[0;0]", 'line 1, column 7: "," is expected, not ";"'),
+        ("U:%x[,0]", 'line 1, column 6: a row is expected, not ","'),
         ("U:%x[0,-1]", "line 1, column 8: a column has to lie between 0 and 9999"),
         ("U:%x[999,0]", "line 1, column 6: a row has to lie between -100 and 100"),
-        ("U:%x[0,0", 'line 1, column 9: "]" is wanted, not the end of the line'),
+        ("U:%x[0,0", 'line 1, column 9: "]" is expected, not the end of the line'),
         ('U:%m[0,0,"a**"]', 'line 1, column 13: "*" has nothing to repeat'),
         ('U:%m[0,0,"^?"]', 'line 1, column 12: "?" has nothing to repeat'),
         ('U:%t[0,0,"ab', "line 1, column 11: the regular expression does not end"),
-        ("U:%t[0,0]", 'line 1, column 9: "," is wanted, not "]"'),
-        ("B:%x[0,0]", 'at least one "U" line is wanted'),
+        ("U:%t[0,0]", 'line 1, column 9: "," is expected, not "]"'),
+        ("B:%x[0,0]", 'at least one "U" line is expected'),
     ],
 )
 def test_errors_name_line_and_column(text, message):
@@ -176,12 +176,12 @@ def test_errors_name_line_and_column(text, message):
 
 
 def test_a_file_of_comments_is_refused():
-    with pytest.raises(InputError, match="there are no templates in it"):
+    with pytest.raises(InputError, match="it has no templates"):
         parse_patterns("# nothing\n\n")
 
 
 def test_a_column_that_the_tokens_lack_is_named():
-    with pytest.raises(InputError, match=r'"B:%x\[0,3\]" wants column 4 .* have 1 column$'):
+    with pytest.raises(InputError, match=r'"B:%x\[0,3\]" needs column 4 .* have 1 column$'):
         make_extractor("U:%x[0,0]\nB:%x[0,3]").fit([["a", "b"]])
 
 

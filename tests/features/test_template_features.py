@@ -338,14 +338,14 @@ def test_rows_become_a_sparse_matrix():
 @pytest.mark.parametrize(
     ("sentences", "message"),
     [
-        (["Ada sings"], r"sentence 1: a list of tokens is wanted, not a str"),
-        ("Ada", "a list of sentences is wanted, not a str"),
-        ([["a"], ["b", 3]], r"sentence 2, token 2: a str or a tuple of str is wanted, not a int"),
+        (["Ada sings"], r"sentence 1: a list of tokens is expected, not a str"),
+        ("Ada", "a list of sentences is expected, not a str"),
+        ([["a"], ["b", 3]], r"sentence 2, token 2: a str or a tuple of str is expected, not a int"),
         ([[("a", "b")], [("a",)]], r"sentence 2, token 1: 1 column, but sentence 1, token 1 has 2"),
         ([[("a", None)]], r"sentence 1, token 1: column 2 is a NoneType, not a str"),
         ([["a", "\ud800"]], r"sentence 1, token 2: .*surrogate"),
         ([[()]], r"sentence 1, token 1: an empty tuple"),
-        ([None], r"sentence 1: a list of tokens is wanted, not a NoneType"),
+        ([None], r"sentence 1: a list of tokens is expected, not a NoneType"),
     ],
 )
 def test_bad_tokens_are_named_by_sentence_and_token(sentences, message):
@@ -354,7 +354,7 @@ def test_bad_tokens_are_named_by_sentence_and_token(sentences, message):
 
 
 def test_a_missing_column_is_named():
-    with pytest.raises(InputError, match=r'"pos\[-2\]" wants column 2 \("pos"\).* have 1 column$'):
+    with pytest.raises(InputError, match=r'"pos\[-2\]" needs column 2 \("pos"\).* have 1 column$'):
         make_extractor("chunking").fit([["Ada", "sings"]])
 
 

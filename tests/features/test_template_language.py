@@ -84,34 +84,34 @@ def test_templates_expand_to_canonical_ones(text, expected):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("word[0", 'line 1, column 7: "]" is wanted, not the end of the line'),
-        ("bias\n  word[x]", 'line 2, column 8: an offset is wanted, not "x"'),
-        ("word[0] word[1]", 'line 1, column 9: "&" or the end of the line is wanted, not "word"'),
+        ("word[0", 'line 1, column 7: "]" is expected, not the end of the line'),
+        ("bias\n  word[x]", 'line 2, column 8: an offset is expected, not "x"'),
+        ("word[0] word[1]", 'line 1, column 9: "&" or the end of the line is expected, not "word"'),
         ("word[0] & ", "line 1, column 10: a term such as"),
         ("upper(word[0])", 'line 1, column 1: there is no function "upper"; there are lower'),
         ("tag[0]", 'line 1, column 1: there is no column "tag"; there are word, pos, col2 ...'),
-        ("suffix(word[0])", 'line 1, column 15: "," is wanted, not ")"'),
-        ("lower(word[0],3)", 'line 1, column 14: ")" is wanted, not ","'),
+        ("suffix(word[0])", 'line 1, column 15: "," is expected, not ")"'),
+        ("lower(word[0],3)", 'line 1, column 14: ")" is expected, not ","'),
         ("suffix(word[0],0)", "line 1, column 16: a length has to lie between 1 and 100"),
         ("word[3..1]", "line 1, column 6: an offset has to lie between -100 and 100"),
-        ("word[0] & bias", 'line 1, column 11: "bias" stands alone'),
+        ("word[0] & bias", 'line 1, column 11: "bias" must be the only'),
         ("word[0] ? pos[0]", 'line 1, column 9: "?" has no meaning here'),
         ("lower(in(g,word[0]))", 'line 1, column 7: "in" cannot stand inside a function'),
         ("lower(part(g,word[0]))", 'line 1, column 7: "part" cannot stand inside a function'),
         ("lower(labels(word[0]))", 'line 1, column 7: "labels" and "known" cannot stand'),
-        ("known(word[0])", 'line 1, column 14: "," is wanted, not ")"'),
+        ("known(word[0])", 'line 1, column 14: "," is expected, not ")"'),
         ("gazetteer g a case=no\nbias", "line 1: case=no is neither case=folded nor case=exact"),
         ("gazetteer g a case=exact case=exact\nbias", "line 1: case= is there twice"),
-        ("in(g,lower(word[0]))", 'line 1, column 6: "in" wants a plain column'),
+        ("in(g,lower(word[0]))", 'line 1, column 6: "in" needs a plain column'),
         ("cluster(word[0],4)", 'line 1, column 1: "cluster" needs a line "clusters FILE"'),
         ("bias\nin(g,word[0])", 'line 2, column 4: "in" needs a line "gazetteer g FILE"'),
         ("word[0]\ncolumns a b", "line 2: the columns have to be named before"),
-        ("columns a a\na[0]", 'line 1: "columns" wants different names'),
+        ("columns a a\na[0]", 'line 1: "columns" needs different names'),
         ("columns 1st\nbias", 'line 1: "1st" cannot be the name of a column'),
-        ("clusters\nbias", 'line 1: "clusters" wants one file'),
-        ("gazetteer g\nbias", 'line 1: "gazetteer" wants a name and a file'),
+        ("clusters\nbias", 'line 1: "clusters" needs one file'),
+        ("gazetteer g\nbias", 'line 1: "gazetteer" needs a name and a file'),
         ("gazetteer g a\ngazetteer g b\nbias", 'line 2: there are two gazetteers named "g"'),
-        ("# nothing\n", "there are no templates in it"),
+        ("# nothing\n", "it has no templates"),
     ],
 )
 def test_errors_name_line_and_column(text, message):
@@ -153,9 +153,9 @@ def test_a_template_file_finds_its_lists_beside_it(tmp_path):
     ("content", "message"),
     [
         (b"01x\tword\t1\n", ", line 1: the path has to be a string of 0s and 1s"),
-        (b"01\tok\t1\n\nalone\n", ", line 3: a path, a word and a count are wanted"),
+        (b"01\tok\t1\n\nalone\n", ", line 3: a path, a word and a count are expected"),
         (b"01\t\xff\t1\n", ", line 1: this is not UTF-8"),
-        (b"", ": there are no clusters in it"),
+        (b"", ": it has no clusters"),
     ],
 )
 def test_bad_cluster_files_are_refused_with_their_line(tmp_path, content, message):
@@ -221,7 +221,7 @@ def test_included_templates_see_the_columns_of_the_file_that_includes_them(tmp_p
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"a": "include"}, 'a, line 1: "include" wants a preset or a file'),
+        ({"a": "include"}, 'a, line 1: "include" needs a preset or a file'),
         ({"a": "word[0]\ninclude b"}, 'a, line 2: "b" is neither a file nor one of chunking,'),
         ({"a": "include b", "b": "word[0"}, 'b, line 1 (included by a, line 1), column 7: "]"'),
         (

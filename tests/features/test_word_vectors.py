@@ -100,13 +100,13 @@ def test_vectors_are_kept_in_the_model_or_beside_it(tmp_path, keep):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a 1 2\nb 1\n", "v.txt, line 2: a word and 2 numbers are wanted, not 2 cells"),
+        ("a 1 2\nb 1\n", "v.txt, line 2: a word and 2 numbers are expected, not 2 cells"),
         ("a 1 2\nb 1 2 3\n", "v.txt, line 2: 3 numbers; those before have 2"),
         ("a 1 2\nb 1 x\n", "v.txt, line 2: the last 2 cells have to be numbers"),
         ("a 1 2\nb nan 1\n", "v.txt, line 2: a number is infinite or NaN"),
         ("2 2\na 1 2\nb 1 inf\n", "v.txt, line 3: a number is infinite or NaN"),
         ("3 2\na 1 2\nb 1 2\n", "v.txt, line 1 promises 3 words, and 2 follow"),
-        ("a\n", "v.txt, line 1: a word and 1 to 10,000 numbers are wanted"),
+        ("a\n", "v.txt, line 1: a word and 1 to 10,000 numbers are expected"),
         ("", "v.txt: there must be words"),
         ("1 99999999\n", "v.txt, line 1: vectors of 99999999 numbers"),
     ],
@@ -123,7 +123,7 @@ def test_bad_text_is_refused_with_file_and_line(tmp_path, text, message):
     ("change", "message"),
     [
         (lambda data: data[:-3], "should have 4 words, and ends after 3"),
-        (lambda data: data + b"more", "there is more behind its 4 words of 3 numbers"),
+        (lambda data: data + b"more", "there is more after its 4 words of 3 numbers"),
         (lambda data: data[:-5] + b"\x00\x00\xc0\x7f\n", "word 4 ('naïve'): a number is infinite"),
     ],
 )
@@ -141,10 +141,10 @@ def test_bad_arrays_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"v\.npy: 2 words, but the vectors are 4×3 numbers"):
         read_vectors(path)
     (tmp_path / "v.txt").unlink()
-    with pytest.raises(InputError, match=r"wants its words, a word per line, in v\.txt"):
+    with pytest.raises(InputError, match=r"needs its words, a word per line, in v\.txt"):
         read_vectors(path)
     np.save(path, np.array(["x"], dtype=object), allow_pickle=True)
-    with pytest.raises(InputError, match="is no array that numpy"):
+    with pytest.raises(InputError, match="is not an array written by numpy"):
         read_vectors(path)
 
 
@@ -191,4 +191,4 @@ def test_the_command_takes_vectors_and_prints_what_they_know(tmp_path):
     assert "vectors v.txt: 75.0 % of the tokens" in told
     vectors.write_text("a 1 2\nb 1\n")
     said = refusal("train", data, "--vectors", vectors, "--model", model)
-    assert "v.txt, line 2: a word and 2 numbers are wanted" in said
+    assert "v.txt, line 2: a word and 2 numbers are expected" in said

@@ -106,8 +106,8 @@ def test_tasks_with_annotations_are_trained_on(session):
         ("/predict", {"tasks": {}}, "tasks has to be a list"),
         ("/predict", {"tasks": [1]}, "a task has to have data"),
         ("/predict", {"tasks": [{"data": {"n": 1}}]}, "a task has to have a text"),
-        ("/predict", {"tasks": [], "label_config": "<View"}, "label_config is no XML"),
-        ("/setup", {"schema": "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>"}, "no labelling interface"),
+        ("/predict", {"tasks": [], "label_config": "<View"}, "label_config is not XML"),
+        ("/setup", {"schema": "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>"}, "not a labelling interface"),
         ("/webhook", {"action": "ANNOTATION_CREATED"}, "has to have an annotation"),
         (
             "/webhook",

@@ -296,7 +296,7 @@ def test_the_trained_model_is_downloaded(session, tmp_path):
         ("next", {"annotator": "a", "more": 1}, 400, "'more' is unknown"),
         ("open", {"sentence": 12345}, 400, "there is no sentence 12345"),
         ("undo", {"answer": 5, "annotator": "a"}, 400, "there is no answer 5"),
-        ("types", {"name": "a b"}, 400, "is no label"),
+        ("types", {"name": "a b"}, 400, "is not a label"),
         ("search", {"among": "nothing"}, 400, "among has to be one of"),
     ],
 )  # fmt: skip
@@ -406,5 +406,5 @@ def test_trees_are_asked_about_as_a_whole(tmp_path):
     with Project(tmp_path / "p.db", "trees") as project:
         with pytest.raises(InputError, match="of trees whole sentences are asked about"):
             Session(project, ask="unsure")
-        with pytest.raises(InputError, match="ask is 'some'; it is all or unsure"):
+        with pytest.raises(InputError, match="ask is 'some'; it must be all or unsure"):
             Session(project, ask="some")

@@ -109,8 +109,8 @@ def test_an_answer_sent_twice_is_there_once(project):
         (["I-PER", "O", "O"], "token 1: 'I-PER' cannot stand here"),
         (["B-PER", "I-LOC", "O"], "token 2: 'I-LOC' cannot stand here"),
         (["PER", "O", "O"], "token 1: 'PER' cannot stand here"),
-        (["B-a b", "O", "O"], "'a b' is no label"),
-        (["B-" + "x" * 101, "O", "O"], "is no label"),
+        (["B-a b", "O", "O"], "'a b' is not a label"),
+        (["B-" + "x" * 101, "O", "O"], "is not a label"),
         (["B-<x>", "O", "O"], "no angle brackets"),
     ],
 )
@@ -229,7 +229,7 @@ def test_other_files_of_sqlite_are_refused(tmp_path):
         base.execute("CREATE TABLE a (b)")
         base.commit()
     for attempt in (Project, lambda path: list(iter_documents(path, "project"))):
-        with pytest.raises(InputError, match="no project of dualstruct label"):
+        with pytest.raises(InputError, match="not a project of dualstruct label"):
             attempt(tmp_path / "other.db")
 
 
@@ -329,15 +329,18 @@ def test_the_command_says_where_the_page_is_and_ends_on_ctrl_c(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["{}/raw.txt"], "raw.txt exists and is no project"),
+        (["{}/raw.txt"], "raw.txt exists and is not a labelling project"),
         (["{}/p.db", "--text", "{}/none"], "none does not exist"),
-        (["{}/p.db", "--kind", "graphs"], "--kind is 'graphs'; it is spans, labels, trees"),
+        (
+            ["{}/p.db", "--kind", "graphs"],
+            "--kind is 'graphs'; it must be one of spans, labels, trees",
+        ),
         (["{}/p.db", "--export", "{}/a.jsonl"], "p.db: there is no such file"),
-        (["{}/p.db", "--labels", "A B"], "'A B' is no label"),
-        (["{}/p.db", "--host", "0.0.0.0", "--port", "0"], "set a --token that they have to know"),
+        (["{}/p.db", "--labels", "A B"], "'A B' is not a label"),
+        (["{}/p.db", "--host", "0.0.0.0", "--port", "0"], "add --token SECRET"),
         (["{}/p.db", "--model", "{}/columns.dstruct"], "looks at more than words"),
         (["{}/p.db", "--model", "{}/bilou.dstruct"], "labels of another scheme than B-, I- and O"),
-        (["{}/raw.txt", "--export", "{}/raw.txt"], "raw.txt exists and is no project"),
+        (["{}/raw.txt", "--export", "{}/raw.txt"], "raw.txt exists and is not a labelling project"),
     ],
 )
 def test_mistakes_are_sentences(tmp_path, arguments, message):
@@ -383,7 +386,7 @@ def test_lists_and_patterns_are_first_suggestions(tmp_path):
         ("--pattern", "LOC=[", "--pattern LOC=[: no regular expression"),
         ("--pattern", "LOK=a", "--pattern LOK=a: the project has no label LOK (LOC)"),
         ("--gazetteer", "LOC=no.txt", "no.txt does not exist"),
-        ("--gazetteer", "LOC", "LABEL=FILE is wanted"),
+        ("--gazetteer", "LOC", "LABEL=FILE is expected"),
     ],
 )
 def test_lists_and_patterns_that_cannot_be_are_refused_in_a_sentence(

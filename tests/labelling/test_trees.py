@@ -110,9 +110,9 @@ def test_a_pipeline_tags_plain_text_before_it_is_parsed(tmp_path):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["2:det", "x"], "token 2: 'x' is no arc"),
-        (["2:det", "3:root"], "token 2: '3:root' is no arc"),
-        (["1:det", "0:root"], "token 1: '1:det' is no arc"),
+        (["2:det", "x"], "token 2: 'x' is not an arc"),
+        (["2:det", "3:root"], "token 2: '3:root' is not an arc"),
+        (["1:det", "0:root"], "token 1: '1:det' is not an arc"),
         (["2:det", "1:root"], "no tree"),
         (["2:det"], "2 tokens, but 1 label"),
     ],

@@ -147,10 +147,10 @@ def test_files_without_heads_have_no_scores_of_trees():
 def test_other_texts_are_refused_with_the_place():
     truth = Treebank.from_columns([["a", "b"], ["c"]], name="gold.conllu")
     other = Treebank.from_columns([["ab"], ["d"]], name="found.conllu")
-    said = r"gold.conllu, line 4: the text goes on with 'c', but with 'd' in found.conllu, line 3"
+    said = r"gold.conllu, line 4: the text continues with 'c', but with 'd' in found.conllu, line 3"
     with pytest.raises(InputError, match=said):
         evaluate_raw_text(truth, other)
-    with pytest.raises(InputError, match="goes on with 'c', but with ''"):
+    with pytest.raises(InputError, match="continues with 'c', but with ''"):
         evaluate_raw_text(truth, other[:1])
 
 

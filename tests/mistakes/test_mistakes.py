@@ -296,7 +296,7 @@ def test_two_predictions_are_compared_sentence_by_sentence():
     assert (f1.name, f1.one, f1.other) == ("F1", one.scores["F1"], other.scores["F1"])
     gain, error = compared(other.counts, one.counts, F1)
     assert (f1.difference, f1.error) == pytest.approx((gain, error))
-    assert "old has fewer mistakes in 1, new in 1, both as many in 1" in str(found)
+    assert "old has fewer mistakes in 1, new in 1, and both have as many in 1" in str(found)
     assert [each["sentence"] for each in found.to_dict(1)["different"]] == [1]
 
 

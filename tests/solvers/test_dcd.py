@@ -148,7 +148,7 @@ def test_an_impossible_weight_of_the_loss_is_refused(C):
 
 
 def test_an_unknown_solver_or_loss_names_those_that_exist():
-    with pytest.raises(InputError, match="there is auto, dcd, dcd-light, cpd"):
+    with pytest.raises(InputError, match="choose one of auto, dcd, dcd-light, cpd"):
         find_solver("magic", "squared_hinge")
     with pytest.raises(InputError, match="only squared_hinge; hinge is for sdm, frank-wolfe"):
         find_solver("dcd", "hinge")

@@ -564,7 +564,7 @@ def test_impossible_parameters_are_refused():
     for wrong in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(InputError, match="eta0 is"):
             SGD(eta0=wrong)
-    with pytest.raises(InputError, match="there is bottou, lecun"):
+    with pytest.raises(InputError, match="choose one of bottou, lecun"):
         SGD("newton")
     with pytest.raises(InputError, match="only the hinge loss has k best"):
         fit(problem_of("crf"), DCA(k=2), Stopping(passes=1))

@@ -171,7 +171,7 @@ def test_what_two_stages_cannot_do_is_refused_in_a_sentence(tagger, tmp_path):
         pickle.loads(pickle.dumps(tagger)).partial_fit(X[:5], Y[:5])
     with pytest.raises(InputError, match="model of one stage"):
         tagger.suspects(X, Y)
-    with pytest.raises(InputError, match="stages is 3; it is 1 or 2"):
+    with pytest.raises(InputError, match="stages is 3; it must be 1 or 2"):
         SequenceTagger(stages=3).fit(X, Y)
     with pytest.raises(InputError, match="at least two sentences"):
         SequenceTagger(stages=2).fit(X[:1], Y[:1])

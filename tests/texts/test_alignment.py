@@ -42,7 +42,7 @@ def test_it_may_be_left_out_or_refused_instead():
     ]
     with pytest.raises(InputError, match=r"file, line 1: the span 3-6 LOC 'Par' does not begin"):
         corpus("In Paris", [[3, 6, "LOC"]], misaligned="refuse")
-    with pytest.raises(InputError, match="misaligned is 'keep'; it is move, drop, refuse"):
+    with pytest.raises(InputError, match="misaligned is 'keep'; it must be move, drop, refuse"):
         corpus("In Paris", [], misaligned="keep")
 
 

@@ -304,14 +304,14 @@ def test_csv_names_its_columns(tmp_path):
             '{"tokens": ["a", "b"], "ner_tags": [1, 0]}',
             r"line 1: ner_tags are numbers; write their",
         ),
-        ('{"text": "a"} x', r"line 1: an object of JSON is wanted here, not 'x'"),
+        ('{"text": "a"} x', r"line 1: an object of JSON is expected here, not 'x'"),
         ('{"words": 3}', r"line 1: there is no text"),
         ('{"text": "abc", "spans": [[0, 9, "X"]]}', r"line 1: the span 0-9 X is not in the text"),
         ('{"text": "abc", "spans": [[2, 2, "X"]]}', r"line 1: the span 2-2 X is not in the text"),
         ('{"text": "abc", "spans": [[-1, 2, "X"]]}', r"the span -1-2 X is not in the text"),
         ('{"text": "abc", "spans": [{"start": 0}]}', r"line 1: spans\[0\] has no end"),
-        ('{"text": "abc", "spans": [[0, 1, 5]]}', r"spans\[0\]: its label is '5', no text"),
-        ('{"text": "abc", "spans": [[0, 1.5, "X"]]}', r"spans\[0\]: its end is '1.5', no whole"),
+        ('{"text": "abc", "spans": [[0, 1, 5]]}', r"spans\[0\]: its label is '5', not a text"),
+        ('{"text": "abc", "spans": [[0, 1.5, "X"]]}', r"spans\[0\]: its end is '1.5', not a whole"),
         ('{"text": "abc", "spans": {"a": 1}}', r"line 1: spans is an object"),
         (
             '{"text": "abc", "spans": [{"start": 0, "end": 1, "label": "X", "text": "b"}]}',
@@ -324,7 +324,7 @@ def test_csv_names_its_columns(tmp_path):
             r"line 1: tokens has 2 entries, but labels has 1",
         ),
         ('{"tokenized_text": ["a"], "ner": [[0, 1, "X"]]}', r"ner\[0\]: there are no words 0 to 1"),
-        ("[[1, 2]]", r"line 1: an object with a text is wanted, not a list"),
+        ("[[1, 2]]", r"line 1: an object with a text is expected, not a list"),
     ],
 )
 def test_mistakes_are_told_with_their_place(rows, problem):
@@ -351,9 +351,11 @@ def test_json_is_read_a_piece_at_a_time():
 
 
 def test_formats_that_are_none_are_named(tmp_path):
-    with pytest.raises(InputError, match="there is no format 'xml'; there are labelstudio, jsonl"):
+    with pytest.raises(
+        InputError, match="there is no format 'xml'; choose one of labelstudio, jsonl"
+    ):
         list(iter_documents(tmp_path, "xml"))
-    with pytest.raises(InputError, match=r"a.xyz: its name ends as that of no format"):
+    with pytest.raises(InputError, match=r"a.xyz: the format is not clear from the name"):
         write_documents(tmp_path / "a.xyz", [])
     with pytest.raises(InputError, match="text is read, but not written"):
         write_documents(tmp_path / "a", [], "text")
@@ -382,9 +384,9 @@ def test_labels_of_tokens_come_back_or_are_refused(format, tmp_path):
 @pytest.mark.parametrize(
     ("tokens", "problem"),
     [
-        ([(0, 3), (2, 4)], r"line 1: the tokens 0-3 X 'Ada' and 2-4 X 'a ' are not one behind"),
+        ([(0, 3), (2, 4)], r"line 1: the tokens 0-3 X 'Ada' and 2-4 X 'a ' are not one after"),
         ([(0, 30)], r"line 1: the span 0-30 X is not in the text"),
-        ([("a", 3)], r"line 1: tokens\[0\]: its start is 'a', no whole number"),
+        ([("a", 3)], r"line 1: tokens\[0\]: its start is 'a', not a whole number"),
     ],
 )
 def test_wrong_labelled_tokens_are_named(tokens, problem):

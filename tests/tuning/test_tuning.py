@@ -388,7 +388,7 @@ def test_without_time_to_judge_anything_what_was_given_is_trained(monkeypatch):
         ({"budget": 0}, "budget is 0; it must be a number of seconds above 0"),
         ({"trials": 0}, "trials is 0; it must be at least 1"),
         ({"folds": 1}, "folds is 1; there must be at least 2"),
-        ({"metric": "las"}, "metric is 'las'; it is f1 or accuracy"),
+        ({"metric": "las"}, "metric is 'las'; it must be f1 or accuracy"),
         ({"dev": ([], [])}, "the development data is empty"),
     ],
 )
@@ -529,6 +529,14 @@ def test_the_table_and_the_picture_show_every_candidate():
     assert [each.strip() for each in shown] == ["10 %", "~1.2 %"]
     assert lines[3][: lines[0].index("gap") + 3].endswith(" none")
     assert "no <b>" in lines[4]
+    wide = max(map(len, lines))
+    for width in (wide, wide - 1, wide - 12, len(lines[0])):  # the plot gives way
+        narrow = found.table(width).splitlines()
+        assert max(map(len, narrow)) <= width
+        assert any("●" in line for line in narrow) == (width > len(lines[0]))
+        whole = [line[: len(lines[0])].rstrip() for line in lines]
+        assert [line[: len(lines[0])].rstrip() for line in narrow] == whole
+    assert found.table(wide) == found.table()
     assert [row["chosen"] for row in found.to_dicts()] == [True, False, False, False]
     assert [row["certified"] for row in found.to_dicts()] == [True, False, False, False]
     import xml.etree.ElementTree as ET
@@ -592,8 +600,8 @@ def test_the_command_tunes_parsers(files, tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--task", "tag+parse"], "--task is 'tag+parse'; tune takes tag or parse"),
-        (["--metric", "las"], "metric is 'las'; it is f1 or accuracy"),
+        (["--task", "tag+parse"], "--task is 'tag+parse'; tune supports tag and parse"),
+        (["--metric", "las"], "metric is 'las'; it must be f1 or accuracy"),
         (["--budget", "0"], "--budget is 0; it must be a number of seconds above 0"),
         (["--order", "2"], "--order is for --task parse"),
     ],
@@ -673,7 +681,7 @@ def bad(tmp_path, monkeypatch):
     [
         (["--budget", "0.0001"], "budget is 0.0001 s, but to train once takes about 0."),
         (["--trials", "2", "--dev", "unlabelled.txt"], "unlabelled.txt: its only column was taken"),
-        (["--trials", "2", "--features", "nothing.txt"], "nothing.txt: there are no templates"),
+        (["--trials", "2", "--features", "nothing.txt"], "nothing.txt: it has no templates"),
         (["--trials", "2", "--vectors", "ragged.txt"], "ragged.txt, line 2: a word and 3 numbers"),
         (["--trials", "2", "--vectors", "nan.txt"], "nan.txt, line 2: a number is infinite or NaN"),
     ],
@@ -701,7 +709,7 @@ def test_templates_that_cannot_be_are_listed_and_the_others_are_tuned(files):
     done = run_command("tune", files / "train.txt", *more)
     assert done.returncode == 0, done.stderr
     notes = [each["note"] for each in json.loads(done.stdout)["candidates"]]
-    assert "nothing.txt: there are no templates in it" in notes
+    assert "nothing.txt: it has no templates" in notes
 
 
 def test_features_that_make_no_attribute_are_one_sentence():

@@ -165,7 +165,7 @@ def test_a_damaged_model_is_refused_or_read(data):
         ("37=", "36=", None),
         ("37=", "9999=", "at place 9,999"),
         ("37=", "3=", "at place 3"),
-        ("-1.5", "nan", "a weight is wanted here"),
+        ("-1.5", "nan", "a weight is expected here"),
         ("#qrk#3", "#qrk#999", "the length of a string|less in the file"),
         ("5:u01:d", "6:u01:d", "not as long"),
     ],

@@ -72,7 +72,7 @@ def clusters(
         "resume": resume,
     }
     if (vectors is None) == (not raw):
-        raise InputError("clusters are made of text, RAW..., or of --vectors FILE")
+        raise InputError("there is nothing to cluster: give a text (RAW...) or --vectors FILE")
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint, the file to resume from")
     _check_out(out, [*(raw or ()), *filter(None, [vectors, restrict, checkpoint])])
@@ -134,7 +134,7 @@ def _check_out(out: Path, read: list[str | Path]) -> None:
     if not out.parent.is_dir():
         raise InputError(f"{out} cannot be written: there is no folder {out.parent}")
     if out.is_dir():
-        raise InputError(f"{out} is a folder; a file name is wanted")
+        raise InputError(f"{out} is a folder; a file name is expected")
     if any(out.resolve() == Path(each).resolve() for each in read):
         raise InputError(f"{out} is read by this command and cannot be written by it as well")
     if out.is_file() and out.stat().st_size:
@@ -142,5 +142,5 @@ def _check_out(out: Path, read: list[str | Path]) -> None:
             read_clusters(out)
         except InputError:
             raise InputError(
-                f"{out} exists and is no file of clusters; choose another name"
+                f"{out} exists and is not a file of clusters; choose another name"
             ) from None

@@ -13,7 +13,7 @@ from dualstruct.screen import Screen
 
 #: How many sentences a page has at least.
 ON_A_PAGE = 50
-HELP = "A model file that train wrote, or a file with predicted labels or trees."
+HELP = "A model file written by train, or a file with predicted labels or trees."
 
 
 def compare(

@@ -67,7 +67,7 @@ def confident_lines(
 def reliability_of(
     model: SequenceTagger | DependencyParser, X: Any, y: Any, picture: Path | None
 ) -> dict[str, Reliability]:
-    """Confidence against accuracy, and its picture if one is wanted."""
+    """Confidence against accuracy, and its picture if one is asked for."""
     diagrams = model.reliability(X, y)
     if picture is not None:
         from dualstruct.drawing.reliability import draw_reliability

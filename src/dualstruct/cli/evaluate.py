@@ -166,9 +166,9 @@ def evaluate(
 def _check_parts(wanted: list[str], train: str | None) -> None:
     for part in wanted:
         if part not in BY:
-            raise InputError(f"--by is {part!r}; it is {', '.join(BY)}")
+            raise InputError(f"--by is {part!r}; it must be one of {', '.join(BY)}")
     if "seen" in wanted and train is None:
-        raise InputError("--by seen wants --train FILE: the words of that file are seen")
+        raise InputError("--by seen needs --train FILE: the words of that file are seen")
 
 
 def _seen(judged: Judged, train: str | None) -> set[str] | None:

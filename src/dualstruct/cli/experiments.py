@@ -91,7 +91,7 @@ def experiment(
         return
     if name not in experiments.EXPERIMENTS:
         known = ", ".join(experiments.EXPERIMENTS)
-        raise InputError(f"there is no experiment {name!r}; there is {known}")
+        raise InputError(f"there is no experiment {name!r}; choose one of {known}")
     if seconds == float("inf"):
         raise InputError("--seconds is infinite; without a limit, leave it out")
     if data is None and not quick:
@@ -100,7 +100,7 @@ def experiment(
             "to get them), or see a small version with --quick"
         )
     if data is not None and not data.is_dir():
-        raise InputError(f"{data} is no folder; dualstruct datasets says how to get the corpora")
+        raise InputError(f"{data} is not a folder; dualstruct datasets says how to get the corpora")
     most, most_of = experiments.read_limits(sentences or ())
     options = experiments.Options(
         data=data, quick=quick, sentences=most, sentences_of=most_of, seconds=seconds, seed=seed,
@@ -135,7 +135,7 @@ def datasets(
     from dualstruct.datasets import corpora
 
     if name is not None and name not in corpora.CORPORA:
-        raise InputError(f"there is no corpus {name!r}; there is {', '.join(corpora.CORPORA)}")
+        raise InputError(f"there is no corpus {name!r}; choose one of {', '.join(corpora.CORPORA)}")
     names = list(corpora.CORPORA) if name is None else [name]
     if download:
         if name is None or data is None:

@@ -73,7 +73,7 @@ def explain(
 
     format = "json" if as_json else format
     if format not in FORMATS:
-        raise InputError(f"--format is {format!r}; it is {', '.join(FORMATS)}")
+        raise InputError(f"--format is {format!r}; it must be one of {', '.join(FORMATS)}")
     if token is not None and sentence is None:
         sentence = "1"
     opened = open_model(model)
@@ -120,7 +120,7 @@ def _sentences(
         raise InputError("--labels is for a sentence in quotes; a file has its own: see --gold")
     elif gold:
         if text is not None:
-            raise InputError("--gold wants labels or trees, and plain text has none")
+            raise InputError("--gold needs labels or trees, and plain text has none")
         yield from opened.true_sentences(file, columns)
     else:
         yield from (
@@ -135,7 +135,7 @@ def _explanations(
     token: int | None,
     most: int,
 ) -> Iterator[tuple[int, Explanation]]:
-    """The sentences that are wanted, with their numbers; those with nothing to say are left out."""
+    """The sentences to explain, with their numbers; those with nothing to say are left out."""
     found, printed = False, 0
     for number, (name, one, truth) in enumerate(sentences, 1):
         if sentence is None and printed == most:
@@ -151,4 +151,4 @@ def _explanations(
             if sentence is not None:
                 return
     if not found and sentence is not None:
-        raise InputError(f"there is no sentence {sentence}")
+        raise InputError(f"there is no sentence {sentence}; --sentence counts from 1")

@@ -63,7 +63,7 @@ def read_corpus(
     for note in corpus.notes:
         tell(note)
     if not corpus.annotated:
-        raise InputError(f"{corpus.name}: nothing is marked in its texts (spans are wanted)")
+        raise InputError(f"{corpus.name}: no span is marked in its texts")
     return corpus
 
 
@@ -125,8 +125,8 @@ def column_number(label_column: str) -> int:
         return int(label_column)
     except ValueError:
         raise InputError(
-            f"--label-column is {label_column!r}; a number, or of CoNLL-U {', '.join(_CONLLU)} or "
-            "misc:KEY, is wanted"
+            f"--label-column is {label_column!r}; it must be a number, or for CoNLL-U "
+            f"{', '.join(_CONLLU)} or misc:KEY"
         ) from None
 
 
@@ -137,7 +137,7 @@ def column_numbers(columns: str | None) -> list[int] | None:
     try:
         return [int(part) for part in columns.split(",")]
     except ValueError:
-        raise InputError(f"--columns is {columns!r}; numbers such as 0,2 are wanted") from None
+        raise InputError(f"--columns is {columns!r}; it must be numbers such as 0,2") from None
 
 
 @contextlib.contextmanager

@@ -156,7 +156,9 @@ def _serve(project: Project, model: Path | None, ask: str, asked: Address, as_js
     from dualstruct.labelling.session import Session
 
     if not asked.token and not is_loopback(asked.host):
-        raise InputError(f"others reach {asked.host}: set a --token that they have to know")
+        raise InputError(
+            f"other machines can reach {asked.host}: add --token SECRET, which they then need"
+        )
     listening = Listening(asked.host, asked.port)
     where = listening.address
     if asked.token:
@@ -190,10 +192,11 @@ def _check(project: Path, given: Sequence[Path], kind: str | None, export: Path 
     from dualstruct.texts.formats.project import MAGIC
 
     if kind is not None and kind not in KINDS:
-        raise InputError(f"--kind is {kind!r}; it is {', '.join(KINDS)}")
+        raise InputError(f"--kind is {kind!r}; it must be one of {', '.join(KINDS)}")
     if project.exists() and not begins_with(project, MAGIC) and project.stat().st_size:
         raise InputError(
-            f"{project} exists and is no project; name a new file, and give texts with --text"
+            f"{project} exists and is not a labelling project; choose a new file name, and give "
+            "texts with --text"
         )
     for path in given:
         if not path.exists():

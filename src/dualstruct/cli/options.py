@@ -86,9 +86,8 @@ TokenizerOption = Annotated[
     Option(
         "--tokenizer",
         metavar="SETTINGS|FILE",
-        help="How to split text, for example hyphens=keep,sentences=lines, or a "
-        "model trained with --task tokenize (docs/text.md). Default: as in "
-        "training.",
+        help="How to split text: settings such as hyphens=keep,sentences=lines, or a "
+        "model trained with --task tokenize. Default: as in training.",
     ),
 ]
 
@@ -121,7 +120,7 @@ def splitting(text: bool, presplit: bool, tokenizer: str | None) -> Splitting | 
     if presplit and not text:
         raise InputError("--presplit says how --text is split; give both")
     if presplit and tokenizer is not None:
-        raise InputError("--presplit splits at blanks alone; leave out --tokenizer")
+        raise InputError("--presplit splits at spaces only; leave out --tokenizer")
     if tokenizer is not None and not text:
         raise InputError("--tokenizer says how --text is split; give both")
     if not text:

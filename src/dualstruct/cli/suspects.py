@@ -63,7 +63,7 @@ def suspects(
 
     format = "json" if as_json else format
     if format not in FORMATS:
-        raise InputError(f"--format is {format!r}; it is {', '.join(FORMATS)}")
+        raise InputError(f"--format is {format!r}; it must be one of {', '.join(FORMATS)}")
     if folds == 1:
         raise InputError("--folds is 1; at least 2 are needed, or 0 for the model itself")
     found, places = open_model(model).suspects(

@@ -254,7 +254,9 @@ def task_of(task: str, files: list[str]) -> str:
 def _check_task(task: str, special: dict[str, Any]) -> None:
     """Refuse an unknown task, and options that are for another one."""
     if task not in TASKS:
-        raise InputError(f"--task is {task!r}; it is tag, parse, tag+parse, tokenize or pipeline")
+        raise InputError(
+            f"--task is {task!r}; it must be tag, parse, tag+parse, tokenize or pipeline"
+        )
     for name, value in special.items():
         if value is not None and task not in ONLY_FOR[name]:
             raise InputError(f"--{name.replace('_', '-')} is for --task {ONLY_FOR[name][0]}")
@@ -276,7 +278,7 @@ def _check_files(
     # Several workers write their checkpoints into a folder.
     check_outputs([model, checkpoint if engine is None else None], read)
     if resume and checkpoint is None:
-        raise InputError("--resume needs --checkpoint, what to resume from")
+        raise InputError("--resume needs --checkpoint, the file to resume from")
     if engine is not None or workers is not None or address is not None:
         from dualstruct.cli import workers as cli_workers
 

@@ -196,7 +196,9 @@ class TreeCommands:
     def _pipeline(self, what: str) -> ParsingPipeline:
         """The model, if it takes words alone."""
         if not self.model.takes_words:
-            raise InputError(f"{what} needs a tag+parse model: a parser alone wants tags, too")
+            raise InputError(
+                f"{what} needs a model that also tags: train it with --task tag+parse or pipeline"
+            )
         return cast(ParsingPipeline, self.model)
 
     def judge(
@@ -308,7 +310,7 @@ class TreeCommands:
         lines += [
             f"parser: {plural(len(parser.classes_), 'relation')}, {_describe(parser)}; "
             f"{parser.result_}",
-            f"it looks at {', '.join(parser.sources_)}",
+            f"features use {', '.join(parser.sources_)}",
             f"relations: {', '.join(parser.classes_)}",
         ]
         say("\n".join(lines))

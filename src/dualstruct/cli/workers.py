@@ -33,7 +33,7 @@ def check(
 
 
 def check_files(read: list[str | Path | None], checkpoint: Path | None) -> None:
-    """Refuse files that workers cannot read, and a checkpoint that is no folder."""
+    """Refuse files that workers cannot read, and a checkpoint that is not a folder."""
     check_paths([Path(file) for file in read if file is not None])
     if checkpoint is None:
         return

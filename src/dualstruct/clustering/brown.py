@@ -86,7 +86,7 @@ def brown_clusters(
     1.5
     """
     if type(n_clusters) is not int or n_clusters < 2:
-        raise InputError(f"the number of clusters is {n_clusters!r}; it is a number from 2 on")
+        raise InputError(f"the number of clusters is {n_clusters!r}; it must be a number from 2 on")
     if type(min_count) is not int or min_count < 1:
         raise InputError(f"min_count has to be a number from 1 on, not {min_count!r}")
     threads = usable_threads(threads)
@@ -180,7 +180,7 @@ def _check(
         )
     if neighbours.pairs == 0:
         raise InputError(
-            "no two words stand beside each other: a sentence on each line is wanted, its words "
+            "no two words are next to each other: one sentence per line is expected, its words "
             "separated by spaces"
         )
 
@@ -221,8 +221,8 @@ def _line(sentence: Sequence[str], number: int) -> str:
     for word in sentence:
         if not isinstance(word, str) or word.split() != [word]:
             raise InputError(
-                f"sentence {number}: {word!r} is no word; sentences are lists of words without "
-                "blanks, or paths of files"
+                f"sentence {number}: {word!r} is not a word; sentences are lists of words without "
+                "spaces, or paths of files"
             )
     return " ".join(sentence) + "\n"
 

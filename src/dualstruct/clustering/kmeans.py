@@ -59,9 +59,9 @@ def vector_clusters(
     {'Rome': '0', 'Bonn': '0', 'Ada': '1', 'Bo': '1'}
     """
     if type(n_clusters) is not int or n_clusters < 2:
-        raise InputError(f"the number of clusters is {n_clusters!r}; it is a number from 2 on")
+        raise InputError(f"the number of clusters is {n_clusters!r}; it must be a number from 2 on")
     if type(rounds) is not int or rounds < 1:
-        raise InputError(f"rounds is {rounds!r}; it is a number from 1 on")
+        raise InputError(f"rounds is {rounds!r}; it must be a number from 1 on")
     if not isinstance(vectors, WordVectors):
         vectors = read_vectors(os.fspath(vectors))
     X = _unit_length(vectors.matrix)

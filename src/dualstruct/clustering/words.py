@@ -14,7 +14,7 @@ __all__ = ["WordClusters", "paths_in_tree"]
 @dataclass(frozen=True)
 class WordClusters:
     """The path of each word's cluster in a binary tree: the longer what two paths have in common,
-    the more alike are the words.
+    the more similar are the words.
 
     Examples
     --------

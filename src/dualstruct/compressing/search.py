@@ -105,9 +105,9 @@ def compress(
     [['PRON', 'VERB', 'PRON']]
     """
     if not 0 <= loss_of <= 1:
-        raise InputError(f"loss_of is {loss_of}; it is a number from 0 to 1")
+        raise InputError(f"loss_of is {loss_of}; it must be a number from 0 to 1")
     if bits is not None and bits not in _ALL_BITS:
-        raise InputError(f"bits is {bits}; it is a number from 3 to 8")
+        raise InputError(f"bits is {bits}; it must be a number from 3 to 8")
     wanted = None if size is None else parse_size(size)
     judged = None if dev is None else dev if isinstance(dev, tuple) else (dev,)
     trials = _Trials(model, judged, names, watch)
@@ -205,9 +205,10 @@ class _Trials(Generic[ModelT]):
                 fitting.append((_SHARES[place], bits))
         if not fitting:
             smallest = min(found.size for found in self._tried.values())
+            share = 100 * min(_SHARES)
             raise InputError(
-                f"the model cannot be made as small as {show_size(size)}; "
-                f"{show_size(smallest)} is the least, with {min(_SHARES):.1%} of its weights"
+                f"the model cannot be made as small as {show_size(size)}: "
+                f"{show_size(smallest)} is the smallest, with {share:.1f} % of its weights"
             )
         if self._dev is None:
             return self.at(*min(fitting, key=lambda place: self._lost(*place)))

@@ -17,7 +17,7 @@ def parse_size(size: int | str) -> int:
     """
     found = re.fullmatch(r"\s*([0-9]{1,12}(?:\.[0-9]{1,12})?)\s*([A-Za-z]*)\s*", str(size))
     if found is None or found[2].upper() not in _UNITS or not float(found[1]):
-        raise InputError(f"size is {size!r}; a size such as 450KB or 1.5MB is wanted")
+        raise InputError(f"size is {size!r}; it must be a size such as 450KB or 1.5MB")
     return int(float(found[1]) * _UNITS[found[2].upper()])
 
 

@@ -251,7 +251,7 @@ def check_target(path: Path) -> None:
     path = followed(path)
     if path.exists() and path.stat().st_size and not is_ours(path):
         raise OutputError(
-            f"{path} exists and is not a file that dualstruct wrote; choose another name"
+            f"{path} exists and is not a file written by dualstruct; choose another name"
         )
 
 
@@ -259,7 +259,7 @@ def check_writable(path: Path) -> None:
     """Refuse a place where nothing can be written."""
     path = followed(path)
     if path.is_dir():
-        raise OutputError(f"{path} is a folder; a file name is wanted")
+        raise OutputError(f"{path} is a folder; a file name is expected")
     if path.exists():
         if not path.is_file():
             raise OutputError(f"{path} is not a regular file")

@@ -266,9 +266,9 @@ class ColumnFile:
     def unlike(self, layout: ColumnLayout) -> InputError:
         """An error that says that the file cannot be read as another one was."""
         return InputError(
-            f"{self.name}: the number of columns is {self.n_columns}, and the model was trained "
-            f"with {layout}; columns and label_column (--columns, --label-column) say which they "
-            "are here"
+            f"{self.name} has {plural(self.n_columns, 'column')}, but the model was trained with "
+            f"{layout}; name the columns of this file (--columns, --label-column; columns, "
+            "label_column), or label plain text with predict --text"
         )
 
     def where(self, sentence: int, token: int) -> str:
@@ -381,7 +381,7 @@ def read_like(
     file = read_columns(path, label_column=None, comments=layout.comments or None)
     if columns is None and label_column is None:
         found = layout.labelled(file.n_columns)
-        if found is None:
+        if found is None or (file.is_conllu and file.n_columns != layout.width):
             raise file.unlike(layout)
         return file.choose(*found)
     like = file.n_columns == layout.width
@@ -414,7 +414,7 @@ def parse_column_file(
     if format.numbered and columns is None and label_column == -1:
         raise InputError(
             f"{name}: this looks like CoNLL-U; --task parse and --task tag+parse (read_conllu) "
-            "learn its trees, and a tagger wants its columns named: --columns 1 --label-column 3 "
+            "learn its trees; for a tagger, name its columns: --columns 1 --label-column 3 "
             "(columns=[1], label_column=3) for words and UPOS"
         )
     try:

@@ -30,7 +30,7 @@ def read_conllu(path: PathOrFile, *, trees: str | None = None) -> Treebank:
     path : path or file object
         ``"-"`` is standard input.
     trees : {None, "one-root", "many-roots"}
-        Check that every sentence is a tree, with one word under the root (as CoNLL-U wants it)
+        Check that every sentence is a tree, with one word under the root (as CoNLL-U requires)
         or with any number of them (as CoNLL-X allows).
 
     Examples
@@ -44,7 +44,7 @@ def read_conllu(path: PathOrFile, *, trees: str | None = None) -> Treebank:
     name = name_of(path)
     treebank = Treebank(read_bytes(path), name)
     if not len(treebank):
-        raise InputError(f"{name}: there are no words in it")
+        raise InputError(f"{name}: it has no words")
     if trees is not None:
         treebank.check_trees(single_root=trees == "one-root")
     return treebank
@@ -78,7 +78,7 @@ def treebanks_of(pieces: Iterable[bytes], name: str) -> Iterator[Treebank]:
             held += block
             held_lines = held.count(b"\n")
     if empty:
-        raise InputError(f"{name}: there are no words in it")
+        raise InputError(f"{name}: it has no words")
     if held:
         yield Treebank(held, name)
 

@@ -40,7 +40,7 @@ PathOrFile = str | os.PathLike[str] | IO[Any]
 def name_of(source: PathOrFile) -> str:
     """What to call a file in messages: its name, without the folders."""
     if isinstance(source, str | os.PathLike):
-        return "standard input" if source == "-" else Path(source).name
+        return "standard input" if source == "-" else Path(source).name or str(source)
     usual = "file" if hasattr(source, "read") else "dataset"
     return Path(str(getattr(source, "name", usual))).name
 
@@ -172,7 +172,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def refuse_json(name: str, beginning: bytes) -> None:
-    """Refuse a file that begins like JSON, or lines of JSON, where columns or words are wanted."""
+    """Refuse a file that begins like JSON, or lines of JSON, where columns or words are needed."""
     text = beginning[:_JSON_BEGINNING].removeprefix(b"\xef\xbb\xbf")
     first = text.strip().split(b"\n", 1)[0].strip()
     if not first.startswith((b"{", b"[")):
@@ -187,8 +187,8 @@ def refuse_json(name: str, beginning: bytes) -> None:
     ):
         line = text[: text.index(first)].count(b"\n") + 1
         raise InputError(
-            f"{name}, line {line}: this is JSON; what is wanted is one token per line with its "
-            "label behind a tab, and a blank line after each sentence, or plain text. Texts with "
+            f"{name}, line {line}: this is JSON; expected is one token per line with its "
+            "label after a tab, and a blank line after each sentence, or plain text. Texts with "
             "marked spans are read by train, evaluate and predict without --text "
             "(dualstruct.read_texts)"
         )

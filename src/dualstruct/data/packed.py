@@ -157,7 +157,7 @@ class PackedRows:
         if not whole or int(counts.sum(dtype=np.int64)) != len(values):
             raise SchemaError(f'the array "{name}" has more or fewer numbers than it says')
         if len(columns) and int(columns.max()) >= width:
-            raise SchemaError(f'the array "{name}" has a number behind the end of its row')
+            raise SchemaError(f'the array "{name}" has a number beyond the end of its row')
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.float32]:
         dense = np.zeros(self.shape, np.float32)

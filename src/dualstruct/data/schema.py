@@ -1,4 +1,4 @@
-"""JSON from a file, checked against the types that the code wants.
+"""JSON from a file, checked against the types that the code expects.
 
 The types are those of dataclasses and functions that are there anyway; whatever does not fit them
 becomes one sentence that names the place, what stands there and what should. Unknown fields are
@@ -144,7 +144,7 @@ def parse_json(text: str | bytes, where: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise SchemaError(f"{where}: this is no JSON, or too deeply nested") from None
+        raise SchemaError(f"{where}: this is not JSON, or too deeply nested") from None
 
 
 @cache

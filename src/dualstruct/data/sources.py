@@ -213,7 +213,7 @@ def text_share(
     agree(workers, contents)
     sentences = sum(counts)
     if needed and not sentences:
-        raise InputError(f"{name_of(paths[0])}: there are no words in it")
+        raise InputError(f"{name_of(paths[0])}: it has no words")
     mine = share_numbers(sentences, workers, seed, needed)
     wanted = np.zeros(sentences, dtype=bool)
     wanted[mine] = True

@@ -163,7 +163,7 @@ class Treebank(Sequence[ConlluSentence]):
     def __init__(
         self, data: bytes, name: str = "treebank", *, lines: NDArray[np.int64] | int = 0
     ) -> None:
-        """``lines``: where the words stand in the file, or how many lines there are before."""
+        """``lines``: where the words are in the file, or how many lines there are before."""
         before = lines if isinstance(lines, int) else 0
         try:
             table, heads, numbers, places = _core.parse_conllu(data, before)
@@ -234,7 +234,7 @@ class Treebank(Sequence[ConlluSentence]):
             An array with an entry for each word, or a list for each sentence; -1 writes ``_``.
         columns : optional
             A list of strings for each sentence; or the number of each word's string, and the
-            strings; or None to leave the column alone.
+            strings; or None to keep the column.
         """
         changed = []
         words = len(self.heads)
@@ -450,13 +450,13 @@ def _checked(column: Iterable[Sequence[str]], name: str) -> Iterator[Sequence[st
     good: set[str] = set()
     for i, cells in enumerate(column, 1):
         if isinstance(cells, str):
-            raise InputError(f"sentence {i}: a list of {name} is wanted, not a str")
+            raise InputError(f"sentence {i}: a list of {name} is expected, not a str")
         for word, cell in enumerate(cells, 1):
             if cell in good:
                 continue
             if not isinstance(cell, str):
                 raise InputError(
-                    f"sentence {i}, word {word}: a str is wanted in {name}, not a "
+                    f"sentence {i}, word {word}: a str is expected in {name}, not a "
                     f"{type(cell).__name__}"
                 )
             if not cell or any(mark in cell for mark in "\t\n\r"):

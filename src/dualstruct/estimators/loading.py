@@ -64,7 +64,5 @@ def _other_file(path: str | Path) -> InputError | None:
                 f"{path} is a model of {program}; dualstruct convert makes it one of dualstruct"
             )
     if is_text(path):
-        return InputError(
-            f"{path} is a text file, and a model is wanted, as dualstruct train writes"
-        )
+        return InputError(f"{path} is a text file, not a model written by dualstruct train")
     return None

@@ -81,7 +81,7 @@ class Parameters(Routed):
 
     @property
     def _repr_html_(self) -> Any:
-        """What notebooks show, unless scikit-learn's configuration wants text."""
+        """What notebooks show, unless scikit-learn's configuration asks for text."""
         try:
             from sklearn import get_config
             from sklearn.utils import estimator_html_repr

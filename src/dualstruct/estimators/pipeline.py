@@ -196,7 +196,7 @@ class ParsingPipeline(KeepsTokenizer, Stored):
 
     def _columns(self, treebank: Treebank) -> tuple[str, ...]:
         if isinstance(self.tags, str) and self.tags not in ("auto", "all"):
-            raise InputError(f"tags is {self.tags!r}; it is auto, all or a list of columns")
+            raise InputError(f"tags is {self.tags!r}; it must be auto, all or a list of columns")
         wanted = self._wanted()
         for name in wanted:
             if name not in (*TAGS, LEMMAS):
@@ -262,7 +262,7 @@ class ParsingPipeline(KeepsTokenizer, Stored):
 
     @property
     def parser_(self) -> DependencyParser:
-        """The parser, which wants the columns of ``taggers_`` filled."""
+        """The parser, which needs the columns of ``taggers_`` filled."""
         return self._trained()[1]
 
     @property

@@ -192,7 +192,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         data = as_sentences(X), as_list(y)
         model = tagging.learning.calibrated(self.model_, *data, self._threads, SingleWorker())
         if model.temperature is None:
-            raise InputError("there is no token to calibrate on with a label that training saw")
+            raise InputError("nothing to calibrate on: training has seen none of these labels")
         self._model = model
         return self
 
@@ -285,7 +285,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         *,
         documents: Sequence[Any] | None = None,
     ) -> list[list[str]]:
-        """The best labels of each sentence: a list, of which numpy makes an array of lists.
+        """The best labels of each sentence: a list, which numpy converts to an array of lists.
 
         Parameters
         ----------

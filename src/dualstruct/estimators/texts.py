@@ -25,7 +25,7 @@ def label_documents(
 ) -> Iterator[Document]:
     """Documents with the spans, or the labels of tokens, that a tagger predicts.
 
-    They are taken some at a time, so that memory stays bounded. Texts are split as the tagger's
+    They are processed in blocks, so memory use is bounded. Texts are split as the tagger's
     training data were, unless they come with tokens.
 
     Parameters
@@ -45,7 +45,7 @@ def label_documents(
     [TextSpan(start=0, end=3, label='PER', probability=None)]
     """
     if isinstance(documents, str):
-        raise InputError("documents is one text; a list of texts is wanted, [text]")
+        raise InputError("documents is one text; a list of texts is expected, [text]")
     given = (Document(each) if isinstance(each, str) else each for each in documents)
     for block in document_blocks(given, tagger.tokenizer_):
         yield from labelled_documents(

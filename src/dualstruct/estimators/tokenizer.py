@@ -203,7 +203,7 @@ class LearnedTokenizer(Stored, Splitter):
     def split(self, texts: Sequence[str]) -> TokenPlaces:
         """The tokens of texts, and where they are.
 
-        A multiword token is divided if its words stand in the text (``do``, ``n't``).
+        A multiword token is divided if its words are in the text (``do``, ``n't``).
         """
         rows: list[list[str]] = []
         places: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""What explanations call the tokens of a sentence, and which of them are wanted."""
+"""What explanations call the tokens of a sentence, and which of them to explain."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def export_model(
     target : str
         One of :data:`TARGETS`.
     weights : {"inside", "beside"}
-        Whether the weights stand in the Python file, or in a file ``….weights`` beside it.
+        Whether the weights are in the Python file, or in a file ``….weights`` beside it.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def export_model(
     """
     chosen = find_target(target)
     if weights not in ("inside", "beside"):
-        raise InputError(f"weights is {weights!r}; it is inside or beside")
+        raise InputError(f"weights is {weights!r}; it must be inside or beside")
     out = Path(path)
     check_place(out, chosen)
     if model.model_format not in chosen.kinds:

@@ -259,7 +259,7 @@ def keep_flags(keep: ArrayLike, dimension: int) -> NDArray[np.uint8]:
     """Flags for `select`, one for each feature."""
     flags = np.asarray(keep)
     if flags.dtype != np.bool_ or flags.shape != (dimension,):
-        raise InputError(f"{dimension} booleans are wanted, one for each feature")
+        raise InputError(f"{dimension} booleans are expected, one for each feature")
     return np.ascontiguousarray(flags).view(np.uint8)
 
 

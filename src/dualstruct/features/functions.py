@@ -143,7 +143,7 @@ def functions_by_name(functions: Iterable[Function]) -> dict[str, Function]:
     found: dict[str, Function] = {}
     for function in functions:
         if not callable(function):
-            raise InputError(f"{function!r} is no function of a sentence")
+            raise InputError(f"{function!r} is not a function of a sentence")
         name = name_of(function)
         if found.setdefault(name, function) is not function:
             raise InputError(f"two functions are called {name}: features are named after them")

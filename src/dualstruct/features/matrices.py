@@ -47,7 +47,7 @@ class CSRSequences:
             counts = np.asarray(lengths, dtype=np.int64).reshape(-1)
         except (TypeError, ValueError) as problem:
             raise InputError(
-                f"a sparse matrix and a list of lengths are wanted: {problem}"
+                f"a sparse matrix and a list of lengths are expected: {problem}"
             ) from None
         if np.iscomplexobj(found.values):
             raise InputError("Complex data not supported: the matrix has complex numbers")
@@ -127,7 +127,7 @@ def as_sequences(X: Any) -> CSRSequences:
     for number, matrix in enumerate(X, 1):
         if not is_sparse(matrix) and not is_dense(matrix):
             raise InputError(
-                f"sentence {number}: a matrix of numbers with a row for each token is wanted, as "
+                f"sentence {number}: a matrix of numbers with a row for each token is expected, as "
                 f"sentence 1 is, not a {type(matrix).__name__}"
             )
         if matrix.shape[1] != width:

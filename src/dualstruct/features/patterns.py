@@ -123,9 +123,9 @@ def parse_patterns(text: str, name: str = "templates", dialect: str | None = Non
                 pattern = Pattern(first + line[1:], (first + literals[0][1:], *literals[1:]), terms)
                 found[pattern] = None
     if not lines:
-        raise InputError(f"{name}: there are no templates in it")
+        raise InputError(f"{name}: it has no templates")
     if not features:
-        raise InputError(f'{name}: at least one "U" line is wanted')
+        raise InputError(f'{name}: at least one "U" line is expected')
     return Templates(tuple(features), (), dialect=dialect, pairs=tuple(pairs))
 
 
@@ -200,7 +200,7 @@ class _LineParser:
         self.skip_blanks()
         found = _INTEGER.match(self.line, self.at)
         if found is None:
-            self.fail(f"{what} is wanted, not {self.shown()}")
+            self.fail(f"{what} is expected, not {self.shown()}")
         if len(found.group()) > 10 or not least <= int(found.group()) <= most:
             self.fail(f"{what} has to lie between {least} and {most}")
         self.at = found.end()
@@ -210,7 +210,7 @@ class _LineParser:
         self.skip_blanks()
         if self.peek() != symbol:
             shown = "'\"'" if symbol == '"' else f'"{symbol}"'
-            self.fail(f"{shown} is wanted, not {self.shown()}")
+            self.fail(f"{shown} is expected, not {self.shown()}")
         self.at += 1
 
     def skip_blanks(self) -> None:

@@ -1,6 +1,6 @@
 """Templates that are good to start with, by task.
 
-Those without ``-rich`` are quick; the rich ones take about twice the time for a pass, know the
+Those without ``-rich`` are fast; the rich ones take about twice the time for a pass, know the
 labels that words had in training, and so want all training data at once. ``make bench-features``
 says what they gain.
 """

@@ -212,7 +212,7 @@ class TemplateExtractor(FeatureExtractor):
             for term in template.terms:
                 if term.column >= count:
                     raise InputError(
-                        f'the template "{template}" wants column {term.column + 1}'
+                        f'the template "{template}" needs column {term.column + 1}'
                         f' ("{term.column_name}"), but the tokens have'
                         f" {count} column{'s' if count > 1 else ''}"
                     )
@@ -404,7 +404,7 @@ class TemplateExtractor(FeatureExtractor):
         data, offsets = names
         check_names(data, offsets)
         if len(offsets) != size + 1:
-            raise InputError("features: as many names as hashes are wanted")
+            raise InputError("features: as many names as hashes are expected")
         self._size = size
         self._restored = Once(lambda: self._features.restore(hashes(), data, offsets))
 

@@ -192,7 +192,7 @@ def parse_templates(
     >>> parse_templates("word[0")
     Traceback (most recent call last):
     ...
-    dualstruct.errors.InputError: templates, line 1, column 7: "]" is wanted, not ...
+    dualstruct.errors.InputError: templates, line 1, column 7: "]" is expected, not ...
     """
     parsed = TemplateParser()
     parsed.read(text, name, None if folder is None else Path(folder))
@@ -224,7 +224,7 @@ class TemplateParser:
             if gazetteer is not None and gazetteer not in self._gazetteers:
                 raise InputError(f'{where}: "in" needs a line "gazetteer {gazetteer} FILE"')
         if not self._found:
-            raise InputError(f"{name}: there are no templates in it")
+            raise InputError(f"{name}: it has no templates")
         columns = self._columns or DEFAULT_COLUMNS
         return Templates(tuple(self._found), columns, self._clusters, self._gazetteers)
 
@@ -272,13 +272,13 @@ class TemplateParser:
     def _name_clusters(self, rest: str, inside: Path, where: str) -> None:
         file = str(inside / rest)
         if not rest or self._clusters not in (None, file):
-            raise InputError(f'{where}: "clusters" wants one file, once')
+            raise InputError(f'{where}: "clusters" needs one file, once')
         self._clusters = file
 
     def _name_gazetteer(self, rest: str, inside: Path, where: str) -> None:
         label, _, source = rest.partition(" ")
         if not _NAME.fullmatch(label) or not source.strip():
-            raise InputError(f'{where}: "gazetteer" wants a name and a file')
+            raise InputError(f'{where}: "gazetteer" needs a name and a file')
         file = str(GazetteerFile.parse(source.strip(), where).inside(inside))
         if self._gazetteers.setdefault(label, file) != file:
             raise InputError(f'{where}: there are two gazetteers named "{label}"')
@@ -289,7 +289,7 @@ class TemplateParser:
         if folder is None:
             raise InputError(f'{where}: "include" has no meaning here')
         if not name:
-            raise InputError(f'{where}: "include" wants a preset or a file')
+            raise InputError(f'{where}: "include" needs a preset or a file')
         path = folder / inside / name
         if name not in PRESETS and not path.is_file():
             presets = ", ".join(PRESETS)
@@ -317,7 +317,7 @@ def _column_names(text: str, where: str) -> tuple[str, ...]:
         if not _NAME.fullmatch(name):
             raise InputError(f'{where}: "{name}" cannot be the name of a column')
     if not names or len(set(names)) != len(names):
-        raise InputError(f'{where}: "columns" wants different names, at least one')
+        raise InputError(f'{where}: "columns" needs different names, at least one')
     return names
 
 
@@ -352,7 +352,7 @@ class _LineParser:
             self.take()
             terms.append(self.term())
         if self.peek():
-            self.fail(f'"&" or the end of the line is wanted, not {self.shown()}')
+            self.fail(f'"&" or the end of the line is expected, not {self.shown()}')
         count = math.prod(map(len, terms))
         if count > MOST_TEMPLATES:
             self.fail(
@@ -371,8 +371,8 @@ class _LineParser:
             return [Term(column, self.column_name(column), offset) for offset in offsets]
         if self.peek() != "(":
             if name == "bias":
-                self.fail('"bias" stands alone on its line', at)
-            self.fail(f'"[" or "(" is wanted behind "{name}", not {self.shown()}')
+                self.fail('"bias" must be the only term of its line', at)
+            self.fail(f'"[" or "(" is expected after "{name}", not {self.shown()}')
         self.take()
         if name in ("in", "part"):
             return self.rest_of_membership(name)
@@ -416,7 +416,7 @@ class _LineParser:
         start = self.next
         arguments = self.term()
         if any(term.functions or term.gazetteer for term in arguments):
-            self.fail(f'"{name}" wants a plain column such as "word[0]"', start)
+            self.fail(f'"{name}" needs a plain column such as "word[0]"', start)
         self.expect(")")
         return [
             Term(t.column, t.column_name, t.offset, (), gazetteer, part=name == "part")
@@ -450,19 +450,19 @@ class _LineParser:
 
     def integer(self, what: str) -> int:
         if not _NUMBER.fullmatch(self.peek()):
-            self.fail(f"{what} is wanted, not {self.shown()}")
+            self.fail(f"{what} is expected, not {self.shown()}")
         if len(self.peek()) > 10:
             self.fail(f"{what} has too many digits")
         return int(self.take())
 
     def take_name(self, what: str) -> str:
         if not _NAME.fullmatch(self.peek()):
-            self.fail(f"{what} is wanted, not {self.shown()}")
+            self.fail(f"{what} is expected, not {self.shown()}")
         return self.take()
 
     def expect(self, symbol: str) -> None:
         if self.peek() != symbol:
-            self.fail(f'"{symbol}" is wanted, not {self.shown()}')
+            self.fail(f'"{symbol}" is expected, not {self.shown()}')
         self.take()
 
     def peek(self) -> str:

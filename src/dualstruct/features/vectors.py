@@ -161,7 +161,7 @@ class VectorExtractor(FeatureExtractor):
             self._columns = np.arange(matrix.shape[1], dtype=np.int32)
         if len(matrix) and len(self._columns) and matrix.shape[1] <= self._columns.max():
             raise InputError(
-                f"the vectors have {plural(matrix.shape[1], 'entry')}, and the model wants more"
+                f"the vectors have {plural(matrix.shape[1], 'entry')}, and the model needs more"
             )
         matrix = matrix[:, self._columns] if len(matrix) else matrix
         tokens, width = rows.n_tokens, len(self._columns)

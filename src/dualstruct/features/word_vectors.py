@@ -118,12 +118,12 @@ def _from_numpy(path: Path) -> WordVectors:
     try:
         matrix = np.load(io.BytesIO(data), allow_pickle=False)
     except Exception:  # a header is parsed as Python, which raises whatever it likes
-        raise InputError(f"{path.name} is no array that numpy.save wrote") from None
+        raise InputError(f"{path.name} is not an array written by numpy.save") from None
     if not isinstance(matrix, np.ndarray) or matrix.dtype.kind not in "fiu":
         raise InputError(f"{path.name} has no numbers")
     words = path.with_suffix(".txt")
     if not words.is_file():
-        raise InputError(f"{path.name} wants its words, a word per line, in {words.name} beside it")
+        raise InputError(f"{path.name} needs its words, a word per line, in {words.name} beside it")
     try:
         with np.errstate(over="ignore"):
             return WordVectors(_lines(read_text(words)), matrix.astype(np.float32))
@@ -162,7 +162,7 @@ def _from_binary(data: bytes, count: int, width: int) -> WordVectors:
         at = end + 1 + size
     if data[at:].strip(b"\n"):
         raise InputError(
-            f"there is more behind its {plural(count, 'word')} of {plural(width, 'number')}"
+            f"there is more after its {plural(count, 'word')} of {plural(width, 'number')}"
         )
     matrix = np.frombuffer(b"".join(rows), "<f4").reshape(len(words), width)
     try:
@@ -190,13 +190,13 @@ def _from_text(text: str, header: bool) -> WordVectors:
         if width is None:
             width = len(cells) - 1
             if not 1 <= width <= WIDEST:
-                raise _RowError(number, f"a word and 1 to {WIDEST:,} numbers are wanted")
+                raise _RowError(number, f"a word and 1 to {WIDEST:,} numbers are expected")
         if len(matrix) == 0:
             matrix = np.empty((len(lines), width), np.float32)
         if len(cells) <= width:
             raise _RowError(
                 number,
-                f"a word and {plural(width, 'number')} are wanted, not "
+                f"a word and {plural(width, 'number')} are expected, not "
                 f"{plural(len(cells), 'cell')}",
             )
         try:

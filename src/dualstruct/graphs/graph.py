@@ -43,7 +43,7 @@ class Graph:
 
     Examples
     --------
-    Two of three switches, of which neighbours dislike to agree:
+    Two of three switches; neighbours prefer to differ:
 
     >>> graph = Graph()
     >>> a, b, c = graph.variables(3)
@@ -237,7 +237,7 @@ class Graph:
         max_nodes, max_iterations : int
             Limits: of the search, and of AD3 at each of its nodes.
         residual : float
-            AD3 ends when the factors agree, and stand still, up to this much.
+            AD3 ends when the factors agree and no longer change, up to this difference.
         tolerance : float
             Score and bound count as equal within this share of the score.
         """

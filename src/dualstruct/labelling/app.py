@@ -184,7 +184,7 @@ class Api:
         """What is labelled, as a file."""
         name = request.path_params["format"]
         if name not in _EXPORTS:
-            raise RequestError(404, f"there is no such format; there is {', '.join(_EXPORTS)}")
+            raise RequestError(404, f"there is no such format; choose one of {', '.join(_EXPORTS)}")
         path = self.session.project.path
 
         def work() -> bytes:

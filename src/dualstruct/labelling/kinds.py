@@ -136,8 +136,8 @@ class Trees(Kind):
             arc = Arc.parse(label)
             if arc is None or arc.head > len(labels) or arc.head == t:
                 raise InputError(
-                    f"{where}, token {t}: {label[:100]!a} is no arc: the number of another word "
-                    "(or 0), a colon and a relation are wanted"
+                    f"{where}, token {t}: {label[:100]!a} is not an arc: the number of another "
+                    "word (or 0), a colon and a relation are expected"
                 )
             arcs.append(arc.head)
         if not is_tree(arcs):

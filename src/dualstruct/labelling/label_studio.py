@@ -45,11 +45,11 @@ class _Names:
         if not isinstance(config, str) or not config.strip():
             return
         if len(config) > LONGEST_TEXT or _ENTITIES.search(config):
-            raise RequestError(400, "label_config is no labelling interface")
+            raise RequestError(400, "label_config is not a labelling interface")
         try:
             root = ElementTree.fromstring(config)
         except (ElementTree.ParseError, ValueError):
-            raise RequestError(400, "label_config is no XML") from None
+            raise RequestError(400, "label_config is not XML") from None
         labels = root.find(".//Labels")
         if labels is not None:
             self.from_name = labels.get("name", "label")

@@ -1,4 +1,4 @@
-"""What the page wants of a model, whatever it predicts; a kind of answers has its own.
+"""What the page needs from a model, whatever it predicts; a kind of answers has its own.
 
 A model suggests answers while it learns from others. Learning on is quick, because the weights
 change in place; where it cannot be (a label that is new), another model is made.

@@ -104,7 +104,7 @@ class ParserMaker(Maker):
         found: Any = load_model(path)
         self._start = getattr(found, "parser_", None)
         if self._start is None:
-            raise InputError(f"{path} is no parser, and this is a project of {self._kind.name}")
+            raise InputError(f"{path} is not a parser, and this is a project of {self._kind.name}")
         if found.takes_words:
             self._tagger = found
         unknown = [NAMES[each] for each in self._start.sources_ if each not in ("form", "coarse")]

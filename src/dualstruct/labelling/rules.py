@@ -102,7 +102,7 @@ class Rules:
 def _split(given: str, option: str, what: str, labels: Sequence[str]) -> tuple[str, str]:
     label, equals, rest = given.partition("=")
     if not (label and equals and rest):
-        raise InputError(f"{option} {given}: LABEL={what} is wanted")
+        raise InputError(f"{option} {given}: LABEL={what} is expected")
     if label not in labels:
         known = ", ".join(labels) or "none yet"
         raise InputError(f"{option} {given}: the project has no label {label} ({known})")

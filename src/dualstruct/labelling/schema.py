@@ -75,7 +75,7 @@ def connect(path: Path, version: int = VERSION) -> sqlite3.Connection:
                 )
             found = base.execute("PRAGMA application_id").fetchone()[0]
             if found != APPLICATION:
-                raise InputError(f"{name}: this SQLite file is no project of dualstruct label")
+                raise InputError(f"{name}: this SQLite file is not a project of dualstruct label")
             _migrate(base, target, version)
             base.execute("PRAGMA journal_mode = WAL")
             base.execute("PRAGMA synchronous = FULL")

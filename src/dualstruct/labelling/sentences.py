@@ -38,7 +38,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Draft:
-    """Labels that nobody has looked at: of rules, of another system."""
+    """Labels without an answer yet: of rules, or of another system."""
 
     labels: tuple[str, ...]
     weights: tuple[float, ...] | None = None  #: how probable each is

@@ -56,7 +56,7 @@ class Session:
     ) -> None:
         self.project = project
         if ask not in ASKS:
-            raise InputError(f"ask is {ask!r}; it is {' or '.join(ASKS)}")
+            raise InputError(f"ask is {ask!r}; it must be {' or '.join(ASKS)}")
         parts = ask == "unsure"
         if parts and not project.kind.takes_parts:
             raise InputError(

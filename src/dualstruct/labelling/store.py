@@ -229,8 +229,8 @@ class Project:
             for name in new:
                 if not name or len(name) > LONGEST_TYPE or any(c.isspace() for c in name):
                     raise InputError(
-                        f"{name[:LONGEST_TYPE]!a} is no label: 1 to {LONGEST_TYPE} characters "
-                        "without spaces are wanted"
+                        f"{name[:LONGEST_TYPE]!a} is not a label: 1 to {LONGEST_TYPE} characters "
+                        "without spaces are expected"
                     )
                 self.kind.check_type(name)
             if len(self._types) + len(new) > MOST_TYPES:

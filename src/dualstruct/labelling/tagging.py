@@ -157,7 +157,7 @@ def _loaded(path: Path, kind: Kind) -> SequenceTagger:
     if tagger.n_columns_ != 1:
         raise InputError(f"{path} looks at more than words, and texts have nothing else")
     if marks_spans(names) != (kind.name == "spans"):
-        raise InputError(f"{path} is no model for a project of {kind.name}")
+        raise InputError(f"{path} is not a model for a project of {kind.name}")
     if marks_spans(names) and not {split_label(name)[0] for name in names} <= {"B", "I", "O"}:
         raise InputError(f"{path} has labels of another scheme than B-, I- and O: train it in iob2")
     return tagger

@@ -95,7 +95,7 @@ def _named(labels: Labels, costs: list[tuple[Any, float]]) -> NDArray[np.float32
                 raise InputError(f"cost: {key!r} is neither a label nor a pair (true, predicted)")
             true, predicted = (labels.number(name, "cost") for name in key)
             if true == predicted and cost != 0:
-                raise InputError(f"cost: ({key[0]}, {key[1]}) is no mistake and must cost 0")
+                raise InputError(f"cost: ({key[0]}, {key[1]}) is not a mistake and must cost 0")
             matrix[true, predicted] = cost
     return matrix
 
@@ -106,7 +106,7 @@ def _weights(
     weights = np.ones(len(labels), dtype=np.float32)
     if isinstance(class_weight, str):
         if class_weight != "balanced":
-            raise InputError(f"class_weight is {class_weight!r}; it is 'balanced' or a dict")
+            raise InputError(f"class_weight is {class_weight!r}; it must be 'balanced' or a dict")
         seen = counts > 0
         weights[seen] = counts.sum() / (len(labels) * counts[seen])
         return weights

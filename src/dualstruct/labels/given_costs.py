@@ -46,7 +46,7 @@ def read_costs(path: str | Path) -> dict[Any, float]:
             costs[key] = float(cost)
         except (ValueError, IndexError):
             raise InputError(
-                f"{path}, line {number}: a label and a cost, or two labels and a cost, are wanted"
+                f"{path}, line {number}: a label and a cost, or two labels and a cost, are expected"
             ) from None
     if not costs:
         raise InputError(f"{path}: there are no costs in it")
@@ -72,6 +72,7 @@ def parse_class_weights(given: Sequence[str] | None) -> dict[str, float] | str |
             label = ""
         if not label:
             raise InputError(
-                f"--class-weight is {item!r}; it is balanced, or a label and its weight as B-LOC=2"
+                f"--class-weight is {item!r}; it must be balanced, or a label and its weight such "
+                "as B-LOC=2"
             )
     return weights

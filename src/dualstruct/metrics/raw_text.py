@@ -188,12 +188,12 @@ def _check_same_text(truth: Treebank, ours: _Spans, predicted: Treebank, theirs:
     places = []
     for treebank, spans in ((truth, ours), (predicted, theirs)):
         if not spans.tokens:
-            raise InputError(f"{treebank.name}: there are no words in it")
+            raise InputError(f"{treebank.name}: it has no words")
         word = spans.word_at(at)
         i = int(np.searchsorted(treebank.sentences, word, side="right")) - 1
         places.append(treebank.where(i, word - int(treebank.sentences[i])))
     raise InputError(
-        f"{places[0]}: the text goes on with {ours.text[at : at + 20]!r}, but with "
+        f"{places[0]}: the text continues with {ours.text[at : at + 20]!r}, but with "
         f"{theirs.text[at : at + 20]!r} in {places[1]}; both files must have the same text"
     )
 

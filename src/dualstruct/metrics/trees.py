@@ -7,7 +7,7 @@ They are counted in three ways:
 - without punctuation, as CoNLL-X counts: a word whose characters all have the Unicode property
   of punctuation (P) is not scored;
 - as CoNLL-2018 counts: all words, relations up to the colon (``nmod`` for ``nmod:poss``). CLAS
-  scores content words only, MLAS wants their tags, features and function words right as well,
+  scores content words only, MLAS requires their tags, features and function words right as well,
   BLEX their lemmas; these three are F1 scores, because which words are content words is predicted.
 
 All scores lie between 0 and 1; only the printed table shows percentages.

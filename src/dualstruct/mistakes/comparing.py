@@ -10,6 +10,7 @@ from dualstruct.errors import InputError
 from dualstruct.metrics.comparing import ROUNDS, compared, exchange_test
 from dualstruct.mistakes.judging import Mistakes
 from dualstruct.mistakes.results import Difference
+from dualstruct.printable import plural
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,17 @@ class Compared:
         """In how many sentences the first, the second, and neither has fewer mistakes."""
         gains = [each.gain for each in self.sentences]
         return sum(g < 0 for g in gains), sum(g > 0 for g in gains), gains.count(0)
+
+    def in_words(self, one: str, other: str) -> str:
+        """In how many sentences they differ, with what the two are called."""
+        total = plural(self.one.sentences, "sentence")
+        if not self.sentences:
+            return f"They do not differ in any of {total}."
+        first, second, neither = self.better
+        return (
+            f"They differ in {len(self.sentences):,} of {total}: {one} has fewer mistakes in "
+            f"{first:,}, {other} in {second:,}, and both have as many in {neither:,}."
+        )
 
     def where(self, sentence: int) -> str:
         """File and line of a sentence, counted from 1; empty if they are not known."""

@@ -164,12 +164,7 @@ def comparison_page(found: Compared, title: str, most: int) -> str:
         for each in found.scores
     )
     head = "".join(f"<th class='number'>{name}</th>" for name in (one, other, "difference", "p"))
-    first, second, neither = found.better
-    text = (
-        f"They differ in {plural(len(found.sentences), 'sentence')} of "
-        f"{found.one.sentences:,}: {one} has fewer mistakes in {first:,}, {other} in {second:,}, "
-        f"both as many in {neither:,}."
-    )
+    text = found.in_words(one, other)
     sentences = "\n".join(_different(found, each) for each in found.sentences[:most])
     return document(
         title,

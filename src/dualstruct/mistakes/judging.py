@@ -170,7 +170,7 @@ class Mistakes(Sequence[Mistake]):
         if what != "seen":
             raise InputError(f"mistakes are shown by {', '.join(PARTS)}, not by {what!r}")
         if seen is None:
-            raise InputError("which words are seen: the words of the training data are wanted")
+            raise InputError("which words are seen: the words of the training data are expected")
         return self._by_word(seen)
 
     def _by_length(self) -> list[Slice]:

@@ -152,12 +152,7 @@ def comparison_lines(found: Compared, most: int = MOST, width: int = WIDTH) -> S
             f"{100 * score.difference:+.2f} ± {100 * score.error:.2f}",
             f"{score.p:.4f}",
         )
-    first, second, neither = found.better
-    different = plural(len(found.sentences), "sentence")
-    text = (
-        f"They differ in {different} of {found.one.sentences:,}: {found.names[0]} has fewer "
-        f"mistakes in {first:,}, {found.names[1]} in {second:,}, both as many in {neither:,}."
-    )
+    text = found.in_words(*found.names)
     parts: list[Shown] = [table, Text(), Text(printable(text))]
     for each in found.sentences[:most]:
         parts += [Text(), *_different(found, each, width)]

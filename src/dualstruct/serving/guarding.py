@@ -109,7 +109,7 @@ class Guard:
             answer = RedirectResponse("./", 303)
             answer.set_cookie(COOKIE, quote(self.token), httponly=True, samesite="strict")
             return answer
-        return error(401, "this server wants a token: open the page with ?token=")
+        return error(401, "this server needs a token: open the page with ?token=")
 
     def _knows(self, headers: Headers) -> bool:
         assert self.token is not None

@@ -1,4 +1,4 @@
-"""What a request may ask for: sentences of bounded size, with the columns that the model wants."""
+"""What a request may ask for: sentences of bounded size, with the columns that the model needs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_object(body: bytes, known: Sequence[str] | None) -> dict[str, Any]:
     for key in found:
         if known is not None and key not in known:
             name = ascii(key[:MOST_IN_A_CELL])
-            raise RequestError(400, f"{name} is unknown; there is {', '.join(known)}")
+            raise RequestError(400, f"{name} is unknown; the names are {', '.join(known)}")
     return found
 
 
@@ -121,7 +121,7 @@ def read_sentence(
 ) -> list[Token]:
     """The tokens of ``text``, as a tokenizer splits it, or ``tokens``."""
     if ("text" in found) == ("tokens" in found):
-        raise RequestError(400, "either text or tokens is wanted")
+        raise RequestError(400, "either text or tokens is expected")
     sentence: list[Token]
     if "text" in found:
         sentence = [*_words(found["text"], columns, splitter)]
@@ -185,8 +185,8 @@ def _token(token: Any, t: int, columns: Columns) -> Token:
 def _cell(cell: Any, t: int, name: str) -> str:
     if not isinstance(cell, str) or not 1 <= len(cell) <= MOST_IN_A_CELL:
         raise RequestError(
-            400, f"token {t}, {name}: a string of 1 to {MOST_IN_A_CELL} characters is wanted"
+            400, f"token {t}, {name}: a string of 1 to {MOST_IN_A_CELL} characters is expected"
         )
     if any(c.isspace() or unicodedata.category(c) in ("Cc", "Cs") for c in cell):
-        raise RequestError(400, f"token {t}, {name}: blanks and control characters are not taken")
+        raise RequestError(400, f"token {t}, {name}: spaces and control characters are not allowed")
     return cell

@@ -57,7 +57,7 @@ def auto_solver(
     (DCD(revisits=5, admission=0.01, rounds=3), DCD(revisits=1, admission=0.01, rounds=3))
     """
     if loss not in _QUICKEST:
-        raise InputError(f"no solver takes the loss {loss}; there is {', '.join(_QUICKEST)}")
+        raise InputError(f"no solver takes the loss {loss}; choose one of {', '.join(_QUICKEST)}")
     kind = _QUICKEST[loss]
     if slow_revisits and kind is DCD:
         return DCD(revisits=1)

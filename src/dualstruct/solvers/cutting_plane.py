@@ -131,7 +131,7 @@ class CuttingPlane(Solver):
         as_published: bool = False,
     ) -> None:
         if slack not in ("one", "n"):
-            raise InputError(f"slack is {slack!r}; it is 'one' or 'n'")
+            raise InputError(f"slack is {slack!r}; it must be 'one' or 'n'")
         if not tolerance > 0 or patience < 1:
             raise InputError("tolerance must be positive, patience at least 1")
         if as_published and slack != "n":

@@ -87,7 +87,7 @@ class Pegasos(OnlineSolver):
         Whether each step is projected to the ball that contains the optimum; "classical" is the
         ball of radius 1/√λ, which contains it if no output costs more than 1.
     hinge_passes : int
-        For ``ramp="direct"``: passes over its convex part alone, before the second part is added.
+        For ``ramp="direct"``: passes over its convex part before the second part is added.
     averaged : bool
         Predict with the mean of w over all steps instead of the last w.
     ramp : {"cccp", "direct"}

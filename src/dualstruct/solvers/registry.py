@@ -53,7 +53,7 @@ def find_solver(name: str | Solver, loss: str) -> Solver:
     elif name.replace("_", "-") in SOLVERS:
         solver = SOLVERS[name.replace("_", "-")]()
     else:
-        raise InputError(f"unknown solver {name!r}; there is auto, {', '.join(SOLVERS)}")
+        raise InputError(f"unknown solver {name!r}; choose one of auto, {', '.join(SOLVERS)}")
     if loss not in solver.losses:
         others = ", ".join(other.name for other in SOLVERS.values() if loss in other.losses)
         own = " and ".join(solver.losses)

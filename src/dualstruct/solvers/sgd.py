@@ -77,7 +77,7 @@ class SGD(OnlineSolver):
         self, schedule: str = "bottou", eta0: float | None = None, averaged: bool = False
     ) -> None:
         if schedule not in SCHEDULES:
-            raise InputError(f"schedule is {schedule!r}; there is {', '.join(SCHEDULES)}")
+            raise InputError(f"schedule is {schedule!r}; choose one of {', '.join(SCHEDULES)}")
         if eta0 is not None and not 0 < eta0 < float("inf"):
             raise InputError(f"eta0 is {eta0}; it must be positive and finite")
         self.schedule = schedule

@@ -185,7 +185,7 @@ class CustomStructure(OutputType):
 
     def learn(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
         if self.on_error not in ("raise", "skip"):
-            raise InputError(f"on_error is {self.on_error!r}; it is 'raise' or 'skip'")
+            raise InputError(f"on_error is {self.on_error!r}; it must be 'raise' or 'skip'")
         if self.hash_bits is not None and not 1 <= self.hash_bits <= MAX_HASH_BITS:
             raise InputError(f"hash_bits is {self.hash_bits}; it must be 1 to {MAX_HASH_BITS}")
         if self.dimension is not None:

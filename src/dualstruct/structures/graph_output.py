@@ -172,7 +172,7 @@ class FactorGraphOutput(GraphOutput):
 
     def graph(self, x: Any) -> Graph:
         if not isinstance(x, Graph):
-            raise InputError(f"a graph is wanted, not {type(x).__name__}")
+            raise InputError(f"a graph is expected, not {type(x).__name__}")
         return x
 
     def assignment(self, x: Any, y: Any) -> NDArray[np.int32]:

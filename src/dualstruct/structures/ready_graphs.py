@@ -71,7 +71,7 @@ class MultiLabel(GraphOutput):
         count = self.labels_
         if isinstance(self.pairs, str):
             if self.pairs not in ("all", "none"):
-                raise InputError(f"pairs is {self.pairs!r}; it is 'all', 'none' or an array")
+                raise InputError(f"pairs is {self.pairs!r}; it must be 'all', 'none' or an array")
             edges = complete_edges(count if self.pairs == "all" else 0)
         else:
             edges = np.asarray(self.pairs, dtype=np.int32).reshape(-1, 2)
@@ -222,7 +222,7 @@ class Grid(Labelled):
     Parameters
     ----------
     symmetric : bool
-        Whether it makes no difference on which side of an edge a label stands.
+        Whether it makes no difference on which side of an edge a label is.
     branch : bool
         Search until the best labelling is proven.
 

@@ -41,7 +41,7 @@ def read_duals(path: str | Path, examples: int, loss: str, C: float) -> Duals:
     if "sum_alpha" not in arrays:
         raise InputError(
             f"{path} holds no duals: only the solvers that keep cuts have them (dcd, sdm, "
-            "frank-wolfe, ramp-sdm and others); without --duals suspects are found all the same"
+            "frank-wolfe, ramp-sdm and others); suspects can be found without --duals, too"
         )
     mass = stored_array(arrays, "sum_alpha", np.float64)
     if len(mass) != examples:

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Doubt:
-    """A token of which the model says something else."""
+    """A token for which the model predicts something else."""
 
     token: int  #: counted from 1
     form: str

@@ -1,7 +1,7 @@
 """From spans of characters to labels of tokens, and back.
 
 A span that does not begin and end with a token is misaligned: it is moved to the tokens that it
-touches, left out, or refused. Of spans that overlap one alone can be labelled.
+touches, left out, or refused. Of spans that overlap only one can be labelled.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Alignment:
         for name, kind in (("misaligned", Misaligned), ("overlapping", Overlapping)):
             if getattr(self, name) not in get_args(kind):
                 choice = ", ".join(get_args(kind))
-                raise InputError(f"{name} is {getattr(self, name)!r}; it is {choice}")
+                raise InputError(f"{name} is {getattr(self, name)!r}; it must be {choice}")
 
     def labels(self, document: Document) -> list[str]:
         """A label for each token (B-, I- and O); sentence ends within a span are taken away."""

@@ -63,7 +63,7 @@ class TextCorpus:
             words += document.words()
             self._places += [(number, first) for first in (document.sentences or [0])[:-1]]
         if not words:
-            raise InputError(f"{name}: there are no words in it")
+            raise InputError(f"{name}: it has no words")
         self.annotated = annotated
         self.notes = alignment.notes()
         split_by = next((each.split_by for each in documents if each.split_by is not None), None)
@@ -155,7 +155,7 @@ def read_texts(
         What becomes of a span that does not begin and end with a token: moved to the tokens that it
         touches, left out, or refused.
     overlapping : {"refuse", "longest"}
-        Of spans that overlap, one alone can be labelled: none, or the longer one.
+        Spans that overlap: refuse them, or keep the longer one.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class Document:
     ----------
     text : str
     spans : list of TextSpan, or None
-        What is marked in it; None if nobody has looked.
+        The marked spans; None if the text was not annotated.
     tokens : list of (start, end), or None
     sentences : list of int, or None
         The first token of each sentence, and after the last one how many tokens there are.
@@ -45,9 +45,9 @@ class Document:
     arcs : list of str, or None
         The head of each token, by its number in the sentence, and its relation: ``3:nsubj``.
     tags : list of str, or None
-        The part of speech of each token that stands beside other labels.
+        The part of speech of each token, if the labels are others.
     metadata : dict
-        What else stands beside the text, kept where the format has room for it.
+        Other data of the text, kept if the format has room for them.
     where : str
         The file and line that it is from, for messages.
     split_by : Tokenizer, or None

@@ -276,7 +276,7 @@ def _verified(data: bytes) -> _Manifest | None:
         raise InputError("the checkpoints were written by a later dualstruct: update it to resume")
     if len(manifest.files) != manifest.workers:
         raise InputError(
-            f"manifest.files is a list of {len(manifest.files)}; one per worker is wanted"
+            f"manifest.files is a list of {len(manifest.files)}; one per worker is expected"
         )
     return manifest
 

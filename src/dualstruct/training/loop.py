@@ -92,7 +92,7 @@ def fit(
         one); ``resume=True`` continues from there, to the model that an uninterrupted run gives.
         A pass that raises leaves a checkpoint, too. Several workers write into a folder, which all
         of them must see; restarted after a fault, they resume from there automatically.
-        Another number of workers divides it anew.
+        Another number of workers divides it again.
     rescue : callable, optional
         If a pass raises, called with what was learned until then, before the exception is raised.
     start : Iterate, optional

@@ -126,7 +126,7 @@ def objective(value: float) -> str:
 def check_metric(metric: str | None, *known: str) -> None:
     """Refuse what a kind of output is not judged by."""
     if metric is not None and metric not in known:
-        raise InputError(f"metric is {metric!r}; it is {' or '.join(known)}")
+        raise InputError(f"metric is {metric!r}; it must be {' or '.join(known)}")
 
 
 class SummedScore:

@@ -85,7 +85,7 @@ class Resuming:
         self._saved = time.perf_counter()
 
     def go_on(self, resume: bool) -> None:
-        """From the last checkpoint, where that is wanted and there is one."""
+        """From the last checkpoint, if this is asked for and there is one."""
         place, communicator = self._place, self._run.problem.communicator
         if not isinstance(place, Checkpoints):
             if place is not None and resume and place.exists():

@@ -90,7 +90,7 @@ def yes_or_no(value: str) -> bool | str:
     """The value of an option that may also be ``auto``."""
     choices: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
     if value not in choices:
-        raise InputError(f"{value!r}; it is auto, yes or no")
+        raise InputError(f"{value!r}; it must be auto, yes or no")
     return choices[value]
 
 
@@ -170,7 +170,10 @@ class Training:
     )
     solver: str | Solver = setting(
         "auto",
-        Option("auto, or a solver for this loss (docs/solvers.md lists them).", metavar="SOLVER"),
+        Option(
+            "auto, or a solver for this loss, such as dcd, sdm, frank-wolfe or lbfgs.",
+            metavar="SOLVER",
+        ),
         kept=True,
     )
     averaged: bool = setting(

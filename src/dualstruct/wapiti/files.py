@@ -110,7 +110,7 @@ class _Parser:
         found = re.compile(pattern.encode()).match(self.data, self.at)
         if found is None:
             raise self.fail(
-                f"{what} is wanted here; this is no model of Wapiti's, or a damaged one"
+                f"{what} is expected here; this is not a model of Wapiti's, or a damaged one"
             )
         numbers = [int(number) for number in found.groups() if number is not None]
         if max(numbers) > len(self.data):
@@ -125,7 +125,7 @@ class _Parser:
             colon = self.data.find(b":", self.at, self.at + 12)
             length = self.data[self.at : colon]
             if colon < 0 or not length.isdigit():
-                raise self.fail("the length of a string is wanted here")
+                raise self.fail("the length of a string is expected here")
             begin, end = colon + 1, colon + 1 + int(length)
             if self.data[end : end + 1] != b",":
                 raise self.fail("a string is not as long as it says")
@@ -160,13 +160,13 @@ class _Parser:
         for k in range(active):
             found = _WEIGHT.match(self.data, self.at)
             if found is None:
-                raise self.fail("a weight is wanted here, such as 12=0x1.8p-3")
+                raise self.fail("a weight is expected here, such as 12=0x1.8p-3")
             place = int(found[1])
             number = found[2].decode()
             try:
                 weight = float.fromhex(number) if "x" in number else float(number)
             except (ValueError, OverflowError):
-                raise self.fail(f"{number} is no number") from None
+                raise self.fail(f"{number} is not a number") from None
             if not before < place < size or not np.isfinite(weight) or abs(weight) > 1e30:
                 raise self.fail(f"a weight {number} at place {place:,} cannot be; {size:,} are")
             places[k], weights[k], before = place, weight, place

@@ -125,7 +125,7 @@ def sum_in_order(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 class Call(NamedTuple):
-    """What a worker wants of the others, and what it brings."""
+    """What a worker needs from the others, and what it brings."""
 
     what: str
     numbers: int

@@ -19,19 +19,20 @@ def check_engine(engine: str | None, workers: int | None, address: str | None = 
     >>> check_engine("ray", None)
     Traceback (most recent call last):
     ...
-    dualstruct.errors.InputError: engine is 'ray', but how many workers is not said: give workers
+    dualstruct.errors.InputError: engine is 'ray', but the number of workers is missing
     """
     if engine is not None and engine not in ENGINES:
-        raise InputError(f"engine is {engine!r}; it is {', '.join(ENGINES[:-1])} or {ENGINES[-1]}")
+        raise InputError(
+            f"engine is {engine!r}; it must be {', '.join(ENGINES[:-1])} or {ENGINES[-1]}"
+        )
     if workers is not None:
         check_workers(workers)
         if engine is None:
             raise InputError(
-                f"workers is {workers}, but on what they run is not said: give an engine "
-                "(local, ray or mpi)"
+                f"workers is {workers}, but there is no engine: give one (local, ray or mpi)"
             )
     elif engine in ("local", "ray"):
-        raise InputError(f"engine is {engine!r}, but how many workers is not said: give workers")
+        raise InputError(f"engine is {engine!r}, but the number of workers is missing")
     if address is not None and engine != "ray":
         raise InputError(f"address is {address!r}, but only the engine ray has one")
 

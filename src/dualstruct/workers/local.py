@@ -145,7 +145,7 @@ def run_local(
     If a worker raises, the others stop at their next message, and the exception is raised here.
     The first Ctrl-C asks all workers to stop after the pass they are in, the second one stops them
     at once. A worker waits for the others ``timeout`` seconds at most; one that hangs is
-    left behind, for threads cannot be killed.
+    left running, because threads cannot be killed.
 
     >>> run_local(3, lambda workers: int(workers.allreduce(np.array([workers.rank]))[0]))
     [3, 3, 3]

@@ -227,7 +227,7 @@ class RayCommunicator:
             return self._ray.get(answer, timeout=seconds)
         except self._ray.exceptions.GetTimeoutError:
             raise PeerFailedError(
-                f"worker {self.rank} has waited {seconds:g} seconds for an answer of the board"
+                f"worker {self.rank} has waited {seconds:g} seconds for the board"
             ) from None
         except self._ray.exceptions.RayActorError:
             raise PeerFailedError(f"worker {self.rank} waits for the board, which died") from None

@@ -233,7 +233,7 @@ calibration_max_trials
         return self.tagger_ is not None
 
     def predict(self, X: Sequence[Any]) -> list[list[str]]:
-        """The best labels of each sequence: a list, of which numpy makes an array of lists."""
+        """The best labels of each sequence: a list, which numpy converts to an array of lists."""
         return Outputs(self.predict_single(xseq) for xseq in X)
 
     def predict_single(self, xseq: Any) -> list[str]:

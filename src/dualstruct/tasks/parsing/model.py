@@ -271,7 +271,7 @@ def present_sources(
     wanted: Mapping[str, bool],
     total: Callable[..., list[int]] = lambda *counts: list(counts),
 ) -> tuple[str, ...]:
-    """What there is to look at: columns that are wanted and not empty, or nearly so.
+    """What there is to look at: columns that are asked for and not empty, or nearly so.
 
     ``total`` adds up counts over all workers.
     """

@@ -19,7 +19,7 @@ def as_treebank(X: Sentences) -> Treebank:
     if all(isinstance(sentence, ConlluSentence) for sentence in sentences):
         return Treebank.from_sentences(sentences)  # type: ignore[arg-type]
     if any(isinstance(sentence, ConlluSentence | str) for sentence in sentences):
-        raise InputError("a Treebank, a list of its sentences, or lists of words are wanted")
+        raise InputError("a Treebank, a list of its sentences, or lists of words are expected")
     return Treebank.from_columns(sentences)  # type: ignore[arg-type]
 
 

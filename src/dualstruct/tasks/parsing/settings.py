@@ -132,7 +132,7 @@ class ParserSettings(Training):
             if getattr(self, name) not in (True, False, "auto"):
                 raise InputError(f"{name} is {getattr(self, name)!r}, not True, False or 'auto'")
         if self.order not in (1, 2):
-            raise InputError(f"order is {self.order}; it is 1 or 2")
+            raise InputError(f"order is {self.order}; it must be 1 or 2")
         if self.most_heads < 1:
             raise InputError(f"most_heads is {self.most_heads}; it must be at least 1")
         if self.bad_trees not in ("error", "skip"):

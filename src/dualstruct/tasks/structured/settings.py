@@ -43,7 +43,7 @@ class StructuredSettings(Training):
         """Bad settings fail here, before features are computed."""
         check_template(self.structure)
         if self.on_error not in ("raise", "skip"):
-            raise InputError(f"on_error is {self.on_error!r}; it is 'raise' or 'skip'")
+            raise InputError(f"on_error is {self.on_error!r}; it must be 'raise' or 'skip'")
         super().check_settings()
 
 

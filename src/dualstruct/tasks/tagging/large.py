@@ -184,7 +184,7 @@ class _Written:
         return Labels(names) if names else None
 
     def _label(self, disk: RowsOnDisk) -> Codec:
-        """Number the labels on disk as ``fit`` does; in another scheme, if one is wanted."""
+        """Number the labels on disk as ``fit`` does; in another scheme, if one is given."""
         settings, workers = self._settings, self._job.workers
         outer = None
         if settings.scheme is not None:

@@ -202,7 +202,7 @@ class TaggerSettings(Training):
     def check_settings(self) -> None:
         """Raise an error for bad settings, before any work is done."""
         if type(self.stages) is not int or self.stages not in (1, 2):
-            raise InputError(f"stages is {self.stages!r}; it is 1 or 2")
+            raise InputError(f"stages is {self.stages!r}; it must be 1 or 2")
         if self.unseen_labels not in ("warn", "count", "error"):
             raise InputError(f"unseen_labels is {self.unseen_labels!r}, not warn, count or error")
         parse_groups(self.without)

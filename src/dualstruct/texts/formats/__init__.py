@@ -48,7 +48,7 @@ _BEGINNING = 1 << 16
 def format_named(name: str) -> Format:
     """The format of this name."""
     if name not in FORMATS:
-        raise InputError(f"there is no format {name!r}; there are {', '.join(FORMATS)}")
+        raise InputError(f"there is no format {name!r}; choose one of {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
@@ -62,7 +62,9 @@ def find_format(source: PathOrFile) -> Format:
             'data["train"] for instance'
         )
     if not isinstance(source, str | os.PathLike):
-        raise InputError(f"{name_of(source)}: say which format it is in: {', '.join(FORMATS)}")
+        raise InputError(
+            f"{name_of(source)}: the format is not clear; choose one of {', '.join(FORMATS)}"
+        )
     if Path(source).is_dir():
         return next((each for each in FORMATS.values() if each.fits_folder(Path(source))), BRAT)
     return format_of(beginning_of(source), name_of(source))
@@ -85,7 +87,8 @@ def format_of_name(name: str | os.PathLike[str]) -> Format:
         if str(name).endswith(each.endings):
             return each
     raise InputError(
-        f"{name_of(name)}: its name ends as that of no format; name one: {', '.join(FORMATS)}"
+        f"{name_of(name)}: the format is not clear from the name; choose one of "
+        f"{', '.join(FORMATS)}"
     )
 
 

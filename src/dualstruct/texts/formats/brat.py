@@ -56,7 +56,7 @@ def _spans(path: Path, text: str) -> Iterator[TextSpan]:
         cells = line.rstrip("\r").split("\t")
         label, _, places = (cells[1] if len(cells) > 1 else "").partition(" ")
         if not label or _PLACES.fullmatch(places) is None:
-            raise InputError(f"{where}: T1, a type with places (PER 0 3) and the text are wanted")
+            raise InputError(f"{where}: T1, a type with places (PER 0 3) and the text are expected")
         pieces = [tuple(map(int, each.split(" "))) for each in places.split(";")]
         for (_, end), (start, _) in pairwise(pieces):
             if text[end:start].strip():
@@ -95,7 +95,7 @@ def write_folder(documents: Iterable[Document], target: str) -> None:
 def _line(number: int, span: TextSpan, document: Document) -> str:
     text = document.text[span.start : span.end]
     if re.search(r"\s", span.label):
-        raise InputError(f"{document.where}: BRAT has no types with blanks, such as {span.label!r}")
+        raise InputError(f"{document.where}: BRAT has no types with spaces, such as {span.label!r}")
     pieces, begin = [], span.start  # no piece goes over the end of a line
     for piece in re.split(r"([\r\n]+)", text):
         if piece.strip("\r\n") and piece.strip():

@@ -115,7 +115,7 @@ class _Scanner:
             self._skip(_blanks(self._held, self._begin + 1))
         if self._begin < len(self._held) and self._held[self._begin] not in "{[":
             raise InputError(
-                f"{self._name}, line {self._line}: an object of JSON is wanted here, not "
+                f"{self._name}, line {self._line}: an object of JSON is expected here, not "
                 f"{self._held[self._begin : self._begin + 20]!a}"
             )
 

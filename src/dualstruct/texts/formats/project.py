@@ -118,7 +118,7 @@ def _opened(source: str | os.PathLike[str]) -> sqlite3.Connection:
 def project_facts(base: sqlite3.Connection, name: str) -> dict[str, Any]:
     """What a project says of itself; refused if it is none, or of a later version."""
     if base.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise InputError(f"{name}: this SQLite file is no project of dualstruct label")
+        raise InputError(f"{name}: this SQLite file is not a project of dualstruct label")
     version = base.execute("PRAGMA user_version").fetchone()[0]
     if not 1 <= version <= VERSION:
         raise InputError(f"{name}: it is of version {version}; this program knows {VERSION}")
@@ -153,7 +153,7 @@ def parsed(value: Any, where: str) -> Any:
 
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str):
-        raise InputError(f"{where}: its text is no text")
+        raise InputError(f"{where}: its text is not a string")
     return value
 
 

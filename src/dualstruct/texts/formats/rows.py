@@ -37,9 +37,9 @@ def document_of(value: Any, where: str, label: str | None = None) -> Document | 
         if len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], dict):
             value = {"text": value[0], **value[1]}
         else:
-            raise InputError(f"{where}: an object with a text is wanted, not a list")
+            raise InputError(f"{where}: an object with a text is expected, not a list")
     if not isinstance(value, dict):
-        raise InputError(f"{where}: an object with a text is wanted, not {shortened(str(value))}")
+        raise InputError(f"{where}: an object with a text is expected, not {shortened(str(value))}")
     if value.get("answer") in _NOT_ACCEPTED:
         return None
     text = _first(value, TEXT, str)
@@ -75,7 +75,7 @@ def _labelled_tokens(value: dict[str, Any], text: str, where: str) -> Document |
     for one, other in pairwise(found):
         if other.start < one.end:
             both = f"{named(one, text)} and {named(other, text)}"
-            raise InputError(f"{where}: the tokens {both} are not one behind the other")
+            raise InputError(f"{where}: the tokens {both} are not one after the other")
     document.spans = None
     return document
 
@@ -83,7 +83,7 @@ def _labelled_tokens(value: dict[str, Any], text: str, where: str) -> Document |
 def span_list(given: Any, text: str, where: str) -> list[TextSpan]:
     """Spans in any of their spellings; ``where`` names the list in messages."""
     if isinstance(given, dict):
-        raise InputError(f"{where} is an object; a list of spans is wanted")
+        raise InputError(f"{where} is an object; a list of spans is expected")
     return [_span(one, text, f"{where}[{k}]") for k, one in enumerate(given)]
 
 
@@ -93,7 +93,7 @@ def _span(one: Any, text: str, where: str) -> TextSpan:
     if isinstance(one, list | tuple):
         if len(one) < 3:
             raise InputError(
-                f"{where} has {plural(len(one), 'entry')}; start, end and label are wanted"
+                f"{where} has {plural(len(one), 'entry')}; start, end and label are expected"
             )
         start, end, label = one[:3]
     elif isinstance(one, dict):
@@ -105,14 +105,14 @@ def _span(one: Any, text: str, where: str) -> TextSpan:
         start, end, label = (_field(one, names, where) for names in (START, END, LABEL))
         said, probability = one.get("text"), one.get("probability")
     else:
-        raise InputError(f"{where} is {shortened(str(one))}; a span is wanted")
+        raise InputError(f"{where} is {shortened(str(one))}; a span is expected")
     if isinstance(label, list) and len(label) == 1:
         label = label[0]
     for number, what in ((start, "start"), (end, "end")):
         if type(number) is not int:
-            raise InputError(f"{where}: its {what} is {shortened(str(number))}, no whole number")
+            raise InputError(f"{where}: its {what} is {shortened(str(number))}, not a whole number")
     if not isinstance(label, str):
-        raise InputError(f"{where}: its label is {shortened(str(label))}, no text")
+        raise InputError(f"{where}: its label is {shortened(str(label))}, not a text")
     sure = probability if isinstance(probability, float | int) else None
     span = TextSpan(start, end, label, sure)
     return checked_span(span, text, said, where)
@@ -178,7 +178,7 @@ def _token_spans(given: list[Any], document: Document, where: str) -> list[TextS
     for k, one in enumerate(given):
         fits = isinstance(one, list) and len(one) == 3 and isinstance(one[2], str)
         if not fits or type(one[0]) is not int or type(one[1]) is not int:
-            raise InputError(f"{where}[{k}]: first word, last word and label are wanted")
+            raise InputError(f"{where}[{k}]: first word, last word and label are expected")
         first, last, label = one
         if not 0 <= first <= last < len(places):
             raise InputError(f"{where}[{k}]: there are no words {first} to {last}")
