@@ -235,7 +235,7 @@ def test_costs_survive_in_a_model_file(cost, tmp_path):
     ("how", "message"),
     [
         ({"cost": {("PER", "XYZ"): 1.0}}, "no label 'XYZ'"),
-        ({"cost": {("PER", "PER"): 1.0}}, "no mistake"),
+        ({"cost": {("PER", "PER"): 1.0}}, "is not a mistake and must cost 0"),
         ({"cost": {1: 1.0}}, "neither a label nor a pair"),
         ({"cost": np.ones((2, 2))}, r"for 3 labels it must be \(3, 3\)"),
         ({"class_weight": "even"}, "'balanced' or a dict"),
