@@ -20,7 +20,7 @@ import numpy as np
 
 from dualstruct.solvers import SDM, SGD, CuttingPlane, Iterate
 
-from .curves import ENDLESS, Point, Run, learn, scored, seconds_to, trainer
+from .curves import ENDLESS, GROWING, Point, Run, learn, scored, seconds_to, trainer
 from .options import Options
 from .report import Line, Panel, Report, percent
 from .tasks import Task, load_task
@@ -70,9 +70,8 @@ def run(options: Options, report: Report) -> None:
         report.progress(task.sizes())
         train = trainer(task, report.add, seconds=limit, seed=options.seed)
         for C in (0.1, 1.0, 10.0) if original in MANY_C else (0.1, 1.0):
-            every = 1 if options.quick else 4
-            plane = train("cutting planes", "hinge", C, CuttingPlane(epsilon=0.1), every=every)
-            sdm = train("SDM", "hinge", C, SDM(), seconds=plane.seconds / 2, every=every)
+            plane = train("cutting planes", "hinge", C, CuttingPlane(epsilon=0.1), every=GROWING)
+            sdm = train("SDM", "hinge", C, SDM(), seconds=plane.seconds / 2, every=GROWING)
             pairs[original, C] = (sdm, plane)
             planes_rows.append(against_planes(report, task, original, C, sdm, plane, limit))
         passes = options.passes(50, 20)

@@ -26,6 +26,8 @@ from .tasks import Score, Task
 
 #: Passes of a curve that only time ends.
 ENDLESS = 1_000_000
+#: ``every`` of curves with hundreds of passes: a score whenever there are a tenth more of them.
+GROWING = 0
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def learn(
     score : callable, optional
         By default the task's test score.
     every : int
-        Score after every n passes, and the first.
+        Score after every n passes, and the first; or ``GROWING``.
     primal : bool
         Compute the primal objective as well.
     structure : optional
@@ -160,28 +162,31 @@ def _learn(
     points: list[Point] = []
     last_dev: float | None = None
     aside = 0.0
+    last_judged = 0
     started = time.process_time()
 
     def watch(trace: TracePoint, iterate: Iterate) -> bool:
-        nonlocal aside, last_dev
+        nonlocal aside, last_dev, last_judged
         now = time.process_time()
         spent = now - started - aside
         over = seconds is not None and spent >= seconds
         ends = over or trace.passes >= passes or iterate.converged
-        judged = ends or trace.passes % every == 0 or trace.passes == 1
-        w = iterate.answer()
+        judged = ends or is_due(trace.passes, last_judged, every)
+        last_judged = trace.passes if judged else last_judged
+        w = iterate.answer() if judged else None  # an average is as long as w
         point = Point(
             trace.passes,
             spent,
-            judge(w) if judged else None,
-            problem.primal(w) if primal and judged else None,
+            None if w is None else judge(w),
+            problem.primal(w) if primal and w is not None else None,
             trace.dual,
         )
         points.append(point)
         stop = over or (until is not None and until(point, iterate))
-        if stop and point.score is None:
+        if stop and w is None:
+            w = iterate.answer()
             points[-1] = Point(point.passes, spent, judge(w), None, trace.dual)
-        if dev is not None and (stop or ends):
+        if dev is not None and w is not None and (stop or ends):
             last_dev = dev(w)
         if keep is not None and (stop or ends):
             kept.update(keep(iterate))
@@ -192,6 +197,19 @@ def _learn(
     if result.stopped_by == "interrupt":
         raise KeyboardInterrupt
     return Run(label, task.name, repr(solver), repr(problem.loss), C, points, last_dev, kept)
+
+
+def is_due(passes: int, last: int, every: int) -> bool:
+    """Whether there is to be a score after this pass, if the last one was after that.
+
+    >>> [n for n in range(1, 30) if is_due(n, n - 1, 4)]
+    [1, 4, 8, 12, 16, 20, 24, 28]
+    >>> is_due(20, 19, GROWING), is_due(21, 19, GROWING)
+    (False, True)
+    """
+    if every == GROWING:
+        return 10 * passes >= 11 * last
+    return passes == 1 or passes % every == 0
 
 
 def trainer(task: Task, keep: Callable[[Run], None], **common: Any) -> Callable[..., Run]:

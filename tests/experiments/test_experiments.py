@@ -14,7 +14,7 @@ from dualstruct import Problem, Stopping, experiments
 from dualstruct.datasets import make_chains
 from dualstruct.distributed import ADMM, BQO, SimpleAverage, fit_local
 from dualstruct.errors import InputError
-from dualstruct.experiments.curves import Point, Run, choose, lead, learn, seconds_to
+from dualstruct.experiments.curves import GROWING, Point, Run, choose, lead, learn, seconds_to
 from dualstruct.experiments.lee_2015 import C as C_OF_LEE
 from dualstruct.experiments.lee_2015 import simulate
 from dualstruct.experiments.options import Options
@@ -111,6 +111,34 @@ def test_the_clock_stands_still_while_weights_are_judged(monkeypatch):
     assert [p.score for p in judged.points] == [p.score for p in quick.points]
     assert [p.seconds for p in judged.points] == [1, 2, 3, 4]
     assert judged.points[-1].primal > 0
+
+
+def test_weights_are_asked_for_where_they_are_judged_and_nowhere_else(monkeypatch):
+    task = load_task("English POS", TINY)
+    asked = []
+
+    class Asked(SDM):
+        def start(self, problem, seed):
+            iterate = super().start(problem, seed)
+            answer = iterate.answer
+            monkeypatch.setattr(iterate, "answer", lambda: asked.append(1) or answer())
+            return iterate
+
+    often = learn(task, "x", "hinge", 0.1, SDM(), passes=25)
+    learn(task, "x", "hinge", 0.1, Asked(), passes=25, every=25)
+    twice = len(asked)  # and what training itself asks for
+    fifth = learn(task, "x", "hinge", 0.1, Asked(), passes=25, every=5)
+    assert len(asked) - twice == twice + 4
+    growing = learn(task, "x", "hinge", 0.1, SDM(), passes=25, every=GROWING)
+    scores = {p.passes: p.score for p in often.points}
+    for run, judged in ((fifth, [1, 5, 10, 15, 20, 25]),
+                        (growing, [*range(1, 12), 13, 15, 17, 19, 21, 24, 25])):  # fmt: skip
+        assert [p.passes for p in run.points if p.score is not None] == judged
+        assert all(p.score == scores[p.passes] for p in run.points if p.passes in judged)
+    ended = learn(
+        task, "x", "hinge", 0.1, SDM(), passes=25, every=5, until=lambda point, _: point.passes == 7
+    )
+    assert ended.score == scores[7]
 
 
 def test_the_chosen_setting_is_the_best_on_development_data_and_never_sees_the_test():
