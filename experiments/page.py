@@ -57,7 +57,7 @@ def write_section(record: dict[str, Any], folder: Path) -> str:
     for figure in report.figures:
         draw(figure, images / f"{report.name}-{figure.name}.svg")
     machine = record["machine"]
-    spent = duration(record["cpu_seconds"])
+    spent = duration(sum(run.seconds for run in report.runs))
     return "\n".join(
         [
             "<!-- not run: needs the corpora -->",
@@ -65,8 +65,8 @@ def write_section(record: dict[str, Any], folder: Path) -> str:
             "",
             f"{report.verdict()} {machine['cores']} cores "
             f"({machine['processor'] or machine['system']}), dualstruct "
-            f"{record['versions']['dualstruct']}, {record['started'][:10]}; {spent} of CPU time, "
-            "without trainings that were there from before an interruption.",
+            f"{record['versions']['dualstruct']}, {record['started'][:10]}; the curves are {spent} "
+            "long in all, choosing settings and scoring not counted.",
             "",
             settings_of(report.name),
             "",

@@ -6,7 +6,7 @@ from there. A relation is judged by the mean of all runs (times by their median)
 that 95 % of 10,000 bootstrap draws of the runs stay within. Both sides of a relation are of the
 same run, so runs are drawn in pairs. It is *confirmed* or *refuted* when all of that is on one side
 of its limits, *not distinguishable* when it is not, and *not reached* when in most runs a learner
-did not get where it should.
+did not get where it should. Why it does not hold says the run that is nearest to the mean.
 """
 
 from __future__ import annotations
@@ -202,7 +202,8 @@ def merged_relation(relations: Sequence[Relation]) -> Relation:
         value = statistics.median(values) if first.kind == "ratio" else statistics.mean(values)
         holds = first.above <= value <= first.below and value != 0
         measured = _spread(first.kind, values)
-    why = next((relation.why for relation in relations if relation.holds == holds), first.why)
+    alike = [relation for relation in relations if relation.holds == holds] or [first]
+    why = min(alike, key=lambda one: abs((one.value or 0.0) - (value or 0.0))).why
     return replace(
         first, holds=holds, value=value, measured=f"{measured}; in {held} of {count} runs", why=why,
         verdict=verdict_of(relations),

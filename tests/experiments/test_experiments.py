@@ -365,6 +365,14 @@ def test_a_mean_has_to_be_between_the_limits_of_its_claim():
     assert not merged_relation(words).holds
 
 
+def test_why_a_claim_does_not_hold_is_said_by_the_run_nearest_to_the_mean():
+    relations = [
+        Relation("above", value > 0, "", f"{value}", value, "difference")
+        for value in (-3.0, 1.0, -1.1, -0.1)
+    ]
+    assert merged_relation(relations).why == "-1.1"  # of -0.8; the mean does not hold
+
+
 def test_fewer_sentences_are_drawn_from_all_of_them_by_the_seed():
     numbers = drawn(1000, 100, 0)
     assert len(set(numbers.tolist())) == 100
