@@ -161,6 +161,6 @@ def test_the_corpora_of_this_machine_are_the_published_ones():
 
 
 def test_an_unknown_corpus_lists_those_that_there_are():
-    with pytest.raises(InputError, match="there is no corpus 'conll2001'; choose one of conll2000, "):
+    with pytest.raises(InputError, match="no corpus 'conll2001'; choose one of conll2000, "):
         called("datasets", "conll2001")
     assert "dualstruct datasets wnut17 --download --data FOLDER" in called("datasets")
