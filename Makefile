@@ -12,7 +12,7 @@ TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs gallery look terminal-picture sanitize tsan flips text-check export-check wasm wheel-test clean \
 	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distilling bench-distributed bench-export bench-features \
-	bench-clusters bench-grobid bench-growth bench-label bench-large bench-papers bench-parsing bench-partial bench-phases bench-pipeline bench-sizes bench-solvers bench-suspects bench-text bench-tuning
+	bench-clusters bench-grobid bench-growth bench-label bench-large bench-opening bench-papers bench-parsing bench-partial bench-phases bench-pipeline bench-sizes bench-solvers bench-suspects bench-text bench-tuning
 
 demo: .venv/installed
 	$(BIN)/dualstruct demo
@@ -223,6 +223,10 @@ bench-label: .venv/installed-bench
 # Model files beside CRFsuite's, and a compressed one.
 bench-sizes: .venv/installed-bench
 	$(BIN)/python benchmarks/sizes.py
+
+# What a program that opens a model takes, in CPU time and memory.
+bench-opening: .venv/installed-bench
+	$(BIN)/python benchmarks/opening.py
 
 bench-suspects: .venv/installed-bench
 	$(BIN)/python benchmarks/suspects.py

@@ -12,13 +12,24 @@ function(install_wasm file)
   install(FILES ${packed} DESTINATION dualstruct/exporting/runtime)
 endfunction()
 
-set(WASM_SETTINGS --target=wasm32-wasi -msimd128 -mbulk-memory)
+set(WASM_SETTINGS --target=wasm32-wasi -msimd128 -mbulk-memory -fvisibility=hidden)
+# Optimized when it is linked, which leaves out the virtual functions that only training calls: half of the code.
+set(WASM_LINKED_AS_ONE -flto -fwhole-program-vtables -fvirtual-function-elimination)
 if(DUALSTRUCT_WASM STREQUAL "AUTO")
   find_program(DUALSTRUCT_WASM_COMPILER NAMES clang++-22 clang++-21 clang++-20 clang++-19 clang++-18 clang++-17 clang++-16 clang++)
   if(DUALSTRUCT_WASM_COMPILER)
     file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/wasm/try.cpp "#include <vector>\nint main() { return (int)std::vector<int>(3).size(); }\n")
-    execute_process(COMMAND ${DUALSTRUCT_WASM_COMPILER} ${WASM_SETTINGS} -std=c++20 -fno-exceptions try.cpp -o try.wasm
-                    WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/wasm RESULT_VARIABLE WASM_FAILED OUTPUT_QUIET ERROR_QUIET)
+    function(try_wasm)
+      execute_process(COMMAND ${DUALSTRUCT_WASM_COMPILER} ${ARGN} -std=c++20 -fno-exceptions try.cpp -o try.wasm
+                      WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/wasm RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+      set(WASM_FAILED ${failed} PARENT_SCOPE)
+    endfunction()
+    try_wasm(${WASM_SETTINGS} ${WASM_LINKED_AS_ONE})
+    if(NOT WASM_FAILED)
+      list(APPEND WASM_SETTINGS ${WASM_LINKED_AS_ONE})
+    else()
+      try_wasm(${WASM_SETTINGS})
+    endif()
   endif()
   if(NOT DUALSTRUCT_WASM_COMPILER OR WASM_FAILED)
     message(STATUS "core.wasm is left out: there is no clang with the libraries for wasm32")
@@ -46,7 +57,7 @@ function(add_wasm name optimization)
     OUTPUT wasm/${name}.o
     COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${DUALSTRUCT_WASM_COMPILER} ${WASM_SETTINGS} -std=c++20 ${optimization}
             -I${CMAKE_CURRENT_SOURCE_DIR}/core -DDUALSTRUCT_ISA=baseline -DNDEBUG -ffp-contract=off -fno-math-errno
-            -fno-trapping-math -fvisibility=hidden -ffunction-sections -fdata-sections -fno-rtti -Wall -Wextra
+            -fno-trapping-math -ffunction-sections -fdata-sections -fno-rtti -Wall -Wextra
             -MD -MF wasm/${name}.d -MT wasm/${name}.o -c ${unit} -o wasm/${name}.o
     DEPENDS ${unit} DEPFILE wasm/${name}.d WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} VERBATIM)
   set(WASM_OBJECTS ${WASM_OBJECTS} wasm/${name}.o PARENT_SCOPE)

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/index.hpp"
+#include "base/infinity.hpp"
 #include "base/prefetch.hpp"
 #include "structures/chain/chain_walk.hpp"
 #include "structures/chain/shared_features.hpp"

@@ -113,8 +113,12 @@ inline void sum_step(const ChainInput& in, const float* previous, const float* t
     }
 }
 
-// Calls part<NV>(first column) over the whole row: once for a row of at most 8 vectors,
-// in tiles of 8 for longer ones, so that the accumulators stay in registers.
+// How a row is cut that has no code for its number of vectors. Wide tiles keep more accumulators in registers, and
+// take more code.
+constexpr int wide_tiles = 0;     // of 8 vectors
+constexpr int narrow_tiles = -1;  // of 2
+
+// Calls part<NV>(first column) over the whole row: once for a row of at most 8 vectors, in tiles for others.
 template <int N, int Vectors, class PartOfRow>
 inline void for_each_part(int labels, PartOfRow part) {
     if constexpr (Vectors > 0) {
@@ -122,7 +126,9 @@ inline void for_each_part(int labels, PartOfRow part) {
     } else {
         const int vectors = (labels + N - 1) / N;
         int v = 0;
-        for (; v + 8 <= vectors; v += 8) part.template operator()<8>(v * N);
+        if constexpr (Vectors == wide_tiles) {
+            for (; v + 8 <= vectors; v += 8) part.template operator()<8>(v * N);
+        }
         for (; v + 2 <= vectors; v += 2) part.template operator()<2>(v * N);
         if (v < vectors) part.template operator()<1>(v * N);
     }

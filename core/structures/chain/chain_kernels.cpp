@@ -6,10 +6,14 @@
 namespace dualstruct::DUALSTRUCT_ISA {
 namespace {
 
-// Rows of at most 8 vectors get code of their own; the rest share the tiled form.
+// Rows of at most 8 vectors get code of their own; the rest share the tiled form, and all do where machines have wider
+// vectors, but old ones.
 template <int N, class Call>
 auto with_vectors(const ChainInput& in, Call call) {
-    if (in.pair_offsets) return call.template operator()<Kernels<N, 0, true>>();
+    if (in.pair_offsets) return call.template operator()<Kernels<N, narrow_tiles, true>>();
+#if DUALSTRUCT_X86 && !defined(__AVX2__)
+    return call.template operator()<Kernels<N, wide_tiles>>();
+#else
     switch ((in.labels + N - 1) / N) {
         case 1: return call.template operator()<Kernels<N, 1>>();
         case 2: return call.template operator()<Kernels<N, 2>>();
@@ -19,8 +23,9 @@ auto with_vectors(const ChainInput& in, Call call) {
         case 6: return call.template operator()<Kernels<N, 6>>();
         case 7: return call.template operator()<Kernels<N, 7>>();
         case 8: return call.template operator()<Kernels<N, 8>>();
-        default: return call.template operator()<Kernels<N, 0>>();
+        default: return call.template operator()<Kernels<N, wide_tiles>>();
     }
+#endif
 }
 
 // Rows are padded to 8 labels. Where these are no whole number of the widest vectors, every other row would begin in
@@ -30,15 +35,29 @@ auto with_shape(const ChainInput& in, Call call) {
     constexpr int N = DUALSTRUCT_LANES;
     if constexpr (N > 8) {
         if (in.stride % N != 0) {
-            if (in.pair_offsets) return call.template operator()<Kernels<8, 0, true>>();
+            if (in.pair_offsets) return call.template operator()<Kernels<8, narrow_tiles, true>>();
             if (in.stride == 8) return call.template operator()<Kernels<8, 1>>();
             if (in.stride == 24) return call.template operator()<Kernels<8, 3>>();
             if (in.stride == 40) return call.template operator()<Kernels<8, 5>>();
             if (in.stride == 56) return call.template operator()<Kernels<8, 7>>();
-            return call.template operator()<Kernels<8, 0>>();
+            return call.template operator()<Kernels<8, wide_tiles>>();
         }
     }
     return with_vectors<N>(in, call);
+}
+
+// The same for what takes long in each vector, whatever stands around it.
+template <class Call>
+auto with_little_code(const ChainInput& in, Call call) {
+    constexpr int N = DUALSTRUCT_LANES;
+    if constexpr (N > 8) {
+        if (in.stride % N != 0) {
+            if (in.pair_offsets) return call.template operator()<Kernels<8, narrow_tiles, true>>();
+            return call.template operator()<Kernels<8, narrow_tiles>>();
+        }
+    }
+    if (in.pair_offsets) return call.template operator()<Kernels<N, narrow_tiles, true>>();
+    return call.template operator()<Kernels<N, narrow_tiles>>();
 }
 
 }  // namespace
@@ -58,13 +77,14 @@ const ChainKernels chain_kernels = {
         return with_shape(in, [&]<class Kernel>() { return Kernel::backtrace(in, maxima, path); });
     },
     [](const ChainInput& in, float scale, float* emissions, float* forward, float* backward) {
-        return with_shape(
+        return with_little_code(
             in, [&]<class Kernel>() { return Kernel::log_forward_backward(in, scale, emissions, forward, backward); });
     },
-    Kernels<DUALSTRUCT_LANES, 0>::pair_marginals,
-    Kernels<DUALSTRUCT_LANES, 0>::label_marginals,
+    Kernels<DUALSTRUCT_LANES, wide_tiles>::pair_marginals,
+    Kernels<DUALSTRUCT_LANES, wide_tiles>::label_marginals,
     [](const ChainInput& in, float scale, const float* rows, int count, float* out) {
-        return with_shape(in, [&]<class Kernel>() { return Kernel::exponentiate_rows(in, scale, rows, count, out); });
+        return with_little_code(in,
+                                [&]<class Kernel>() { return Kernel::exponentiate_rows(in, scale, rows, count, out); });
     },
     [](const ChainInput& in, const ChainSums& sums) {
         return with_shape(in, [&]<class Kernel>() { return Kernel::forward_backward(in, sums); });
