@@ -173,10 +173,11 @@ wheel-test: .venv/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-deps $(BUILD) -w build/wheels .
 	$(PYTHON) -m venv build/wheel-test
 	build/wheel-test/bin/python $(PIP) --only-binary :all: "$$(ls build/wheels/*.whl)[test]"
-	for tool in bash cat cp curl head; do ln -s "$$(command -v $$tool)" build/wheel-test/bin/; done
-	mkdir build/wheel-test/run && cp -r *.md CITATION.cff Makefile pyproject.toml tests docs build/wheel-test/run
+	for tool in bash cat cp curl grep head sleep; do ln -s "$$(command -v $$tool)" build/wheel-test/bin/; done
+	mkdir build/wheel-test/run && cp -r *.md CITATION.cff Makefile pyproject.toml \
+		tests docs examples recipes benchmarks src build/wheel-test/run  # src is read, not imported
 	cd build/wheel-test/run && env -u CC -u CXX PATH="$(CURDIR)/build/wheel-test/bin" \
-		../bin/python -m pytest -p no:cacheprovider $(WHEEL_TESTS)
+		../bin/python -m pytest -p no:cacheprovider --numprocesses auto $(FILES) $(WHEEL_TESTS)
 
 # Ours and the peers: several hours; a tool is stopped on a corpus after half an hour. Results are kept
 # in benchmarks/peers/outputs.
