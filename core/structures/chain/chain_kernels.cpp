@@ -29,35 +29,42 @@ auto with_vectors(const ChainInput& in, Call call) {
 }
 
 // Rows are padded to 8 labels. Where these are no whole number of the widest vectors, every other row would begin in
-// the middle of one: vectors of 8 go through such rows. At most 7 get code of their own.
+// the middle of one: vectors of 8 go through such rows.
 template <class Call>
-auto with_shape(const ChainInput& in, Call call) {
+auto with_lanes(const ChainInput& in, Call call) {
     constexpr int N = DUALSTRUCT_LANES;
     if constexpr (N > 8) {
-        if (in.stride % N != 0) {
-            if (in.pair_offsets) return call.template operator()<Kernels<8, narrow_tiles, true>>();
-            if (in.stride == 8) return call.template operator()<Kernels<8, 1>>();
-            if (in.stride == 24) return call.template operator()<Kernels<8, 3>>();
-            if (in.stride == 40) return call.template operator()<Kernels<8, 5>>();
-            if (in.stride == 56) return call.template operator()<Kernels<8, 7>>();
-            return call.template operator()<Kernels<8, wide_tiles>>();
-        }
+        if (in.stride % N != 0) return call.template operator()<8>();
     }
-    return with_vectors<N>(in, call);
+    return call.template operator()<N>();
+}
+
+// Those rows have an odd number of vectors; at most 7 get code of their own.
+template <class Call>
+auto with_shape(const ChainInput& in, Call call) {
+    return with_lanes(in, [&]<int N>() {
+        if constexpr (N == DUALSTRUCT_LANES) {
+            return with_vectors<N>(in, call);
+        } else {
+            if (in.pair_offsets) return call.template operator()<Kernels<N, narrow_tiles, true>>();
+            switch (in.stride / N) {
+                case 1: return call.template operator()<Kernels<N, 1>>();
+                case 3: return call.template operator()<Kernels<N, 3>>();
+                case 5: return call.template operator()<Kernels<N, 5>>();
+                case 7: return call.template operator()<Kernels<N, 7>>();
+                default: return call.template operator()<Kernels<N, wide_tiles>>();
+            }
+        }
+    });
 }
 
 // The same for what takes long in each vector, whatever stands around it.
 template <class Call>
 auto with_little_code(const ChainInput& in, Call call) {
-    constexpr int N = DUALSTRUCT_LANES;
-    if constexpr (N > 8) {
-        if (in.stride % N != 0) {
-            if (in.pair_offsets) return call.template operator()<Kernels<8, narrow_tiles, true>>();
-            return call.template operator()<Kernels<8, narrow_tiles>>();
-        }
-    }
-    if (in.pair_offsets) return call.template operator()<Kernels<N, narrow_tiles, true>>();
-    return call.template operator()<Kernels<N, narrow_tiles>>();
+    return with_lanes(in, [&]<int N>() {
+        if (in.pair_offsets) return call.template operator()<Kernels<N, narrow_tiles, true>>();
+        return call.template operator()<Kernels<N, narrow_tiles>>();
+    });
 }
 
 }  // namespace
