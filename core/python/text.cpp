@@ -333,16 +333,16 @@ void bind_features(nb::module_& m) {
             "of_pairs"_a = false)
         .def(
             "fit",
-            [](TemplateFeatures& f, std::shared_ptr<TokenTable> table, std::int64_t min_count) {
-                return rows_to_numpy(without_gil([&] { return f.fit(std::move(table), min_count); }));
+            [](TemplateFeatures& f, std::shared_ptr<TokenTable> table, std::int64_t min_count, int threads) {
+                return rows_to_numpy(without_gil([&] { return f.fit(std::move(table), min_count, threads); }));
             },
-            "table"_a, "min_count"_a)
+            "table"_a, "min_count"_a, "threads"_a = 1)
         .def(
             "transform",
-            [](const TemplateFeatures& f, const TokenTable& table) {
-                return rows_to_numpy(without_gil([&] { return f.transform(table); }));
+            [](const TemplateFeatures& f, const TokenTable& table, int threads) {
+                return rows_to_numpy(without_gil([&] { return f.transform(table, threads); }));
             },
-            "table"_a)
+            "table"_a, "threads"_a = 1)
         .def_prop_ro("dimension", &TemplateFeatures::dimension, WithoutGil())
         .def(
             "find",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "base/errors.hpp"
@@ -18,28 +19,82 @@ inline std::int64_t position_of(int offset, bool absolute, std::int64_t token, s
 
 inline char mark_letter(std::int32_t mark) { return mark == Gazetteer::first ? 'B' : 'I'; }
 
+// Ways to turn the hash of a feature into its id, or into -1.
+struct TemplateFeatures::ExactIds {
+    const HashIndex& index;
+    void prefetch(std::uint64_t hash) const { index.prefetch(hash); }
+    std::int32_t operator()(std::uint64_t hash, std::size_t, std::size_t) const { return index.find(hash); }
+};
+
+struct TemplateFeatures::NamelessIds {
+    const HashIndex& index;
+    KnownBy known_by;
+    void prefetch(std::uint64_t hash) const { index.prefetch(known_by(hash)); }
+    std::int32_t operator()(std::uint64_t hash, std::size_t, std::size_t) const { return index.find(known_by(hash)); }
+};
+
+struct TemplateFeatures::NewIds {
+    HashIndex& index;
+    std::vector<Origin>& origins;
+    std::uint64_t first_token;
+    std::size_t stored;
+    void prefetch(std::uint64_t hash) const { index.prefetch(hash); }
+    std::int32_t operator()(std::uint64_t hash, std::size_t token, std::size_t number) {
+        const std::int32_t id = index.insert(hash);
+        if (at(id) == stored + origins.size()) {
+            origins.push_back({(first_token + token) & 0xFFFFFFFFFFFFull, number & 0xFFFF});
+        }
+        return id;
+    }
+};
+
+struct TemplateFeatures::HashedIds {
+    int shift;
+    void prefetch(std::uint64_t) const {}
+    std::int32_t operator()(std::uint64_t hash, std::size_t, std::size_t) const {
+        return static_cast<std::int32_t>(hash >> shift);
+    }
+};
+
 // Templates of one term ("single") have one feature per distinct word, so their ids are
 // remembered per word and the hash table is asked once per word. The others ("joint") are
 // hashed token by token; the slots of a block of tokens are fetched before they are read.
+//
+// Copies work on other sentences of the same table at the same time, as long as the first one lives.
 class TemplateFeatures::Extraction {
 public:
     Extraction(const TemplateFeatures& features, const TokenTable& table)
+        : Extraction(features, table, [](std::size_t count, const auto& work) {
+              for (std::size_t k = 0; k < count; ++k) work(k);
+          }) {}
+    // each(count, work) calls work(0) … work(count − 1), perhaps on several threads.
+    template <class Each>
+    Extraction(const TemplateFeatures& features, const TokenTable& table, Each each)
         : features_(features), table_(table), reach_(at(features.reach_)) {
         read_sources();
-        compute_values();
+        values_ = std::make_shared<std::vector<Values>>(features.streams_.size());
+        each(features.streams_.size(), [&](std::size_t stream) { compute_values(stream); });
         plan_templates();
     }
 
+    // The most ids that so many tokens can have.
+    std::size_t most_ids(std::int64_t tokens) const { return at(tokens) * features_.compiled_.size(); }
+
     template <class Ids>
     Rows run(Ids&& ids) {
-        const std::size_t templates = features_.compiled_.size();
         Rows rows;
-        rows.offsets.reserve(at(table_.tokens()) + 1);
-        rows.offsets.push_back(0);
-        rows.ids.reset(new std::int32_t[at(table_.tokens()) * templates]);
-        std::int32_t* out = rows.ids.get();
+        rows.offsets.resize(at(table_.tokens()) + 1);
+        rows.ids.reset(new std::int32_t[most_ids(table_.tokens())]);
+        run(ids, 0, table_.sentences.size() - 1, rows.ids.get(), rows.offsets.data() + 1);
+        return rows;
+    }
 
-        for (std::size_t s = 0; s + 1 < table_.sentences.size(); ++s) {
+    // Those of some sentences; behind each token, how many there are up to there. Returns their number.
+    template <class Ids>
+    std::int64_t run(Ids& ids, std::size_t first_sentence, std::size_t last_sentence, std::int32_t* const to,
+                     std::int64_t* ends) {
+        std::int32_t* out = to;
+        for (std::size_t s = first_sentence; s < last_sentence; ++s) {
             const auto first = at(table_.sentences[s]);
             const std::size_t length = at(table_.sentences[s + 1]) - first;
             pad_sentence(first, length);
@@ -48,16 +103,17 @@ public:
                 hash_joint(begin, end, ids);
                 for (std::size_t t = begin; t < end; ++t) {
                     if (t > 0 || !features_.of_pairs_) out = emit_token(t, t - begin, first + t, ids, out);
-                    rows.offsets.push_back(out - rows.ids.get());
+                    *ends++ = out - to;
                 }
             }
         }
-        return rows;
+        return out - to;
     }
 
 private:
     static constexpr std::size_t block = 32;      // tokens whose slots are fetched together
     static constexpr std::int32_t not_yet = -2;   // in a memo: not asked for so far
+    using Values = std::vector<std::uint64_t>;    // [type], 0 for "no value"
 
     struct SourceView {
         const std::int32_t* ids;           // [tokens]
@@ -98,35 +154,34 @@ private:
 
     std::size_t view_size(std::size_t source) const { return views_[source].types + 2 * reach_; }
 
-    void compute_values() {
-        std::string value;
-        for (const Stream& stream : features_.streams_) {
-            const Source& source = features_.sources_[stream.source];
-            std::vector<std::uint64_t>& values = values_.emplace_back();
-            if (source.gazetteer >= 0) {
-                values.push_back(0);
-                for (const Gazetteer::Mark mark : {Gazetteer::first, Gazetteer::inside}) {
-                    values.push_back(hash_bytes(std::string(1, mark_letter(mark))));
-                }
-                values.resize(view_size(stream.source), 0);
-                continue;
+    void compute_values(std::size_t number) {
+        const Stream& stream = features_.streams_[number];
+        const Source& source = features_.sources_[stream.source];
+        Values& values = (*values_)[number];
+        if (source.gazetteer >= 0) {
+            values.push_back(0);
+            for (const Gazetteer::Mark mark : {Gazetteer::first, Gazetteer::inside}) {
+                values.push_back(hash_bytes(std::string(1, mark_letter(mark))));
             }
-            const StringTable& types = table_.columns[at(source.column)].types;
-            values.reserve(view_size(stream.source));
-            if (stream.attribute.functions().empty()) {
-                values = types.hashes();
-            } else {
-                for (std::size_t type = 0; type < types.size(); ++type) {
-                    values.push_back(stream.attribute.compute(types[type], value) ? hash_bytes(value) : 0);
-                }
+            values.resize(view_size(stream.source), 0);
+            return;
+        }
+        const StringTable& types = table_.columns[at(source.column)].types;
+        values.reserve(view_size(stream.source));
+        if (stream.attribute.functions().empty()) {
+            values = types.hashes();
+        } else {
+            std::string value;
+            for (std::size_t type = 0; type < types.size(); ++type) {
+                values.push_back(stream.attribute.compute(types[type], value) ? hash_bytes(value) : 0);
             }
-            const Boundaries& boundaries = features_.boundaries_;
-            for (std::size_t k = 1; k <= reach_; ++k) {
-                values.push_back(boundary_value(stream, boundaries.before_start(static_cast<std::int64_t>(k))));
-            }
-            for (std::size_t k = 1; k <= reach_; ++k) {
-                values.push_back(boundary_value(stream, boundaries.behind_end(static_cast<std::int64_t>(k))));
-            }
+        }
+        const Boundaries& boundaries = features_.boundaries_;
+        for (std::size_t k = 1; k <= reach_; ++k) {
+            values.push_back(boundary_value(stream, boundaries.before_start(static_cast<std::int64_t>(k))));
+        }
+        for (std::size_t k = 1; k <= reach_; ++k) {
+            values.push_back(boundary_value(stream, boundaries.behind_end(static_cast<std::int64_t>(k))));
         }
     }
 
@@ -147,7 +202,7 @@ private:
                 step.source = features_.streams_[term.stream].source;
                 step.slot = views_[step.source].singles++;
                 step.shift = reach_ + at(term.offset);
-                step.values = values_[term.stream].data();
+                step.values = (*values_)[term.stream].data();
             } else {
                 step.slot = joint_.size();
                 joint_.push_back(&compiled);
@@ -155,7 +210,7 @@ private:
             }
         }
         for (SourceView& view : views_) view.memo.assign((view.types + 2 * reach_) * view.singles, not_yet);
-        joint_values_.resize(values_.size());
+        joint_values_.resize(values_->size());
         hashes_.resize(block * joint_.size());
     }
 
@@ -169,12 +224,13 @@ private:
             }
             std::copy_n(view.ids + first, length, view.padded.data() + reach_);
         }
-        for (std::size_t stream = 0; stream < values_.size(); ++stream) {
+        for (std::size_t stream = 0; stream < values_->size(); ++stream) {
             if (is_joint_stream_[stream] == 0) continue;
+            const Values& values = (*values_)[stream];
             const std::vector<std::int32_t>& padded = views_[features_.streams_[stream].source].padded;
             joint_values_[stream].resize(padded.size());
             for (std::size_t i = 0; i < padded.size(); ++i) {
-                joint_values_[stream][i] = values_[stream][at(padded[i])];
+                joint_values_[stream][i] = values[at(padded[i])];
             }
         }
     }
@@ -235,7 +291,7 @@ private:
     std::size_t reach_;
     std::int64_t length_ = 0;                          // of the sentence
     std::vector<SourceView> views_;                    // [source]
-    std::vector<std::vector<std::uint64_t>> values_;   // [stream][type], 0 for "no value"
+    std::shared_ptr<std::vector<Values>> values_;      // [stream]
     std::vector<Step> steps_;                          // [template]
     std::vector<const Compiled*> joint_;
     std::vector<std::uint8_t> is_joint_stream_;

@@ -6,46 +6,8 @@
 
 #include "base/index.hpp"
 #include "text/extraction.hpp"
-#include "text/rare.hpp"
 
 namespace dualstruct {
-
-// Ways to turn the hash of a feature into its id, or into -1.
-struct TemplateFeatures::ExactIds {
-    const HashIndex& index;
-    void prefetch(std::uint64_t hash) const { index.prefetch(hash); }
-    std::int32_t operator()(std::uint64_t hash, std::size_t, std::size_t) const { return index.find(hash); }
-};
-
-struct TemplateFeatures::NamelessIds {
-    const HashIndex& index;
-    KnownBy known_by;
-    void prefetch(std::uint64_t hash) const { index.prefetch(known_by(hash)); }
-    std::int32_t operator()(std::uint64_t hash, std::size_t, std::size_t) const { return index.find(known_by(hash)); }
-};
-
-struct TemplateFeatures::NewIds {
-    HashIndex& index;
-    std::vector<Origin>& origins;
-    std::uint64_t first_token;
-    std::size_t stored;
-    void prefetch(std::uint64_t hash) const { index.prefetch(hash); }
-    std::int32_t operator()(std::uint64_t hash, std::size_t token, std::size_t number) {
-        const std::int32_t id = index.insert(hash);
-        if (at(id) == stored + origins.size()) {
-            origins.push_back({(first_token + token) & 0xFFFFFFFFFFFFull, number & 0xFFFF});
-        }
-        return id;
-    }
-};
-
-struct TemplateFeatures::HashedIds {
-    int shift;
-    void prefetch(std::uint64_t) const {}
-    std::int32_t operator()(std::uint64_t hash, std::size_t, std::size_t) const {
-        return static_cast<std::int32_t>(hash >> shift);
-    }
-};
 
 TemplateFeatures::TemplateFeatures(std::vector<Template> templates, std::shared_ptr<const Clusters> clusters,
                                    std::vector<std::shared_ptr<const Gazetteer>> gazetteers, int hash_bits,
@@ -78,30 +40,6 @@ std::size_t TemplateFeatures::stream_of(const Term& term) {
     }
     streams_.push_back({source, Attribute(term.functions, clusters_)});
     return streams_.size() - 1;
-}
-
-Rows TemplateFeatures::fit(std::shared_ptr<const TokenTable> table, std::int64_t min_count) {
-    const auto writing = lock_.write();
-    if (hash_bits_ > 0) {
-        Rows rows = extract(*table, HashedIds{64 - hash_bits_});
-        tables_.push_back(std::move(table));
-        return rows;
-    }
-    check_named();
-    const std::size_t known = index_.size();
-    const std::int64_t seen = table_ends_.empty() ? 0 : table_ends_.back();
-    Rows rows = extract(*table, NewIds{index_, origins_, static_cast<std::uint64_t>(seen), stored_names_.size()});
-    if (min_count > 1) {
-        const std::span ids(rows.ids.get(), at(rows.offsets.back()));
-        const std::vector<std::uint8_t> keep = frequent(ids, index_.size(), known, min_count);
-        renumber_rows(rows.offsets, rows.ids.get(), nullptr, keep);
-        keep_only(keep);
-    }
-    if (index_.size() > known) {
-        table_ends_.push_back(seen + table->tokens());
-        tables_.push_back(std::move(table));
-    }
-    return rows;
 }
 
 Rows TemplateFeatures::transform(const TokenTable& table) const {

@@ -62,10 +62,11 @@ public:
                      bool of_pairs);
 
     // Gives ids to the features of the table. New features that occur fewer than `min_count`
-    // times in it get none.
-    Rows fit(std::shared_ptr<const TokenTable> table, std::int64_t min_count);
+    // times in it get none. The ids do not depend on the number of threads.
+    Rows fit(std::shared_ptr<const TokenTable> table, std::int64_t min_count, int threads);
     // Leaves out features without an id. Any number of threads may call it at once.
     Rows transform(const TokenTable& table) const;
+    Rows transform(const TokenTable& table, int threads) const;
 
     std::int64_t dimension() const;
     // The id of a template's feature with these values, or -1.
@@ -122,11 +123,15 @@ private:
     struct HashedIds;
     struct Occurrences;
     class Extraction;
+    class Shares;
     class Namer;
 
     std::size_t stream_of(const Term& term);
     template <class Ids>
     Rows extract(const TokenTable& table, Ids&& ids) const;
+    template <class Ids>
+    Rows extract(const TokenTable& table, Ids ids, int threads) const;
+    Rows extract_new(const TokenTable& table, std::uint64_t seen, int threads);
     void keep_only(const std::vector<std::uint8_t>& keep);
     void check_named() const;
 

@@ -300,6 +300,42 @@ def test_many_threads_transform_alike(sentences):
     assert found == [expected] * 4
 
 
+WITH_PAIRS = 'U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%m[1,0,".$"]\nB0:%x[0,0]\n'
+
+
+@cases(8)
+@given(st.data(), st.integers(2, 5), st.sampled_from([None, 12]), st.sampled_from([1, 3]))
+def test_any_number_of_threads_gives_the_same_ids_and_names(data, threads, hash_bits, min_count):
+    seed = data.draw(st.integers(0, 2**20))
+    rng = np.random.default_rng(seed)
+
+    def sentences(tokens):
+        """Long ones, short ones and empty ones: so many tokens that every thread has some."""
+        words = rng.zipf(1.3, tokens) % 700
+        ends = np.sort(rng.integers(0, tokens + 1, tokens // int(rng.integers(2, 400))))
+        return [[f"w{k}" for k in part.tolist()] for part in np.split(words, ends)]
+
+    train, more, test = sentences(6000), sentences(5000), sentences(7000)
+    made = {}
+    for number in (1, threads):
+        settings = {} if hash_bits else {"min_count": min_count}
+        extractor = make_extractor(
+            WITH_PAIRS, dialect="wapiti", hash_bits=hash_bits, pair_bits=hash_bits, **settings
+        )
+        rows = [
+            extractor.fit(train, threads=number),
+            extractor.fit(more, threads=number),
+            extractor.transform(test, threads=number),
+        ]
+        made[number] = [*rows, *(each.pairs for each in rows)], extractor
+    for one, several in zip(made[1][0], made[threads][0], strict=True):
+        np.testing.assert_array_equal(one.offsets, several.offsets)
+        np.testing.assert_array_equal(one.ids, several.ids)
+        assert one.dimension == several.dimension
+    chosen = np.unique(made[1][0][2].ids)[:200]
+    assert made[1][1].names(chosen) == made[threads][1].names(chosen)
+
+
 @pytest.mark.parametrize("hash_bits", [None, 10])
 def test_fitting_gets_its_turn_while_others_read(hash_bits):
     extractor = make_extractor("word[0]\nsuffix(word[0],1..4)\n", hash_bits=hash_bits)

@@ -328,8 +328,8 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         development data, or that of a probabilistic loss. Without either they are not
         probabilities, and an :class:`~dualstruct.confidence.UncalibratedWarning` says so.
         """
-        sharpness, chain = self._beta(beta, strict=False), self.model_.chain(as_sentences(X))
-        marginals = chain.marginals_all(self.model_.w, sharpness, threads=self._threads)
+        sharpness, X = self._beta(beta, strict=False), as_sentences(X)
+        marginals, chain = self.model_.marginals(X, sharpness, self._threads)
         return Outputs(np.split(marginals, chain.sentences[1:-1])[: len(chain)])
 
     def class_indices(self, labels: Sequence[str]) -> list[int]:
@@ -474,7 +474,7 @@ class SequenceTagger(KeepsTokenizer, CalibratedEstimator[ChainModel], TaggerSett
         from dualstruct.metrics import evaluate_ids
 
         model = self.model_
-        chain = model.chain(as_sentences(X))
+        chain = model.chain(as_sentences(X), threads=self._threads)
         truth, names, unseen = tagging.learning.true_labels(self, model.codec, as_list(y), chain)
         if unseen is not None:
             if self.unseen_labels == "error":

@@ -69,7 +69,7 @@ class AttributeExtractor(FeatureExtractor):
         self._restored()
         return self._own_strings
 
-    def fit(self, X: Any) -> FeatureRows:
+    def fit(self, X: Any, *, threads: int = 1) -> FeatureRows:
         if is_matrices(X):
             if self.hash_bits:
                 raise InputError("hash_bits has no meaning for matrices")
@@ -86,7 +86,7 @@ class AttributeExtractor(FeatureExtractor):
         self._own_strings = strings
         return rows
 
-    def transform(self, X: Any) -> FeatureRows:
+    def transform(self, X: Any, *, threads: int = 1) -> FeatureRows:
         if self._columns is not None and (is_matrices(X) or len(X) == 0):
             return self._columns.transform(as_sequences(X) if len(X) else _no_sequences())
         if self._columns is not None:

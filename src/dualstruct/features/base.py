@@ -103,11 +103,14 @@ class FeatureExtractor(ABC):
         return self.transform(X)
 
     @abstractmethod
-    def fit(self, X: Any) -> FeatureRows:
-        """Give ids to the features of X; called again, it adds to those it has."""
+    def fit(self, X: Any, *, threads: int = 1) -> FeatureRows:
+        """Give ids to the features of X; called again, it adds to those it has.
+
+        Templates work on several threads; the ids are the same with any number.
+        """
 
     @abstractmethod
-    def transform(self, X: Any) -> FeatureRows:
+    def transform(self, X: Any, *, threads: int = 1) -> FeatureRows:
         """The rows of X; features without an id are left out. Changes nothing."""
 
     @property

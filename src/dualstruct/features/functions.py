@@ -56,11 +56,11 @@ class FunctionExtractor(FeatureExtractor):
     def hash_bits(self) -> int | None:
         return self.inner.hash_bits
 
-    def fit(self, X: Any) -> FeatureRows:
-        return self.inner.fit(self._answers(X))
+    def fit(self, X: Any, *, threads: int = 1) -> FeatureRows:
+        return self.inner.fit(self._answers(X), threads=threads)
 
-    def transform(self, X: Any) -> FeatureRows:
-        return self.inner.transform(self._answers(X))
+    def transform(self, X: Any, *, threads: int = 1) -> FeatureRows:
+        return self.inner.transform(self._answers(X), threads=threads)
 
     def _answers(self, X: Any) -> list[list[Any]]:
         name = self.name_of_function

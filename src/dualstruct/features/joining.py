@@ -100,8 +100,9 @@ class JoinedExtractor(FeatureExtractor):
         """The sentences as each part takes them."""
         return [X] * len(self.parts)
 
-    def fit(self, X: Any) -> FeatureRows:
-        rows = [part.fit(view) for part, view in zip(self.parts, self.views(X), strict=True)]
+    def fit(self, X: Any, *, threads: int = 1) -> FeatureRows:
+        parts = zip(self.parts, self.views(X), strict=True)
+        rows = [part.fit(view, threads=threads) for part, view in parts]
         for k, part in enumerate(self.parts if not self.hash_bits else ()):
             new = part.dimension - len(self._ids[k])
             first = self.dimension
@@ -109,9 +110,9 @@ class JoinedExtractor(FeatureExtractor):
             self._ids[k] = np.concatenate([self._ids[k], added])
         return self._joined(rows)
 
-    def transform(self, X: Any) -> FeatureRows:
-        views = self.views(X)
-        return self._joined([part.transform(v) for part, v in zip(self.parts, views, strict=True)])
+    def transform(self, X: Any, *, threads: int = 1) -> FeatureRows:
+        parts = zip(self.parts, self.views(X), strict=True)
+        return self._joined([part.transform(view, threads=threads) for part, view in parts])
 
     def _joined(self, rows: list[FeatureRows]) -> FeatureRows:
         first = rows[0]

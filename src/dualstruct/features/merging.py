@@ -26,7 +26,11 @@ _NEVER = np.int64(2**62)
 
 
 def fit_features(
-    workers: Communicator, extractor: FeatureExtractor, X: Any, numbers: NDArray[np.int64]
+    workers: Communicator,
+    extractor: FeatureExtractor,
+    X: Any,
+    numbers: NDArray[np.int64],
+    threads: int = 1,
 ) -> tuple[FeatureExtractor, FeatureRows]:
     """``extractor.fit(X)`` where every worker has some of the sentences: the same ids on all.
 
@@ -36,7 +40,7 @@ def fit_features(
     """
     hashed = bool(getattr(extractor, "hash_bits", None))
     if workers.size == 1 or hashed:
-        return extractor, extractor.fit(X)
+        return extractor, extractor.fit(X, threads=threads)
     if extractor.learns_from_labels:
         raise InputError('templates with "labels" or "known" are for one machine: leave out engine')
     if isinstance(extractor, JoinedExtractor) or extractor.functions():
@@ -47,10 +51,10 @@ def fit_features(
     if is_matrices(X):
         if least > 1:
             raise InputError("min_count counts on one machine only where features are matrices")
-        return extractor, extractor.fit(X)
+        return extractor, extractor.fit(X, threads=threads)
     known = extractor.dimension
     extractor.min_count = 1  # type: ignore[attr-defined]  # what is rare here may not be elsewhere
-    rows = extractor.fit(X)
+    rows = extractor.fit(X, threads=threads)
     extractor.min_count = least  # type: ignore[attr-defined]
     settings, arrays = extractor.state()
     own = _Names.of(extractor, arrays)

@@ -171,25 +171,25 @@ class TemplateExtractor(FeatureExtractor):
         cells = [each.held_out(table, numbers) for each in self._learned]
         return self._transform(_core.with_columns(table, self._kept_columns, cells))
 
-    def fit(self, X: Any) -> FeatureRows:
+    def fit(self, X: Any, *, threads: int = 1) -> FeatureRows:
         training, self._training = self._training, None
         table = self._table(X, training)
         if table.n_tokens == 0:
             raise InputError("there are no tokens to learn features from")
-        return self._fit(table)
+        return self._fit(table, threads)
 
-    def _fit(self, table: _core.TokenTable) -> FeatureRows:
-        pairs = None if self._pairs is None else self._pairs._fit(table)
-        return self._rows(table, *self._known.fit(table, self.min_count), pairs)
+    def _fit(self, table: _core.TokenTable, threads: int) -> FeatureRows:
+        pairs = None if self._pairs is None else self._pairs._fit(table, threads)
+        return self._rows(table, *self._known.fit(table, self.min_count, threads), pairs)
 
-    def transform(self, X: Any) -> FeatureRows:
-        return self._transform(self._table(X))
+    def transform(self, X: Any, *, threads: int = 1) -> FeatureRows:
+        return self._transform(self._table(X), threads)
 
-    def _transform(self, table: _core.TokenTable) -> FeatureRows:
-        pairs = None if self._pairs is None else self._pairs._transform(table)
+    def _transform(self, table: _core.TokenTable, threads: int = 1) -> FeatureRows:
+        pairs = None if self._pairs is None else self._pairs._transform(table, threads)
         if table.n_tokens == 0:
             return self._rows(table, np.zeros(1, np.int64), np.zeros(0, np.int32), pairs)
-        return self._rows(table, *self._known.transform(table), pairs)
+        return self._rows(table, *self._known.transform(table, threads), pairs)
 
     def _table(self, X: Any, cells: list[Cells] | None = None) -> _core.TokenTable:
         """The sentences, with what training says of them behind their columns."""

@@ -146,14 +146,14 @@ class VectorExtractor(FeatureExtractor):
     def transform_training(self, X: Any, truth: TruthOf) -> FeatureRows:
         return self._joined(X, self.inner.transform_training(_checked(X).tokens, truth))
 
-    def fit(self, X: Any) -> FeatureRows:
-        return self._joined(X, self.inner.fit(_checked(X).tokens))
+    def fit(self, X: Any, *, threads: int = 1) -> FeatureRows:
+        return self._joined(X, self.inner.fit(_checked(X).tokens, threads=threads))
 
-    def transform(self, X: Any) -> FeatureRows:
+    def transform(self, X: Any, *, threads: int = 1) -> FeatureRows:
         if len(X) == 0 and not isinstance(X, WithVectors):
             rows = self.inner.transform(X)
             return replace(rows, dimension=self.dimension)
-        return self._joined(X, self.inner.transform(_checked(X).tokens))
+        return self._joined(X, self.inner.transform(_checked(X).tokens, threads=threads))
 
     def _joined(self, X: WithVectors, rows: FeatureRows) -> FeatureRows:
         matrix = X.matrix(rows.sentences)

@@ -283,10 +283,10 @@ class WordVectorExtractor(FeatureExtractor):
         assert self._vectors is not None
         return self._vectors
 
-    def fit(self, X: Any) -> FeatureRows:
+    def fit(self, X: Any, *, threads: int = 1) -> FeatureRows:
         return self.transform(X)
 
-    def transform(self, X: Any) -> FeatureRows:
+    def transform(self, X: Any, *, threads: int = 1) -> FeatureRows:
         table = _table_of(X)
         sentences, places = np.array(table.sentences), self._places(table)
         tokens = len(places)

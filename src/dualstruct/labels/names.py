@@ -82,7 +82,7 @@ class Labels:
 
     def decode(self, flat: NDArray[np.int32], sentences: NDArray[np.int64]) -> list[list[str]]:
         """Lists of label names, one per sentence."""
-        words = [self.names[k] for k in flat.tolist()]
+        words = np.array(self.names, dtype=object)[flat].tolist()
         bounds = sentences.tolist()
         return [words[a:b] for a, b in pairwise(bounds)]
 

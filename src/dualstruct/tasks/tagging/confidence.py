@@ -200,7 +200,7 @@ def sequence_reliability(
 ) -> dict[str, Reliability]:
     """Confidence against accuracy of tokens, entities and whole sentences."""
     truth = model.codec.to_inner(y)
-    chain = model.chain(X)
+    chain = model.chain(X, threads=threads)
     numbers, _ = model.labels.encode_any(truth, chain.sentences)
     right = chain.decode_all(model.w, threads=threads) == numbers
     of_sentence = [bool(part.all()) for part in np.split(right, chain.sentences[1:-1])]

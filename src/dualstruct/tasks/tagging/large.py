@@ -42,6 +42,7 @@ from dualstruct.tasks.tagging.learning import (
 from dualstruct.tasks.tagging.model import Codec, count_columns, layout_of
 from dualstruct.tasks.tagging.partial import without_unknown
 from dualstruct.tasks.tagging.settings import TaggerSettings
+from dualstruct.threads import usable_threads
 from dualstruct.workers.merging import union
 
 #: What ``hash_bits`` is where nothing is said.
@@ -166,7 +167,8 @@ class _Written:
             signs = iob1_signs(y)
             self._signs = [a or b for a, b in zip(self._signs, signs, strict=True)]
         with _counting_on(disk.sentences):
-            rows = self._extractor.transform(X)
+            threads = usable_threads(self._settings.threads)
+            rows = self._extractor.transform(X, threads=threads)
             disk.add(rows, known.encode(y, rows.sentences))
 
     def _make(self, X: Any, labels: Labels) -> FeatureExtractor:

@@ -181,7 +181,8 @@ def _extracted(
     agree_on_features(job, extractor, X)
     X = seen(X, extractor.uses_documents)
     extractor.learn(X, lambda s: _numbers(settings, labels, y, s), labels.names)
-    extractor, rows = fit_features(job.workers, extractor, X, job.share.numbers)
+    threads = usable_threads(settings.threads)
+    extractor, rows = fit_features(job.workers, extractor, X, job.share.numbers, threads)
     seconds = time.perf_counter() - started
     return extractor, rows, _numbers(settings, labels, y, rows.sentences), seconds
 
@@ -365,7 +366,10 @@ class KnownTagging:
         check_metric(metric, "f1", "accuracy")
         codec, workers = self._learned.codec, self._job.workers
         X, y = as_list(dev.X), as_list(dev.y)
-        chain = unlabelled_chain(self._learned.extractor, codec.labels, self._transitions, X)
+        threads = usable_threads(self._settings.threads)
+        chain = unlabelled_chain(
+            self._learned.extractor, codec.labels, self._transitions, X, threads=threads
+        )
         truth, names, unseen = true_labels(self._settings, codec, y, chain)
         if self._job.divided:
             unseen = (
@@ -389,7 +393,6 @@ class KnownTagging:
                 f"the development data has no label that training saw, only {found} …: are the "
                 "labels in another column (label_column)?"
             )
-        threads = usable_threads(self._settings.threads)
 
         def count(w: _core.Weights) -> list[int]:
             predicted = chain.decode_all(w, threads=threads)
@@ -459,7 +462,7 @@ def calibrated(
     model: ChainModel, X: Any, y: Any, threads: int, workers: Communicator
 ) -> ChainModel:
     """The model with the temperature that labels ask for; as it is, if they determine none."""
-    whole = model.chain(X)
+    whole = model.chain(X, threads=threads)
     truth, _ = model.labels.encode_any(model.codec.to_inner(y), whole.sentences)
     lengths = np.diff(whole.sentences)
     chosen = sentences_to_calibrate(lengths, len(model.labels))

@@ -89,15 +89,22 @@ class ChainModel(Deferring):
     def labels(self) -> Labels:
         return self.codec.labels
 
-    def chain(self, X: Sequence[Any], allowed: Any = None) -> Chain:
+    def chain(self, X: Sequence[Any], allowed: Any = None, threads: int = 1) -> Chain:
         """The sentences as a structure without truth."""
-        return unlabelled_chain(self.extractor, self.labels, self.transitions, X, allowed)
+        return unlabelled_chain(self.extractor, self.labels, self.transitions, X, allowed, threads)
 
     def best(self, X: Sequence[Any], allowed: Any = None, threads: int = 1) -> list[list[str]]:
         """The best labels of each sentence, as they were given in training."""
-        chain = self.chain(X, allowed)
+        chain = self.chain(X, allowed, threads)
         found = chain.decode_all(self.w, threads=threads)
         return list(self.codec.to_outer(self.labels.decode(found, chain.sentences)))
+
+    def marginals(
+        self, X: Sequence[Any], beta: float, threads: int
+    ) -> tuple[NDArray[np.float32], Chain]:
+        """The probability of each label of each token, and the sentences as a structure."""
+        chain = self.chain(X, threads=threads)
+        return chain.marginals_all(self.w, beta, threads=threads), chain
 
     def k_best(self, X: Sequence[Any], k: int) -> list[list[tuple[float, list[str]]]]:
         """The k best labellings of each sentence with their scores, best first."""
@@ -272,10 +279,11 @@ def unlabelled_chain(
     transitions: NDArray[np.bool_] | None,
     X: Sequence[Any],
     allowed: Any = None,
+    threads: int = 1,
 ) -> Chain:
     """Sentences as a structure without truth."""
     choices = None if allowed is None else labels.encode_allowed(allowed)
-    rows = extractor.transform(seen(X, extractor.uses_documents))
+    rows = extractor.transform(seen(X, extractor.uses_documents), threads=threads)
     return Chain(rows, len(labels), transitions=transitions, allowed=choices)
 
 

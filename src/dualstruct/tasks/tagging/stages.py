@@ -91,9 +91,9 @@ class StageExtractor(ContextExtractor):
     no_parts = ()
     first: ChainModel | None = None
 
-    def fit(self, X: WithLabels) -> FeatureRows:
+    def fit(self, X: WithLabels, *, threads: int = 1) -> FeatureRows:
         self.first = X.first
-        return super().fit(X)
+        return super().fit(X, threads=threads)
 
     def views(self, X: Any) -> tuple[Any, Attributes]:
         tokens, labels = (X.tokens, X.labels) if isinstance(X, WithLabels) else (X, self._best(X))
