@@ -118,9 +118,12 @@ public:
         return -1;
     }
 
+    // ‖δ‖² of what was found.
+    double norm2(const Difference& found) {
+        return state_.structure.inner(i_, found.codes, found.codes, *scratch.structure);
+    }
     // Keeps what was found as a cut, the newest; returns its number.
-    int add(const Difference& found) {
-        const double norm2 = state_.structure.inner(i_, found.codes, found.codes, *scratch.structure);
+    int add(const Difference& found, double norm2) {
         state_.cuts.add(own_, found, norm2);
         listed_ = false;
         return size() - 1;

@@ -97,18 +97,27 @@ PassReport Passes<Rule>::revisit(DualState& state, const Rule& rule, std::uint64
     return report;
 }
 
-// Whether a cut held beats what was decoded at this w: then the decoder did not find the maximum.
-inline bool is_beaten(DualState& state, std::int64_t i, const Difference& found, PassScratch& scratch) {
+// What was decoded before its turn comes, and what of it depends on nothing that moves until then.
+struct Decoded {
+    Difference difference;
+    bool beaten = false;          // by a cut held, at that w: then the decoder did not find the maximum
+    std::optional<double> norm2;  // of a difference that is no cut yet
+};
+
+inline void look_at(DualState& state, std::int64_t i, Decoded& decoded, PassScratch& scratch) {
+    const Difference& found = decoded.difference;
     Example example(state, i, scratch);
-    return example.better_than(example.violation(found)) >= 0;
+    decoded.beaten = !state.structure.exact_decoder() && example.better_than(example.violation(found)) >= 0;
+    decoded.norm2.reset();
+    if (!found.is_truth && example.find(found.codes) < 0) decoded.norm2 = example.norm2(found);
 }
 
 // What follows the inference of a visit: perhaps a new cut, then the rule. An approximate decoder may
 // miss an output that is already held as a cut; then that one counts as found. Where w has moved since the
-// decoding, `beaten` says how it was then.
+// decoding, `before` says what was seen then.
 template <class Rule>
 void learn_from(DualState& state, const Rule& rule, Example& example, const Difference& found, double admission,
-                PassReport& report, std::optional<bool> beaten = {}) {
+                PassReport& report, const Decoded* before = nullptr) {
     example.decoded = true;
     ++report.inferences;
     if (example.weight == 0) return;  // its duals stay 0
@@ -116,13 +125,13 @@ void learn_from(DualState& state, const Rule& rule, Example& example, const Diff
     if (!found.is_truth) {
         example.found = example.find(found.codes);
         if (example.found < 0 && rule.admits(example, violation, admission)) {
-            example.found = example.add(found);
+            example.found = example.add(found, before && before->norm2 ? *before->norm2 : example.norm2(found));
             ++report.added;
         }
     }
     if (!state.structure.exact_decoder()) {
         if (const int better = example.better_than(violation); better >= 0) {
-            report.beaten += beaten.value_or(true);
+            report.beaten += !before || before->beaten;
             example.found = better;
             violation = example.violation(better);
         }
@@ -201,9 +210,7 @@ PassReport Passes<Rule>::visit(DualState& state, const Rule& rule, double admiss
     PassReport report;
     Random random = random_of(seed);
     std::vector<std::unique_ptr<PassScratch>> scratches(at(threads));
-    std::vector<Difference> found(batch);
-    std::vector<char> beaten(batch);
-    const bool exact = structure.exact_decoder();
+    std::vector<Decoded> found(batch);
     Ahead ahead(state, order, random, rule.opens());
     std::atomic<std::size_t> next{0};
     bool stopped = false;
@@ -212,15 +219,17 @@ PassReport Passes<Rule>::visit(DualState& state, const Rule& rule, double admiss
         for (std::size_t q = next++; q < end; q = next++) {
             if (q + members < end) structure.prefetch_decode(state.w.data(), examples[order[q + members]]);
             structure.decode(state.w.data(), examples[order[q]], 1, *scratch.structure);
-            structure.difference(examples[order[q]], scratch.structure->output, found[q % batch]);
-            beaten[q % batch] = !exact && is_beaten(state, order[q], found[q % batch], scratch);
+            Decoded& decoded = found[q % batch];
+            structure.difference(examples[order[q]], scratch.structure->output, decoded.difference);
+            look_at(state, order[q], decoded, scratch);
         }
     };
     const auto learn = [&](std::size_t begin, std::size_t end) {
         for (std::size_t q = begin; q < end; ++q) {
             if (interrupt()) stopped = true;
             if (stopped) return;
-            learn_from(state, rule, ahead.at_place(q), found[q % batch], admission, report, beaten[q % batch]);
+            const Decoded& decoded = found[q % batch];
+            learn_from(state, rule, ahead.at_place(q), decoded.difference, admission, report, &decoded);
             if (state.average) state.average->end_step();
         }
         next = end;
