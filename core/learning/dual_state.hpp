@@ -78,6 +78,7 @@ public:
     CutStore cuts;
     std::vector<double> sum_alpha;  // Σ_y α_iy of each example
     EveryNth share;                 // what passes go through
+    SharedLines* shared = nullptr;  // how w moves where other workers move it as well; null: as it is
 
     // Recomputes the sums of α.
     void add_up();

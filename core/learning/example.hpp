@@ -89,10 +89,21 @@ public:
     // H_i(y; w) = Δ_i(y) − w·δ_i(y).
     double violation(int k) {
         const Cut& cut = this->cut(k);
+        if (state_.shared) {
+            measured_ = k;
+            return cut.cost - state_.structure.dot(state_.w.data(), i_, cut.codes(), *state_.shared, mean_times_);
+        }
         return cut.cost - (open_ ? scratch.excerpt->dot(k) : state_.structure.dot(state_.w.data(), i_, cut.codes()));
     }
     double violation(const Difference& found) const {
         return found.is_truth ? 0 : found.cost - state_.structure.dot(state_.w.data(), i_, found.codes);
+    }
+
+    // ‖δ_i(y)‖², as w moves: with the times of each line.
+    double norm2(int k) {
+        if (!state_.shared) return cut(k).norm2;
+        if (measured_ != k) violation(k);
+        return cut(k).norm2 * mean_times_;
     }
 
     // α ← alpha, w ← w + (change of α)·δ.
@@ -102,6 +113,8 @@ public:
         if (step == 0) return;
         if (open_) {
             scratch.excerpt->axpy(k, step);
+        } else if (state_.shared) {
+            state_.structure.axpy(state_.w.data(), i_, cut.codes(), step, *state_.shared);
         } else {
             state_.structure.axpy(state_.w.data(), i_, cut.codes(), step);
         }
@@ -151,14 +164,19 @@ public:
         for (int k = 0; k < size(); ++k) {
             if (coefficients[at(k)] != 0) scratch.terms.push_back({cut(k).codes(), coefficients[at(k)]});
         }
+        if (state_.shared) {
+            return state_.structure.combination_norm2(i_, scratch.terms, *state_.shared, *scratch.structure);
+        }
         return state_.structure.combination_norm2(i_, scratch.terms, *scratch.structure);
     }
     double distance2(int p, int q) {
-        if (!open_) return state_.structure.distance2(i_, cut(p).codes(), cut(q).codes(), *scratch.structure);
+        if (!open_ && !state_.shared) {
+            return state_.structure.distance2(i_, cut(p).codes(), cut(q).codes(), *scratch.structure);
+        }
         scratch.coefficients.assign(at(size()), 0);
         scratch.coefficients[at(p)] = 1;
         scratch.coefficients[at(q)] = -1;
-        return scratch.excerpt->combination_norm2(scratch.coefficients);
+        return combination_norm2(scratch.coefficients);
     }
 
     // The cut that violates most, if that is more than `violation` by more than rounding explains; −1: none.
@@ -192,6 +210,7 @@ private:
         if (!listed_) {
             list();
             listed_ = true;
+            measured_ = -1;
             enclosed_ = {};
         }
         return scratch.cuts;
@@ -200,7 +219,7 @@ private:
     // Whether an excerpt of all cuts can be read. One cut alone moves once, which needs none.
     bool is_enclosable() {
         if (!enclosed_) {
-            enclosed_ = scratch.excerpt && cuts().size() > 1;
+            enclosed_ = scratch.excerpt && !state_.shared && cuts().size() > 1;  // it knows no times
             if (*enclosed_) scratch.excerpt->start(i_);
             for (std::size_t k = 0; *enclosed_ && k < scratch.cuts.size(); ++k) {
                 enclosed_ = scratch.excerpt->include(scratch.cuts[k]->codes());
@@ -212,6 +231,8 @@ private:
     DualState& state_;
     std::int64_t own_, i_;  // its number among those that are learned from, and in the structure
     bool listed_ = false, open_ = false;
+    int measured_ = -1;  // the cut that mean_times_ is of, if any
+    double mean_times_ = 1;
     std::optional<bool> enclosed_;
 };
 

@@ -58,10 +58,40 @@ void SparseAdder::add(std::span<const std::uint32_t> places, std::span<const flo
 
 SparseVector SparseAdder::take() { return take_lines(touched_, sums_.get(), first_); }
 
-Moves moves_since(const DualState& state, std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
-                  MoveScratch& scratch) {
+SparseVector take_moves(SharedLines& lines, Weights& local, const Weights& w) {
+    checked_size(0, w.dimension());
+    SparseVector found;
+    const std::size_t most = at(lines.touched().count() * TouchedLines::line);
+    found.places.reserve(most);
+    found.values.reserve(most);
+    float* const to = local.data();
+    const float* const from = w.data();
+    lines.touched().take(
+        [&](std::int64_t begin) {
+            prefetch(to + begin);
+            prefetch(from + begin);
+        },
+        [&](std::int64_t begin, std::int64_t end) {
+            std::uint32_t places[TouchedLines::line];
+            float values[TouchedLines::line];
+            std::size_t count = 0;
+            const float times = lines.times(begin);
+            for (std::int64_t k = begin; k < end; ++k) {
+                places[count] = static_cast<std::uint32_t>(k);
+                values[count] = (to[k] - from[k]) / times;
+                to[k] = from[k];
+                count += values[count] != 0;
+            }
+            if (count > 0) lines.set_moved(begin);
+            found.places.insert(found.places.end(), places, places + count);
+            found.values.insert(found.values.end(), values, values + count);
+        });
+    return found;
+}
+
+SparseVector exact_moves(const DualState& state, std::span<const Code> codes,
+                         std::span<const std::int64_t> codes_of_example, MoveScratch& scratch) {
     checked_size(0, scratch.sums.dimension());
-    double largest_step = std::numeric_limits<double>::infinity();
     float* const sums = scratch.sums.data();
     // A cut is added once the next one is known: its lines are on their way meanwhile.
     struct Moved {
@@ -74,14 +104,22 @@ Moves moves_since(const DualState& state, std::span<const Code> codes, std::span
     };
     state.cuts.compare(codes, codes_of_example, state.examples,
                        [&](std::int64_t i, std::span<const Code> cut, double then, double now) {
-                           if (now == then) return;
-                           if (now < then) largest_step = std::min(largest_step, then / (then - now));
                            const Moved next{state.examples[i], cut, static_cast<float>(now - then)};
                            state.structure.prefetch_cut(sums, next.example, cut);
                            add(std::exchange(last, next));
                        });
     add(last);
-    return {take_lines(scratch.lines, sums, 0), largest_step};
+    return take_lines(scratch.lines.touched(), sums, 0);
+}
+
+double largest_step(const DualState& state, std::span<const Code> codes,
+                    std::span<const std::int64_t> codes_of_example) {
+    double largest = std::numeric_limits<double>::infinity();
+    state.cuts.compare(codes, codes_of_example, state.examples,
+                       [&](std::int64_t, std::span<const Code>, double then, double now) {
+                           if (now < then) largest = std::min(largest, then / (then - now));
+                       });
+    return largest;
 }
 
 bool are_places(std::span<const std::uint32_t> places, std::int64_t first, std::int64_t last) {

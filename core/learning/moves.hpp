@@ -35,21 +35,24 @@ private:
     TouchedLines touched_;
 };
 
-// What the search for moves keeps from one time to the next: zeros, and no line touched.
+// How far the local weights are from w, divided by the times of each line, where lines were touched. Then the local weights
+// are w again and nothing is touched.
+SparseVector take_moves(SharedLines& lines, Weights& local, const Weights& w);
+
+// What a search for exact moves keeps from one time to the next: zeros, and no line touched.
 struct MoveScratch {
     explicit MoveScratch(const Structure& structure) : sums(structure), lines(structure.dimension()) {}
     Weights sums;  // what is derived from them is never read
-    TouchedLines lines;
+    SharedLines lines;
 };
 
-// Σ (α − α before) δ, where `before` is what cuts.save gave, and the largest step along that line at which all α are
-// still at least 0.
-struct Moves {
-    SparseVector change;
-    double largest_step;
-};
-Moves moves_since(const DualState& state, std::span<const Code> codes, std::span<const std::int64_t> codes_of_example,
-                  MoveScratch& scratch);
+// The same change from the duals, without the rounding of w: Σ (α − α before) δ, where `before` is what cuts.save gave.
+SparseVector exact_moves(const DualState& state, std::span<const Code> codes,
+                         std::span<const std::int64_t> codes_of_example, MoveScratch& scratch);
+
+// The largest step along the line from `before`, which is what cuts.save gave, to the duals of this moment at which all α
+// are still at least 0.
+double largest_step(const DualState& state, std::span<const Code> codes, std::span<const std::int64_t> codes_of_example);
 
 // Whether all places are from `first` to before `last`.
 bool are_places(std::span<const std::uint32_t> places, std::int64_t first, std::int64_t last);

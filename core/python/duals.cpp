@@ -71,8 +71,58 @@ void check_sparse(const Input<std::uint32_t>& places, const Input<float>& values
     if (!are_places(view(places), first, last)) throw std::invalid_argument("no such weight");
 }
 
+void check_dimension(SharedLines& lines, const Structure& structure) {
+    if (lines.touched().dimension() != structure.dimension()) throw std::invalid_argument("lines of other weights");
+}
+
+void check_lines(const SharedLines& lines, const Input<std::uint8_t>& numbers) {
+    if (static_cast<std::int64_t>(numbers.size()) != lines.lines()) {
+        throw std::invalid_argument("a number for every line");
+    }
+}
+
 void bind_sparse(nb::module_& m) {
     nb::class_<MoveScratch>(m, "MoveScratch").def(nb::init<const Structure&>(), "structure"_a);
+    nb::class_<SharedLines>(m, "SharedLines")
+        .def(
+            "__init__",
+            [](SharedLines* self, const Structure& structure) { new (self) SharedLines(structure.dimension()); },
+            "structure"_a)
+        .def("moved",
+                     [](const SharedLines& lines) {
+                         return to_numpy(std::vector<std::uint8_t>(lines.moved().begin(), lines.moved().end()));
+                     })
+        .def(
+            "set_moved",
+            [](SharedLines& lines, Input<std::uint8_t> moved) {
+                check_lines(lines, moved);
+                lines.set_moved(view(moved));
+            },
+            "moved"_a)
+        .def(
+            "set_sharers",
+            [](SharedLines& lines, Input<std::uint8_t> sharers, Input<float> times) {
+                check_lines(lines, sharers);
+                if (times.size() != SharedLines::most_sharers + 1) {
+                    throw std::invalid_argument("a number for every number of sharers");
+                }
+                lines.set_sharers(view(sharers), view(times));
+            },
+            "sharers"_a, "times"_a)
+        .def(
+            "take_moves",
+            [](SharedLines& lines, const Structure& structure, Weights& local, const Weights& w) {
+                checked(local, structure);
+                checked(w, structure);
+                check_dimension(lines, structure);
+                auto found = without_gil([&] {
+                    auto moves = take_moves(lines, local, w);
+                    structure.derive(local.data());
+                    return moves;
+                });
+                return nb::make_tuple(to_numpy(std::move(found.places)), to_numpy(std::move(found.values)));
+            },
+            "structure"_a, "local"_a, "w"_a);
     nb::class_<SparseAdder>(m, "SparseAdder")
         .def(nb::init<std::int64_t, std::int64_t>(), "first"_a, "last"_a)
         .def_prop_ro("first", &SparseAdder::first)
@@ -227,14 +277,26 @@ void bind_duals(nb::module_& m) {
             },
             "factor"_a, "most"_a)
         .def(
-            "moves",
+            "share",
+            [](DualState& s, SharedLines& lines) {
+                check_dimension(lines, s.structure);
+                s.shared = &lines;
+            },
+            "lines"_a, nb::keep_alive<1, 2>())
+        .def(
+            "exact_moves",
             [](const DualState& s, Input<Code> codes, Input<std::int64_t> codes_of_example, MoveScratch& scratch) {
                 checked(scratch.sums, s.structure);
-                auto found = without_gil([&] { return moves_since(s, view(codes), view(codes_of_example), scratch); });
-                return nb::make_tuple(to_numpy(std::move(found.change.places)),
-                                      to_numpy(std::move(found.change.values)), found.largest_step);
+                auto found = without_gil([&] { return exact_moves(s, view(codes), view(codes_of_example), scratch); });
+                return nb::make_tuple(to_numpy(std::move(found.places)), to_numpy(std::move(found.values)));
             },
-            "codes"_a, "codes_of_example"_a, "scratch"_a);
+            "codes"_a, "codes_of_example"_a, "scratch"_a)
+        .def(
+            "largest_step",
+            [](const DualState& s, Input<Code> codes, Input<std::int64_t> codes_of_example) {
+                return without_gil([&] { return largest_step(s, view(codes), view(codes_of_example)); });
+            },
+            "codes"_a, "codes_of_example"_a);
     bind_rule<DCDRule>(m, state, "DCDRule").def("__init__", &set_dcd, "C"_a, "rounds"_a = 1);
     bind_gathering<GatherRule>(m, state, "GatherRule").def("__init__", &set_C<GatherRule>, "C"_a);
     bind_rule<SMORule>(m, state, "SMORule")

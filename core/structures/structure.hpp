@@ -13,7 +13,7 @@
 
 #include "base/index.hpp"
 #include "structures/sparse_sum.hpp"
-#include "structures/touched_lines.hpp"
+#include "structures/shared_lines.hpp"
 
 namespace dualstruct {
 
@@ -166,21 +166,19 @@ public:
     virtual void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const = 0;
     // sum += coefficient·δ.
     virtual void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const = 0;
-    // The same for a sum of which only the weights are read, and the lines that it changes.
-    virtual void axpy(float* sum, std::int64_t i, std::span<const Code> codes, float step, TouchedLines& lines) const {
-        thread_local SparseSum change;
-        change.reset();
-        accumulate(i, codes, step, change);
-        change.for_each([&](std::uint64_t place, float value) {
-            sum[place] += value;
-            lines.mark(static_cast<std::int64_t>(place));
-        });
-    }
+    // The same on lines that other workers move as well: w·δ, with the mean of the times, by δ², or about it; and
+    // w += step·(times·δ), which touches the lines.
+    virtual double dot(const float* w, std::int64_t i, std::span<const Code> codes, const SharedLines& lines,
+                       double& mean_times) const;
+    virtual void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step, SharedLines& lines) const;
     virtual double inner(std::int64_t i, std::span<const Code> a, std::span<const Code> b, Scratch& scratch) const;
 
     // ‖δ − δ'‖² and ‖Σ_p coefficient_p δ_p‖².
     virtual double distance2(std::int64_t i, std::span<const Code> a, std::span<const Code> b, Scratch& scratch) const;
     virtual double combination_norm2(std::int64_t i, std::span<const WeightedCodes> terms, Scratch& scratch) const;
+    // The latter with the times of each line.
+    double combination_norm2(std::int64_t i, std::span<const WeightedCodes> terms, const SharedLines& lines,
+                             Scratch& scratch) const;
 
     // The k best outputs of decode's objective, best first.
     virtual std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
@@ -225,6 +223,31 @@ inline bool Structure::remake(std::int64_t i, std::span<const Code> codes, Scrat
     return !d.is_truth && std::ranges::equal(d.codes, codes);
 }
 
+inline double Structure::dot(const float* w, std::int64_t i, std::span<const Code> codes, const SharedLines& lines,
+                             double& mean_times) const {
+    thread_local SparseSum delta;
+    delta.reset();
+    accumulate(i, codes, 1, delta);
+    double total = 0, weighted = 0;
+    delta.for_each([&](std::uint64_t place, float value) {
+        total += double{value} * value;
+        weighted += double{value} * value * lines.times(static_cast<std::int64_t>(place));
+    });
+    mean_times = total > 0 ? weighted / total : 1;
+    return dot(w, i, codes);
+}
+
+inline void Structure::axpy(float* w, std::int64_t i, std::span<const Code> codes, float step,
+                            SharedLines& lines) const {
+    thread_local SparseSum change;
+    change.reset();
+    accumulate(i, codes, step, change);
+    change.for_each([&](std::uint64_t place, float value) {
+        w[place] += value * lines.touch(static_cast<std::int64_t>(place));
+    });
+    derive(w);
+}
+
 inline double Structure::inner(std::int64_t i, std::span<const Code> a, std::span<const Code> b,
                                Scratch& scratch) const {
     scratch.sum.reset();
@@ -248,6 +271,19 @@ inline double Structure::combination_norm2(std::int64_t i, std::span<const Weigh
         accumulate(i, term.codes, static_cast<float>(term.coefficient), scratch.sum);
     }
     return scratch.sum.squared_norm();
+}
+
+inline double Structure::combination_norm2(std::int64_t i, std::span<const WeightedCodes> terms,
+                                           const SharedLines& lines, Scratch& scratch) const {
+    scratch.sum.reset();
+    for (const WeightedCodes& term : terms) {
+        accumulate(i, term.codes, static_cast<float>(term.coefficient), scratch.sum);
+    }
+    double total = 0;
+    scratch.sum.for_each([&](std::uint64_t place, float value) {
+        total += double{value} * value * lines.times(static_cast<std::int64_t>(place));
+    });
+    return total;
 }
 
 inline std::vector<ScoredOutput> Structure::k_best(const float* w, std::int64_t i, float cost_weight, int k,

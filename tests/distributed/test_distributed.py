@@ -245,19 +245,42 @@ def test_duals_are_interpolated_along_a_line_and_dropped_cuts_come_back(kind, se
             for cut in iterate.duals.cuts_of(i)
         }
 
+    def exact() -> np.ndarray:
+        out = problem.structure.new_weights()
+        iterate.duals.write(out)
+        return np.array(out.array)
+
     for _ in range(int(rng.integers(1, 3))):
         solver.run_pass(iterate)
-    saved, before, w_before = iterate.duals.save(), alphas(), np.array(iterate.w.array)
+    saved, before, w_before = iterate.duals.save(), alphas(), exact()
+    core = problem.structure.core
+    lines = _core.SharedLines(core)
+    sharers = rng.integers(0, 4, len(lines.moved()), dtype=np.uint8)
+    times = np.arange(256, dtype=np.float32) * 0.7 + 0.5
+    lines.set_sharers(sharers, times)
+    iterate.duals.share(lines)
+    base = problem.structure.new_weights(np.array(iterate.w.array))
     for _ in range(int(rng.integers(1, 8))):
         solver.run_pass(iterate)
     after = alphas()
-    scratch = _core.MoveScratch(problem.structure.core)
-    for _ in range(2):  # what is kept between two searches is empty
-        places, values, largest = iterate.duals.moves(*saved[:2], scratch)
-        moved = np.zeros_like(w_before)
-        moved[places] = values
-        np.testing.assert_allclose(moved, iterate.w.array - w_before, atol=1e-5)
+    felt = np.array(iterate.w.array) - base.array
+    places, values = lines.take_moves(core, iterate.w, base)
+    moved = np.zeros_like(w_before)
+    moved[places] = values
+    np.testing.assert_allclose(moved, exact() - w_before, atol=1e-5)
+    line_of_place = np.arange(len(moved)) // 16
+    np.testing.assert_allclose(moved * times[sharers[line_of_place]], felt, atol=1e-5)
     assert (np.diff(places.astype(int)) > 0).all()
+    scratch = _core.MoveScratch(core)
+    for _ in range(2):  # what is kept between two searches is empty
+        exactly = np.zeros_like(w_before)
+        found_at, values = iterate.duals.exact_moves(*saved[:2], scratch)
+        exactly[found_at] = values
+        np.testing.assert_allclose(exactly, exact() - w_before, atol=1e-5)
+    np.testing.assert_array_equal(iterate.w.array, base.array)
+    np.testing.assert_array_equal(np.flatnonzero(lines.moved()), np.unique(line_of_place[places]))
+    assert not len(lines.take_moves(core, iterate.w, base)[0])  # what was taken is gone
+    largest = iterate.duals.largest_step(*saved[:2])
     falls = [(a, a - after.get(key, 0.0)) for key, a in before.items()]
     assert largest == min([a / fall for a, fall in falls if fall > 0], default=np.inf)
     step = share * min(largest, 3.0)
@@ -387,7 +410,7 @@ def test_bqo_never_loses_and_all_ranks_agree_on_w_and_alpha(kind, loss, seed, wo
             for i in range(len(problem.structure)):
                 assert all(cut[0] > 0 for cut in duals.cuts_of(i))
             if loss == "hinge":
-                assert (duals.sum_alpha() <= iterate.theta * problem.C * (1 + 1e-9)).all()
+                assert (duals.sum_alpha() <= problem.C * (1 + 1e-9)).all()
             assert problem.primal(answer) >= dual - 1e-5 * max(1.0, dual)
             seen.append((local, iterate.dual()))
         return seen

@@ -54,7 +54,7 @@ struct DCDRule {
             largest = std::max(largest, cut.alpha > 0 ? std::abs(ascent) : ascent);
             // Steps below the rounding of w would move α without moving w.
             if (std::abs(ascent) > rounding * std::max(1.0f, cut.cost)) {
-                const double d = ascent / (cut.norm2 + 1 / (2 * C * example.weight));
+                const double d = ascent / (example.norm2(k) + 1 / (2 * C * example.weight));
                 example.set_alpha(k, std::max(cut.alpha + d, 0.0));
             }
         }

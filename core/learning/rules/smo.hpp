@@ -94,8 +94,8 @@ struct SMORule {
             return example.scratch.violations[at(k)];
         }
         double distance2(int p, int q) const {
-            if (p < 0) return example.cut(q).norm2;
-            if (q < 0) return example.cut(p).norm2;
+            if (p < 0) return example.norm2(q);
+            if (q < 0) return example.norm2(p);
             return example.distance2(p, q);
         }
         void move(int p, int q, double d) {

@@ -244,12 +244,9 @@ void Chain::accumulate(std::int64_t i, std::span<const Code> codes, float coeffi
         });
 }
 
-void Chain::axpy(float* sum, std::int64_t i, std::span<const Code> codes, float step, TouchedLines& lines) const {
-    if (has_pairs()) return Structure::axpy(sum, i, codes, step, lines);
-    const auto add = [&](std::int64_t place, float change) {
-        sum[place] += change;
-        lines.mark(place);
-    };
+void Chain::axpy(float* w, std::int64_t i, std::span<const Code> codes, float step, SharedLines& lines) const {
+    if (has_pairs()) return Structure::axpy(w, i, codes, step, lines);
+    const auto add = [&](std::int64_t place, float change) { w[place] += change * lines.touch(place); };
     walk(
         i, codes,
         [&](std::int64_t token, int truth, int label) {
@@ -260,10 +257,39 @@ void Chain::axpy(float* sum, std::int64_t i, std::span<const Code> codes, float 
                 add(row + label, -change);
             }
         },
+        [&](std::int64_t token, int from, int to, int sign) {
+            const bool end = to == data_.labels;
+            const std::int64_t place =
+                transition_row(end ? data_.labels + 1 : from) * stride_ + (end ? from : to);
+            move_transition(w, token, from, to, sign * step * lines.touch(place));
+        });
+}
+
+double Chain::dot(const float* w, std::int64_t i, std::span<const Code> codes, const SharedLines& lines,
+                  double& mean_times) const {
+    if (has_pairs() || !data_.values.empty()) return Structure::dot(w, i, codes, lines, mean_times);
+    double total = 0, times = 0;
+    std::int64_t count = 0;
+    const float* transition = w + transition_row(0) * stride_;
+    walk(
+        i, codes,
+        [&](std::int64_t token, int truth, int label) {
+            for (std::int64_t f = data_.offsets[token]; f < data_.offsets[token + 1]; ++f) {
+                const std::int64_t row = std::int64_t{data_.features[f]} * stride_;
+                total += w[row + truth] - w[row + label];
+                times += lines.times(row + truth) + lines.times(row + label);
+                count += 2;
+            }
+        },
         [&](std::int64_t, int from, int to, int sign) {
             const bool end = to == data_.labels;
-            add(transition_row(end ? data_.labels + 1 : from) * stride_ + (end ? from : to), sign * step);
+            const std::int64_t place = std::int64_t{end ? data_.labels + 1 : from} * stride_ + (end ? from : to);
+            total += sign * transition[place];
+            times += lines.times(transition_row(0) * stride_ + place);
+            ++count;
         });
+    mean_times = count ? times / static_cast<double>(count) : 1;
+    return total;
 }
 
 double Chain::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {

@@ -88,7 +88,9 @@ public:
     bool allows(std::int64_t i, std::span<const std::int32_t> output) const override;
     double dot(const float* w, std::int64_t i, std::span<const Code> codes) const override;
     void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const override;
-    void axpy(float* sum, std::int64_t i, std::span<const Code> codes, float step, TouchedLines& lines) const override;
+    void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step, SharedLines& lines) const override;
+    double dot(const float* w, std::int64_t i, std::span<const Code> codes, const SharedLines& lines,
+               double& mean_times) const override;
     void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const override;
     std::vector<ScoredOutput> k_best(const float* w, std::int64_t i, float cost_weight, int k,
                                      Scratch& scratch) const override;

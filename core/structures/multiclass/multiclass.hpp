@@ -47,6 +47,7 @@ public:
     bool allows(std::int64_t i, std::span<const std::int32_t> output) const override;
     double dot(const float* w, std::int64_t i, std::span<const Code> codes) const override;
     using Structure::axpy;
+    using Structure::dot;
     void axpy(float* w, std::int64_t i, std::span<const Code> codes, float step) const override;
     void accumulate(std::int64_t i, std::span<const Code> codes, float coefficient, SparseSum& sum) const override;
     double inner(std::int64_t i, std::span<const Code> a, std::span<const Code> b, Scratch& scratch) const override;

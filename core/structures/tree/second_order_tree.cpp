@@ -281,13 +281,23 @@ void SecondOrderTree::accumulate(std::int64_t i, std::span<const Code> codes, fl
     });
 }
 
-void SecondOrderTree::axpy(float* sum, std::int64_t i, std::span<const Code> codes, float step,
-                           TouchedLines& lines) const {
-    first_->axpy(sum, i, codes, step, lines);
+void SecondOrderTree::axpy(float* w, std::int64_t i, std::span<const Code> codes, float step, SharedLines& lines) const {
+    first_->axpy(w, i, codes, step, lines);
+    for_each_in(i, codes, [&](std::int64_t index, float sign) { w[index] += sign * step * lines.touch(index); });
+}
+
+double SecondOrderTree::dot(const float* w, std::int64_t i, std::span<const Code> codes, const SharedLines& lines,
+                            double& mean_times) const {
+    double total = first_->dot(w, i, codes, lines, mean_times), times = 0;
+    std::int64_t count = 0;
     for_each_in(i, codes, [&](std::int64_t index, float sign) {
-        sum[index] += sign * step;
-        lines.mark(index);
+        total += sign * w[index];
+        times += lines.times(index);
+        ++count;
     });
+    // Either part by its share of ‖δ‖² would need the number of the first: arcs have more features than pairs of them.
+    if (count) mean_times = std::max(mean_times, times / static_cast<double>(count));
+    return total;
 }
 
 double SecondOrderTree::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {

@@ -173,11 +173,21 @@ void Tree::accumulate(std::int64_t i, std::span<const Code> codes, float coeffic
     });
 }
 
-void Tree::axpy(float* sum, std::int64_t i, std::span<const Code> codes, float step, TouchedLines& lines) const {
+void Tree::axpy(float* w, std::int64_t i, std::span<const Code> codes, float step, SharedLines& lines) const {
+    for_each_in(i, codes, [&](std::int64_t index, float sign) { w[index] += sign * step * lines.touch(index); });
+}
+
+double Tree::dot(const float* w, std::int64_t i, std::span<const Code> codes, const SharedLines& lines,
+                 double& mean_times) const {
+    double total = 0, times = 0;
+    std::int64_t count = 0;
     for_each_in(i, codes, [&](std::int64_t index, float sign) {
-        sum[index] += sign * step;
-        lines.mark(index);
+        total += sign * w[index];
+        times += lines.times(index);
+        ++count;
     });
+    mean_times = count ? times / static_cast<double>(count) : 1;
+    return total;
 }
 
 double Tree::score(const float* w, std::int64_t i, std::span<const std::int32_t> output) const {

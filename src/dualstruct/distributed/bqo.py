@@ -5,37 +5,35 @@ The dual of all examples, α ≥ 0 (and Σ_y α_iy ≤ C for the hinge), with s_
     max_α  D(α) = Σ_iy α_iy Δ_i(y) − ½‖w‖² − (1/4C) Σ_i s_i²,   w = Σ_iy α_iy δ_i(y)
 
 (the last term for the squared hinge only). Each round moves α by η d. The direction d maximises a
-model of D in which every worker sees the changes of its own examples only, but θ times:
+model of D in which every worker sees the changes of its own examples only, but each weight's
+change θ times, Θ = diag(θ):
 
-    worker k:  max_d  Σ d Δ − w·u − (θ/2)‖u‖² − (1/4C) Σ_i (s_i + Σ_y d_iy)²,   u = Σ d δ
+    worker k:  max_d  Σ d Δ − w·u − ½ u·Θu − (1/4C) Σ_i (s_i + Σ_y d_iy)²,   u = Σ d δ
 
-Times θ, with α̃ = θ(α + d), C̃ = θC and v = w + θu = (w − θ Σ α δ) + Σ α̃ δ, this is the dual of one
-worker's problem: its center is w − θ Σ α δ, its weight of a loss C̃. So any dual solver can work on
-it, and starts from the duals it had. Then, with Δw = Σ_k u_k by one sum over all workers,
+So any rule for cuts can work on it: scores are those of w + Θu, and the square of a difference's
+length is δ·Θδ. Then, with Δw = Σ_k u_k by one sum over all workers,
 
     η* = (Σ d Δ − w·Δw − Σ_i s_i D_i / 2C) / (‖Δw‖² + Σ_i D_i² / 2C),   D_i = Σ_y d_iy
 
 needs a few numbers more, and η = min(η*, the largest step that keeps α feasible). The duals go back
 to α + η d on every worker, and cuts dropped on the way to α + d come back with them.
 
-With θ = K, the paper's choice, the model never promises more than D gains, so η* ≥ 1 where the
-model was maximised. But K is right only if all workers move w in the same direction. What would
-have been right is known after each round,
-
-    θ = ‖Σ_k u_k‖² / Σ_k ‖u_k‖²,   between 0 and K,
-
-and by default the next round uses it, but nothing below 1 or K − 1: bolder rounds raise D more
-quickly, but make the primal oscillate, and so do bold rounds and careful ones in turn: θ falls by
-a fifth a round at most. Every θ > 0 gives a direction in which D rises, and the line search finds
-how far. The paper's λI, there to make the model strictly concave, is not needed by coordinate
-steps.
+The paper has one θ = K, the number of workers, for all weights: then the model never promises more
+than D gains, because (Σ_k u_k)² ≤ K Σ_k u_k². But this bound is only as bad where all K workers
+move a weight. Where m of them do, m is enough: most features of words are those of one worker's
+sentences, and it can move their weights as if it were alone. By default θ = m^¾ for a line of 16
+weights that m workers have moved until the last pass (K^¾ before the first). The ¾ is measured: with m
+the steps are smaller than necessary, because the workers' moves also cancel each other, and with √m w
+oscillates. Every Θ > 0 gives a direction in which D rises, and the line search finds how far. The
+paper's λI, there to make the model strictly concave, is not needed by coordinate steps.
 
 What most examples have in common, all workers correct at the same time and too far. D hardly shows
 it, but P does: its gap stays wide while D is almost at its maximum. A round without inference, over
 the cuts held, is cheap and undoes that. So by default a pass is two times a round with one half of
 each worker's examples and some rounds without inference. Between rounds w still oscillates;
 any w bounds P's minimum from above, and the mean of the last ones does so better than the last. So
-with R rounds in a pass the answer is w̄ ← w̄ + (w − w̄)/R after each: w itself where R = 1.
+with R rounds in a pass the answer is w̄ ← w̄ + (w − w̄)/R after each: w itself where R = 1. Each worker
+keeps w − w̄ for its own range of places; who asks for w̄ gets it from all of them.
 
 Source: Lee, Chang, Upadhyay & Roth 2015, "Distributed Training of Structured SVM", Algorithm 1; the
 hinge by its footnote 3.
@@ -45,7 +43,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +55,6 @@ from dualstruct.distributed.base import (
     DualStrategy,
     Report,
     at_center,
-    communicator_of,
-    local_problem,
 )
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
@@ -66,29 +62,49 @@ from dualstruct.solvers import Solver
 from dualstruct.solvers.base import Part
 from dualstruct.solvers.solver import PassResult
 from dualstruct.workers.communicator import Communicator, in_place_of
-from dualstruct.workers.sparse import SparseVector
+from dualstruct.workers.sparse import SparseVector, in_range, own_range
 
 #: Where a scale is so small, what it is for is multiplied out.
 SMALL = 1e-15
+#: Where the slope of the line search is less of what it is the difference of, rounding is too much of it.
+FINE = 0.1
+#: θ of a line of weights is this power of the number of workers that move it.
+POWER = 0.75
+#: More workers than this count as so many.
+MOST_SHARERS = 255
+
+
+class Move(NamedTuple):
+    """Δw of a round, the same on all workers, and its products."""
+
+    change: SparseVector  #: Δw = Σ_k u_k
+    along: float  #: w·Δw
+    square: float  #: ‖Δw‖²
+    alone: float  #: Σ_k ‖u_k‖²
 
 
 class BQOIterate(DualShareIterate):
-    """w is the same on every worker. The local weights are w between rounds, and in a round w + θu.
+    """w is the same on every worker. The local weights are w between rounds, and in a round w + Θu.
 
     The mean w̄ of the last rounds is not kept itself: w − w̄ = (what lags)·(a scale) changes in a
-    round where w does, and elsewhere by the scale alone.
+    round where w does, and elsewhere by the scale alone. A worker has what lags in its own range of
+    places, and 0 elsewhere.
     """
 
-    def __init__(self, problem: Problem, seed: int, theta: float) -> None:
-        super().__init__(problem, seed, theta, None)
-        self.memory["theta"] = theta
+    def __init__(self, problem: Problem, seed: int) -> None:
+        super().__init__(problem, seed, 1.0, None)
+        core = problem.structure.core
         self.w = at_center(problem)
-        self.local.w.assign(problem.structure.core, self.w.array)
-        self.scratch = _core.MoveScratch(problem.structure.core)
-        self.lag: _core.Weights | None = None  # (w − w̄) / scale
+        self.local.w.assign(core, self.w.array)
+        self.lines = _core.SharedLines(core)
+        self.local.duals.share(self.lines)
+        self.memory["ratio"] = float(self.communicator.size)  # ‖Σ_k u_k‖² / Σ_k ‖u_k‖², lately
+        self.scratch: _core.MoveScratch | None = None
+        self.lag: _core.Weights | None = None  # (w − w̄) / scale, of this worker's range
         self._mean: _core.Weights | None = None  # w̄, if it was asked for since the last round
 
     def answer(self) -> _core.Weights:
+        """All workers must ask together: each knows a part of the mean."""
         if self.lag is None:
             return self.w
         if self._mean is None:
@@ -98,7 +114,8 @@ class BQOIterate(DualShareIterate):
     def _without_lag(self, w: NDArray[np.float32]) -> _core.Weights:
         assert self.lag is not None
         mean = self.problem.structure.new_weights()
-        self._combine([w, self.lag.array], [1.0, -self.memory["lag"]], mean)
+        whole = self.communicator.allreduce(self.lag.array)
+        self._combine([w, whole], [1.0, -self.memory["lag"]], mean)
         return mean
 
     def _follow(self, moved: SparseVector, step: float, rounds: int) -> None:
@@ -111,44 +128,93 @@ class BQOIterate(DualShareIterate):
             return
         assert self.lag is not None
         core, scale = self.problem.structure.core, self.memory["lag"]
-        _core.sparse_axpy(core, self.lag, *moved, step / scale)
+        own = in_range(moved, *self._own_range())
+        _core.sparse_axpy(core, self.lag, *own, step / scale)
         self.memory["lag"] = (1 - share) * scale
         if self.memory["lag"] < SMALL:
             self._combine([self.lag.array], [self.memory["lag"]], self.lag)
             self.memory["lag"] = 1.0
 
+    def _own_range(self) -> tuple[int, int]:
+        dimension = self.problem.structure.core.dimension
+        return own_range(dimension, self.communicator.rank, self.communicator.size)
+
     def dual(self) -> float:
-        return self.problem.dual(self.local.duals, self.w, self.theta)
+        return self.problem.dual(self.local.duals, self.w)
 
-    def change_theta(self, theta: float) -> None:
-        """The same α and w, seen with another θ."""
-        if theta == self.theta:
-            return
-        duals = self.local.duals
-        duals.rescale(theta / self.theta, np.full(len(self.problem.structure), np.inf))
-        duals.add_up()
-        self._set_theta(theta)
+    def share_lines(self) -> None:
+        """Learn how many workers move each line, for the rounds of a pass; at first, all may."""
+        moved, workers = self.lines.moved(), self.communicator.size
+        if self.memory.get("rounds_begun"):
+            workers_of_line = self.communicator.allreduce(moved.astype(np.uint16))
+            self.sharers = np.minimum(workers_of_line, MOST_SHARERS).astype(np.uint8)
+        else:
+            self.sharers = np.full(len(moved), min(workers, MOST_SHARERS), np.uint8)
 
-    def _set_theta(self, theta: float) -> None:
-        self.theta = self.memory["theta"] = theta
-        self.local.problem = local_problem(self.problem, theta * self.problem.C, None)
+    def set_theta(self, theta: float | None) -> None:
+        """θ of all weights, or by the number of workers that move a line and the last ratio."""
+        if theta is not None:
+            times = np.full(MOST_SHARERS + 1, theta)
+        else:
+            workers = np.maximum(np.arange(MOST_SHARERS + 1), 1.0)
+            least = np.maximum(workers - 1, 1) ** POWER
+            most = np.maximum(workers**POWER, np.minimum(workers, 2.0))
+            times = np.clip(self.memory["ratio"], least, most)
+        self.lines.set_sharers(self.sharers, times.astype(np.float32))
+
+    def take_moves(self) -> SparseVector:
+        """u, what the local weights show of it; they are w again."""
+        core = self.problem.structure.core
+        return SparseVector(*self.lines.take_moves(core, self.local.w, self.w))
+
+    def exact_moves(
+        self, words: NDArray[np.uint32], words_of_example: NDArray[np.int64]
+    ) -> SparseVector:
+        """The same from the duals, which single precision has not rounded: slower."""
+        if self.scratch is None:
+            self.scratch = _core.MoveScratch(self.problem.structure.core)
+        return SparseVector(*self.local.duals.exact_moves(words, words_of_example, self.scratch))
+
+    def add_up(self, own: SparseVector) -> Move:
+        """The moves of all workers."""
+        communicator = self.communicator
+        total = communicator.allreduce_sparse(own, self.problem.structure.core.dimension)
+        mine = _share(total, communicator)
+        products = [_core.sparse_dot(self.w, *mine), _square(mine), _square(own)]
+        return Move(total, *communicator.allreduce(np.array(products)).tolist())
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """All workers must ask together."""
         metadata, arrays = super().state()
+        arrays["moved_lines"] = np.packbits(self.lines.moved())
         if self.lag is not None:
-            arrays["lag"] = np.array(self.lag.array)
+            arrays["lag"] = np.array(self.communicator.allreduce(self.lag.array))
         return metadata, arrays
 
     def _restore(self, metadata: Any, arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(metadata, arrays)
-        theta, scale = float(self.memory["theta"]), float(self.memory.get("lag", 1.0))
+        theta, scale = self.memory.pop("theta", 1.0), float(self.memory.get("lag", 1.0))
         for name, number in (("theta", theta), ("lag", scale)):
             if not number > 0:
                 raise InputError(f"iterate.memory.{name} is {number}; it must be positive")
-        self._set_theta(theta)
+        structure, duals = self.problem.structure, self.local.duals
+        if theta != 1:  # files of before have the duals θα
+            duals.rescale(1 / theta, np.full(len(structure), np.inf))
+            duals.add_up()
         if "lag" in arrays:
-            self.lag = self.problem.structure.new_weights(stored_array(arrays, "lag", np.float32))
+            whole = np.array(stored_array(arrays, "lag", np.float32))
+            first, last = self._own_range()
+            whole[:first] = whole[last:] = 0
+            self.lag = structure.new_weights(whole)
             self.memory["lag"] = scale
+        lines = len(self.lines.moved())
+        if "moved_lines" in arrays:
+            bits = stored_array(arrays, "moved_lines", np.uint8)
+            if len(bits) != -(-lines // 8):
+                raise InputError("it has lines of other weights")
+            self.lines.set_moved(np.unpackbits(bits, count=lines))
+        else:  # every line that a worker's cuts might move
+            self.memory.pop("rounds_begun", None)
         self._mean = None
 
     def redealt(self, parts: Iterator[Part]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -174,7 +240,8 @@ class BQOIterate(DualShareIterate):
             for name in done:
                 done[name] += int(inner[name])
             if shared is None:
-                kept = {k: each for k, each in arrays.items() if not k.startswith("local.cut_")}
+                of_one = ("local.cut_", "moved_lines")
+                kept = {k: each for k, each in arrays.items() if not k.startswith(of_one)}
                 shared = metadata, kept
         assert shared is not None
         metadata, arrays = shared
@@ -188,13 +255,15 @@ class BQOIterate(DualShareIterate):
         inner = {**metadata["local"], **done, "seed": self.local.seed}
         return {**metadata, "local": inner}, arrays
 
-    def end_round(self, moved: SparseVector, step: float, rounds: int) -> None:
-        """To w + step·(what all workers moved); R rounds are a pass."""
+    def end_round(self, move: Move, step: float, rounds: int) -> None:
+        """To w + step·Δw; R rounds are a pass."""
         core = self.problem.structure.core
-        _core.sparse_axpy(core, self.w, *moved, step, self.local.w)
+        _core.sparse_axpy(core, self.w, *move.change, step, self.local.w)
+        if move.alone > 0:
+            self.memory["ratio"] = max(move.square / move.alone, 0.8 * self.memory["ratio"])
         self._mean = None
         if rounds > 1:
-            self._follow(moved, step, rounds)
+            self._follow(move.change, step, rounds)
 
     def _combine(
         self, rows: list[NDArray[np.float32]], coefficients: list[float], out: _core.Weights
@@ -218,7 +287,7 @@ class BQOIterate(DualShareIterate):
 
     def settled(self) -> tuple[_core.Weights, float]:
         exact = self.problem.structure.new_weights(self.whole(self.own_share()))
-        dual = self.problem.dual(self.local.duals, exact, self.theta)
+        dual = self.problem.dual(self.local.duals, exact)
         return (exact if self.lag is None else self._without_lag(exact.array)), dual
 
     @property
@@ -240,9 +309,9 @@ class BQO(DualStrategy):
         The solver of the local problems: DCD, DCDLight or CPD for the squared hinge, SDM or
         FrankWolfe for the hinge; by default DCD or SDM.
     theta : float or "workers", optional
-        θ: how much smaller a worker's steps are because the others move, too. "workers" is their
-        number, the paper's choice; by default it starts with that and then depends on the last
-        round.
+        θ: how many times a worker's change of a weight counts for it because the others move, too.
+        "workers" is their number, the paper's choice; by default it is a power of the number of
+        workers that move a line of weights.
     local_passes : int
         Passes of the local solver in each round: more of them communicate less often.
     rounds_per_pass : int, optional
@@ -292,15 +361,11 @@ class BQO(DualStrategy):
         self.theta = theta
 
     def start(self, problem: Problem, seed: int) -> BQOIterate:
-        theta = self.theta
-        if theta is None or theta == "workers":
-            theta = communicator_of(problem).size
-        return BQOIterate(problem, seed, float(theta))
+        return BQOIterate(problem, seed)
 
     def run_pass(self, iterate: BQOIterate) -> Report:
         duals, several = iterate.local.duals, iterate.communicator.size > 1
-        if iterate.theta < self._least_theta(iterate.communicator.size):  # there are more than were
-            iterate.change_theta(float(iterate.communicator.size))
+        iterate.share_lines()
         rounds = self.rounds_per_pass or (2 if several else 1)
         solver, revisits = self.local_solver(iterate.problem), self.revisits
         if revisits is None:
@@ -313,13 +378,8 @@ class BQO(DualStrategy):
             duals.go_through(0, 1)
             for _ in range(revisits):
                 self._round(iterate, lambda iterate: solver.run_revisit(iterate.local), in_all)
+        iterate.memory["rounds_begun"] = True
         return Report(loss)
-
-    def _least_theta(self, workers: int) -> float:
-        """Between rounds; what is smaller comes from fewer workers."""
-        if self.theta == "workers":
-            return float(workers)
-        return max(1.0, workers - 1.0) if self.theta is None else 0.0
 
     def _run_visit(self, iterate: BQOIterate) -> PassResult:
         """As :meth:`run_local`, but the last pass leaves what it would revisit to later rounds."""
@@ -332,35 +392,27 @@ class BQO(DualStrategy):
         self, iterate: BQOIterate, work: Callable[[BQOIterate], PassResult], in_all: int
     ) -> float:
         """One of so many rounds of Algorithm 1; the losses met, of all workers."""
-        problem, theta, duals = iterate.problem, iterate.theta, iterate.local.duals
-        communicator = iterate.communicator
+        problem, duals, communicator = iterate.problem, iterate.local.duals, iterate.communicator
+        theta = float(communicator.size) if self.theta == "workers" else self.theta
+        iterate.set_theta(theta)
         words, words_of_example, s = duals.save()
         cost = duals.sum_alpha_cost()
 
         report = work(iterate)  # 2.1
 
-        places, values, largest = duals.moves(words, words_of_example, iterate.scratch)
-        own = SparseVector(places, values)  # θu
-        dimension = problem.structure.core.dimension
-        total = communicator.allreduce_sparse(own, dimension)  # 2.2: θ Δw
-
-        D = duals.sum_alpha() - s  # θ times, as s and C̃
+        largest = duals.largest_step(words, words_of_example)
+        D = duals.sum_alpha() - s
         if problem.loss.name == "hinge":
             rising = D > 0
             C = problem.weights_of_losses()[rising]
-            room = (theta * C - s[rising]) / D[rising]
+            room = (C - s[rising]) / D[rising]
             largest = min(largest, float(room.min(initial=np.inf)))
-        D_C = problem.per_weight(D / theta)
-        mine = _share(total, communicator)
+        D_C = problem.per_weight(D)
+        move = iterate.add_up(iterate.take_moves())  # 2.2
         numbers = np.concatenate(
             [
-                [
-                    (duals.sum_alpha_cost() - cost) / theta,
-                    s @ D_C / theta,
-                    D @ D_C / theta,
-                ],
-                [report.loss, *iterate.counts(), _square(own)],
-                [_core.sparse_dot(iterate.w, *mine), _square(mine)],
+                [duals.sum_alpha_cost() - cost, s @ D_C, D @ D_C],
+                [report.loss, *iterate.counts()],
                 # Steps up to 1 are feasible whatever rounding says.
                 in_place_of(communicator, max(largest, 1.0)),
             ]
@@ -368,19 +420,20 @@ class BQO(DualStrategy):
         totals = communicator.allreduce(numbers)
         gain, sD, DD, loss = totals[:4].tolist()
         iterate.count(totals[4:7])
-        along, square = float(totals[8]) / theta, float(totals[9]) / theta**2
+        if problem.loss.name == "squared_hinge":
+            gain -= sD / 2
+        else:
+            DD = 0.0
+        if abs(gain - move.along) < FINE * abs(gain):
+            move = iterate.add_up(iterate.exact_moves(words, words_of_example))
         # Where rounding is all that is left to change, a long step would make much of it.
-        longest = min(float(totals[10:].min()), 2.0 * communicator.size)
-        mean = min(1.0, theta) / communicator.size
-        eta = _step(problem, gain - along, square, sD, DD, longest, mean)  # 2.3
+        longest = min(float(totals[7:].min()), 2.0 * communicator.size)
+        mean = min(1.0, theta or 1.0) / communicator.size
+        eta = _step(gain - move.along, move.square + DD / 2, longest, mean)  # 2.3
 
         if eta != 1:  # 2.4
             duals.interpolate(words, words_of_example, eta)
-        iterate.end_round(total, eta / theta, in_all)
-        if self.theta is None and totals[7] > 0:
-            least = self._least_theta(communicator.size)
-            shown = square / (float(totals[7]) / theta**2)
-            iterate.change_theta(float(max(least, shown, 0.8 * theta)))
+        iterate.end_round(move, eta, in_all)
         return float(loss)
 
 
@@ -395,19 +448,8 @@ def _share(vector: SparseVector, communicator: Communicator) -> SparseVector:
     return SparseVector(vector.places[part], vector.values[part])
 
 
-def _step(
-    problem: Problem,
-    slope: float,
-    curvature: float,
-    sD: float,
-    DD: float,
-    largest: float,
-    mean: float,
-) -> float:
+def _step(slope: float, curvature: float, largest: float, mean: float) -> float:
     """η of eq. (6): the exact maximum on the line, or the end of what is feasible."""
-    if problem.loss.name == "squared_hinge":
-        slope -= sD / 2
-        curvature += DD / 2
     if slope <= 0:
         # What is left to gain is less than rounding. But each worker gains by its move (times θ,
         # if that is below 1), and D is concave: the mean of these moves does not lose.

@@ -37,7 +37,7 @@ from dualstruct.workers.sparse import (
     by_range,
     joined,
     pack,
-    ranges,
+    own_range,
     unpack,
 )
 
@@ -108,7 +108,7 @@ class MPICommunicator(InUserProcess):
             ),
             wanted,
         )
-        first, last = ranges(dimension, self.size)[self.rank : self.rank + 2].tolist()
+        first, last = own_range(dimension, self.rank, self.size)
         vectors = [unpack(part) for part in np.split(parts, np.cumsum(coming)[:-1])]
         own = pack(self._adder.sum(vectors, first, last))
         lengths = np.empty(self.size, np.int64)

@@ -38,7 +38,7 @@ from dualstruct.workers.sparse import (
     by_range,
     joined,
     pack,
-    ranges,
+    own_range,
     unpack,
 )
 
@@ -171,7 +171,7 @@ class RayCommunicator:
         if 2 * 4 * dimension < SHORT:
             brought = self._meet(wanted, pack(vector))
             return self._adder.sum([unpack(each) for each in brought], 0, dimension)
-        first, last = ranges(dimension, self.size)[self.rank : self.rank + 2].tolist()
+        first, last = own_range(dimension, self.rank, self.size)
 
         def add_up(parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
             return pack(self._adder.sum([unpack(part) for part in parts], first, last))

@@ -47,9 +47,28 @@ def ranges(dimension: int, size: int) -> NDArray[np.int64]:
     return np.linspace(0, dimension, size + 1).astype(np.int64)
 
 
+def own_range(dimension: int, rank: int, size: int) -> tuple[int, int]:
+    """Where one worker's range of places begins, and where it ends."""
+    first, last = ranges(dimension, size)[rank : rank + 2].tolist()
+    return first, last
+
+
+def in_range(vector: SparseVector, first: int, last: int) -> SparseVector:
+    """The part of a vector with places from ``first`` to before ``last``."""
+    begin, end = _first_of(vector.places, np.array([first, last]))
+    return SparseVector(vector.places[begin:end], vector.values[begin:end])
+
+
+def _first_of(places: NDArray[np.uint32], bounds: NDArray[np.int64]) -> list[int]:
+    """Where in a vector the places from each bound on begin."""
+    # Of the places' own type: numpy would convert all of them, not the few bounds.
+    found: list[int] = np.searchsorted(places, bounds.astype(places.dtype)).tolist()
+    return found
+
+
 def by_range(vector: SparseVector, dimension: int, size: int) -> list[NDArray[np.uint32]]:
     """What each worker is to add up, packed."""
-    ends = np.searchsorted(vector.places, ranges(dimension, size)).tolist()
+    ends = _first_of(vector.places, ranges(dimension, size))
     return [
         pack(SparseVector(vector.places[begin:end], vector.values[begin:end]))
         for begin, end in pairwise(ends)
