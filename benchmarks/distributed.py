@@ -50,7 +50,7 @@ C = {"chunking": 0.01, "parsing": 0.001}
 #: The C of the runs on whole corpora.
 MACHINES_C = {"jnlpba": 0.1, "trees": 0.001, "second-order": 0.001}
 #: BQO's settings for fast inference: what several machines exchange costs more than a pass there.
-FEW_ROUNDS = {"theta": 3.0, "rounds_per_pass": 1, "revisits": 2}
+FEW_ROUNDS = {"rounds_per_pass": 1, "revisits": 2}
 SENTENCES = int(os.environ.get("DUALSTRUCT_SENTENCES", "0"))
 MOST = int(os.environ.get("DUALSTRUCT_PASSES", "100"))
 MACHINES = int(os.environ.get("DUALSTRUCT_MACHINES", "8"))

@@ -52,7 +52,8 @@ SparseVector exact_moves(const DualState& state, std::span<const Code> codes,
 
 // The largest step along the line from `before`, which is what cuts.save gave, to the duals of this moment at which all α
 // are still at least 0.
-double largest_step(const DualState& state, std::span<const Code> codes, std::span<const std::int64_t> codes_of_example);
+double largest_step(const DualState& state, std::span<const Code> codes,
+                    std::span<const std::int64_t> codes_of_example);
 
 // Whether all places are from `first` to before `last`.
 bool are_places(std::span<const std::uint32_t> places, std::int64_t first, std::int64_t last);

@@ -89,9 +89,9 @@ void bind_sparse(nb::module_& m) {
             [](SharedLines* self, const Structure& structure) { new (self) SharedLines(structure.dimension()); },
             "structure"_a)
         .def("moved",
-                     [](const SharedLines& lines) {
-                         return to_numpy(std::vector<std::uint8_t>(lines.moved().begin(), lines.moved().end()));
-                     })
+             [](const SharedLines& lines) {
+                 return to_numpy(std::vector<std::uint8_t>(lines.moved().begin(), lines.moved().end()));
+             })
         .def(
             "set_moved",
             [](SharedLines& lines, Input<std::uint8_t> moved) {

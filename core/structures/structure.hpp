@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/index.hpp"
-#include "structures/sparse_sum.hpp"
 #include "structures/shared_lines.hpp"
+#include "structures/sparse_sum.hpp"
 
 namespace dualstruct {
 
@@ -242,9 +242,8 @@ inline void Structure::axpy(float* w, std::int64_t i, std::span<const Code> code
     thread_local SparseSum change;
     change.reset();
     accumulate(i, codes, step, change);
-    change.for_each([&](std::uint64_t place, float value) {
-        w[place] += value * lines.touch(static_cast<std::int64_t>(place));
-    });
+    change.for_each(
+        [&](std::uint64_t place, float value) { w[place] += value * lines.touch(static_cast<std::int64_t>(place)); });
     derive(w);
 }
 

@@ -428,7 +428,7 @@ def test_bqo_never_loses_and_all_ranks_agree_on_w_and_alpha(kind, loss, seed, wo
     ("workers", "settings", "rounds"),
     [
         (1, {}, 1),
-        (3, {}, 8),
+        (3, {}, 9),
         (3, {"rounds_per_pass": 1, "revisits": 0}, 1),
         (2, {"revisits": 1}, 4),
     ],

@@ -259,8 +259,7 @@ void Chain::axpy(float* w, std::int64_t i, std::span<const Code> codes, float st
         },
         [&](std::int64_t token, int from, int to, int sign) {
             const bool end = to == data_.labels;
-            const std::int64_t place =
-                transition_row(end ? data_.labels + 1 : from) * stride_ + (end ? from : to);
+            const std::int64_t place = transition_row(end ? data_.labels + 1 : from) * stride_ + (end ? from : to);
             move_transition(w, token, from, to, sign * step * lines.touch(place));
         });
 }

@@ -281,7 +281,8 @@ void SecondOrderTree::accumulate(std::int64_t i, std::span<const Code> codes, fl
     });
 }
 
-void SecondOrderTree::axpy(float* w, std::int64_t i, std::span<const Code> codes, float step, SharedLines& lines) const {
+void SecondOrderTree::axpy(float* w, std::int64_t i, std::span<const Code> codes, float step,
+                           SharedLines& lines) const {
     first_->axpy(w, i, codes, step, lines);
     for_each_in(i, codes, [&](std::int64_t index, float sign) { w[index] += sign * step * lines.touch(index); });
 }

@@ -22,18 +22,21 @@ The paper has one θ = K, the number of workers, for all weights: then the model
 than D gains, because (Σ_k u_k)² ≤ K Σ_k u_k². But this bound is only as bad where all K workers
 move a weight. Where m of them do, m is enough: most features of words are those of one worker's
 sentences, and it can move their weights as if it were alone. By default θ = m^¾ for a line of 16
-weights that m workers have moved until the last pass (K^¾ before the first). The ¾ is measured: with m
-the steps are smaller than necessary, because the workers' moves also cancel each other, and with √m w
-oscillates. Every Θ > 0 gives a direction in which D rises, and the line search finds how far. The
-paper's λI, there to make the model strictly concave, is not needed by coordinate steps.
+weights that m workers have moved until the last pass (K^¾ before the first). The ¾ is measured:
+with m the steps are smaller than necessary, because the workers' moves also cancel each other, and
+with √m w oscillates. For two workers it lies between 1 and 2, where the rounds before have shown
+‖Σ_k u_k‖² / Σ_k ‖u_k‖² to be. Every Θ > 0 gives a direction in which D rises, and the line search
+finds how far. The paper's λI, there to make the model strictly concave, is not needed by coordinate
+steps.
 
 What most examples have in common, all workers correct at the same time and too far. D hardly shows
 it, but P does: its gap stays wide while D is almost at its maximum. A round without inference, over
-the cuts held, is cheap and undoes that. So by default a pass is two times a round with one half of
-each worker's examples and some rounds without inference. Between rounds w still oscillates;
-any w bounds P's minimum from above, and the mean of the last ones does so better than the last. So
-with R rounds in a pass the answer is w̄ ← w̄ + (w − w̄)/R after each: w itself where R = 1. Each worker
-keeps w − w̄ for its own range of places; who asks for w̄ gets it from all of them.
+the cuts held, is cheap and undoes that. So by default a pass is three times a round with a third of
+each worker's examples (on two workers twice one with a half) and some rounds without inference.
+Between rounds w still oscillates; any w bounds P's minimum from above, and the mean of the last
+ones does so better than the last. So with R rounds in a pass the answer is w̄ ← w̄ + (w − w̄)/R after
+each: w itself where R = 1. Each worker keeps w − w̄ for its own range of places; who asks for w̄ gets
+it from all of them.
 
 Source: Lee, Chang, Upadhyay & Roth 2015, "Distributed Training of Structured SVM", Algorithm 1; the
 hinge by its footnote 3.
@@ -54,7 +57,6 @@ from dualstruct.distributed.base import (
     DualShareIterate,
     DualStrategy,
     Report,
-    at_center,
 )
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
@@ -66,7 +68,7 @@ from dualstruct.workers.sparse import SparseVector, in_range, own_range
 
 #: Where a scale is so small, what it is for is multiplied out.
 SMALL = 1e-15
-#: Where the slope of the line search is less of what it is the difference of, rounding is too much of it.
+#: A slope that is a smaller part of the numbers that it is the difference of is too much rounding.
 FINE = 0.1
 #: θ of a line of weights is this power of the number of workers that move it.
 POWER = 0.75
@@ -94,8 +96,9 @@ class BQOIterate(DualShareIterate):
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed, 1.0, None)
         core = problem.structure.core
-        self.w = at_center(problem)
-        self.local.w.assign(core, self.w.array)
+        if problem.center is not None:
+            self.w.assign(core, problem.center.array)
+            self.local.w.assign(core, problem.center.array)
         self.lines = _core.SharedLines(core)
         self.local.duals.share(self.lines)
         self.memory["ratio"] = float(self.communicator.size)  # ‖Σ_k u_k‖² / Σ_k ‖u_k‖², lately
@@ -316,8 +319,7 @@ class BQO(DualStrategy):
         Passes of the local solver in each round: more of them communicate less often.
     rounds_per_pass : int, optional
         Rounds with inference in a pass, each with as many of every worker's examples. By default
-        2 on several workers: all know the results of one half before they start the
-        other.
+        2 on two workers, 3 on more: all know the results of one part before they start the next.
     revisits : int, optional
         Rounds without inference after each of these. By default as many in all, on several
         workers, as the local solver has passes without inference: it leaves them to the rounds.
@@ -366,7 +368,7 @@ class BQO(DualStrategy):
     def run_pass(self, iterate: BQOIterate) -> Report:
         duals, several = iterate.local.duals, iterate.communicator.size > 1
         iterate.share_lines()
-        rounds = self.rounds_per_pass or (2 if several else 1)
+        rounds = self.rounds_per_pass or min(iterate.communicator.size, 3)
         solver, revisits = self.local_solver(iterate.problem), self.revisits
         if revisits is None:
             revisits = math.ceil(solver.revisits / rounds) if several else 0

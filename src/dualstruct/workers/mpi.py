@@ -36,8 +36,8 @@ from dualstruct.workers.sparse import (
     SparseVector,
     by_range,
     joined,
-    pack,
     own_range,
+    pack,
     unpack,
 )
 
