@@ -57,6 +57,7 @@ from dualstruct.distributed.base import (
     DualShareIterate,
     DualStrategy,
     Report,
+    communicator_of,
 )
 from dualstruct.errors import InputError
 from dualstruct.problem import Problem
@@ -93,14 +94,18 @@ class BQOIterate(DualShareIterate):
     places, and 0 elsewhere.
     """
 
-    def __init__(self, problem: Problem, seed: int) -> None:
+    def __init__(self, problem: Problem, seed: int, shares_lines: bool) -> None:
+        """Whether a move of a line may count more than once: not if there is one worker."""
         super().__init__(problem, seed, 1.0, None)
         core = problem.structure.core
         if problem.center is not None:
             self.w.assign(core, problem.center.array)
             self.local.w.assign(core, problem.center.array)
         self.lines = _core.SharedLines(core)
-        self.local.duals.share(self.lines)
+        self.sharers = np.zeros(len(self.lines.moved()), np.uint8)  # workers that move each line
+        self.shares_lines = shares_lines
+        if shares_lines:
+            self.local.duals.share(self.lines)
         self.memory["ratio"] = float(self.communicator.size)  # ‖Σ_k u_k‖² / Σ_k ‖u_k‖², lately
         self.scratch: _core.MoveScratch | None = None
         self.lag: _core.Weights | None = None  # (w − w̄) / scale, of this worker's range
@@ -155,7 +160,7 @@ class BQOIterate(DualShareIterate):
             self.sharers = np.full(len(moved), min(workers, MOST_SHARERS), np.uint8)
 
     def set_theta(self, theta: float | None) -> None:
-        """θ of all weights, or by the number of workers that move a line and the last ratio."""
+        """θ of all weights, or by the number of workers that move each line and the ratio."""
         if theta is not None:
             times = np.full(MOST_SHARERS + 1, theta)
         else:
@@ -165,26 +170,27 @@ class BQOIterate(DualShareIterate):
             times = np.clip(self.memory["ratio"], least, most)
         self.lines.set_sharers(self.sharers, times.astype(np.float32))
 
-    def take_moves(self) -> SparseVector:
-        """u, what the local weights show of it; they are w again."""
+    def moves(self, words: NDArray[np.uint32], words_of_example: NDArray[np.int64]) -> SparseVector:
+        """u, what the local weights show of it where there are lines; they are w again."""
+        if not self.shares_lines:
+            return self.exact_moves(words, words_of_example)
         core = self.problem.structure.core
         return SparseVector(*self.lines.take_moves(core, self.local.w, self.w))
 
     def exact_moves(
         self, words: NDArray[np.uint32], words_of_example: NDArray[np.int64]
     ) -> SparseVector:
-        """The same from the duals, which single precision has not rounded: slower."""
+        """u from the duals, which single precision has not rounded: slower."""
         if self.scratch is None:
             self.scratch = _core.MoveScratch(self.problem.structure.core)
         return SparseVector(*self.local.duals.exact_moves(words, words_of_example, self.scratch))
 
-    def add_up(self, own: SparseVector) -> Move:
-        """The moves of all workers."""
-        communicator = self.communicator
-        total = communicator.allreduce_sparse(own, self.problem.structure.core.dimension)
-        mine = _share(total, communicator)
-        products = [_core.sparse_dot(self.w, *mine), _square(mine), _square(own)]
-        return Move(total, *communicator.allreduce(np.array(products)).tolist())
+    def add_up(self, own: SparseVector) -> tuple[SparseVector, list[float]]:
+        """Δw, and this worker's part of w·Δw, ‖Δw‖² and Σ_k ‖u_k‖²."""
+        dimension = self.problem.structure.core.dimension
+        total = self.communicator.allreduce_sparse(own, dimension)
+        mine = _share(total, self.communicator)
+        return total, [_core.sparse_dot(self.w, *mine), _square(mine), _square(own)]
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """All workers must ask together."""
@@ -196,14 +202,9 @@ class BQOIterate(DualShareIterate):
 
     def _restore(self, metadata: Any, arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(metadata, arrays)
-        theta, scale = self.memory.pop("theta", 1.0), float(self.memory.get("lag", 1.0))
-        for name, number in (("theta", theta), ("lag", scale)):
-            if not number > 0:
-                raise InputError(f"iterate.memory.{name} is {number}; it must be positive")
-        structure, duals = self.problem.structure, self.local.duals
-        if theta != 1:  # files of before have the duals θα
-            duals.rescale(1 / theta, np.full(len(structure), np.inf))
-            duals.add_up()
+        structure, scale = self.problem.structure, float(self.memory.get("lag", 1.0))
+        if not scale > 0:
+            raise InputError(f"iterate.memory.lag is {scale}; it must be positive")
         if "lag" in arrays:
             whole = np.array(stored_array(arrays, "lag", np.float32))
             first, last = self._own_range()
@@ -363,11 +364,13 @@ class BQO(DualStrategy):
         self.theta = theta
 
     def start(self, problem: Problem, seed: int) -> BQOIterate:
-        return BQOIterate(problem, seed)
+        several = communicator_of(problem).size > 1
+        return BQOIterate(problem, seed, several or isinstance(self.theta, (int, float)))
 
     def run_pass(self, iterate: BQOIterate) -> Report:
         duals, several = iterate.local.duals, iterate.communicator.size > 1
-        iterate.share_lines()
+        if several and self.theta is None:
+            iterate.share_lines()
         rounds = self.rounds_per_pass or min(iterate.communicator.size, 3)
         solver, revisits = self.local_solver(iterate.problem), self.revisits
         if revisits is None:
@@ -410,11 +413,11 @@ class BQO(DualStrategy):
             room = (C - s[rising]) / D[rising]
             largest = min(largest, float(room.min(initial=np.inf)))
         D_C = problem.per_weight(D)
-        move = iterate.add_up(iterate.take_moves())  # 2.2
+        total, products = iterate.add_up(iterate.moves(words, words_of_example))  # 2.2
         numbers = np.concatenate(
             [
                 [duals.sum_alpha_cost() - cost, s @ D_C, D @ D_C],
-                [report.loss, *iterate.counts()],
+                [report.loss, *iterate.counts(), *products],
                 # Steps up to 1 are feasible whatever rounding says.
                 in_place_of(communicator, max(largest, 1.0)),
             ]
@@ -422,14 +425,16 @@ class BQO(DualStrategy):
         totals = communicator.allreduce(numbers)
         gain, sD, DD, loss = totals[:4].tolist()
         iterate.count(totals[4:7])
+        move = Move(total, *totals[7:10].tolist())
         if problem.loss.name == "squared_hinge":
             gain -= sD / 2
         else:
             DD = 0.0
-        if abs(gain - move.along) < FINE * abs(gain):
-            move = iterate.add_up(iterate.exact_moves(words, words_of_example))
+        if iterate.shares_lines and abs(gain - move.along) < FINE * abs(gain):
+            total, products = iterate.add_up(iterate.exact_moves(words, words_of_example))
+            move = Move(total, *communicator.allreduce(np.array(products)).tolist())
         # Where rounding is all that is left to change, a long step would make much of it.
-        longest = min(float(totals[7:].min()), 2.0 * communicator.size)
+        longest = min(float(totals[10:].min()), 2.0 * communicator.size)
         mean = min(1.0, theta or 1.0) / communicator.size
         eta = _step(gain - move.along, move.square + DD / 2, longest, mean)  # 2.3
 
