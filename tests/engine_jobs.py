@@ -243,7 +243,7 @@ def kills_its_driver(folder: Path, driver: int):
     def work(workers) -> list:
         (folder / f"pid-{os.getpid()}").touch()
         if workers.rank == 0:
-            fault_at(workers, 20, lambda: kill(driver))
+            fault_at(workers, 24, lambda: kill(driver))
         return train(workers, checkpoint=folder / "driver", passes=10**6)
 
     return work
@@ -342,7 +342,7 @@ def ray_jobs(folder: Path) -> None:
 def mpi_loses_a_worker(folder: Path, resume: bool):
     def work(workers) -> list:
         if workers.rank == 1 and not resume:
-            fault_at(workers, 20, kill)
+            fault_at(workers, 24, kill)
         return train(workers, checkpoint=folder / "mpi", resume=resume)
 
     return work
