@@ -15,14 +15,17 @@ shows a learner that does not see these sentences at all; the paper has none.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dualstruct.solvers import Averaged, Iterate, Pegasos, RampSDM, Solver
 from dualstruct.solvers.ramp import AS_PUBLISHED, RampIterate
-from dualstruct.structures import Subset
+from dualstruct.structures import Chain, Subset
+from dualstruct.structures.base import Structure
 
 from .curves import Run, attempt, scored, trainer
 from .options import Options
@@ -98,7 +101,10 @@ def run(options: Options, report: Report) -> None:
             for loss in LOSSES:
                 key, solver = (method, loss), solver_of(method, loss)
                 settings[key] = chosen = choose_setting(options, folds, method, loss, passes)
-                runs[key] = train(f"{method}, {loss}", loss, chosen.C, solver)
+                runs[key] = train(
+                    f"{method}, {loss}", loss, chosen.C, solver,
+                    keep=facts_of(task, task.structure),
+                )  # fmt: skip
                 scores[key] = score_after(runs[key], chosen.passes)
                 rows.append(
                     [
@@ -212,7 +218,7 @@ def outliers(
         for (method, loss), setting in settings.items():
             found = train(
                 f"{method}, {loss}", loss, setting.C, solver_of(method, loss),
-                passes=setting.passes, keep=given_up_of,
+                passes=setting.passes, keep=facts_of(noisy, structure, wrong),
             )  # fmt: skip
             given_up = found.kept.get("given_up", given_up)
             scores[method, loss].append(found.score)
@@ -262,9 +268,28 @@ def outliers(
     )
 
 
-def given_up_of(iterate: Iterate) -> dict[str, list[int]]:
-    """Which sentences the ramp has given up in its last round."""
-    return {"given_up": iterate.given_up.tolist()} if isinstance(iterate, RampIterate) else {}
+def facts_of(
+    task: Task, chain: Structure, wrong: NDArray[np.bool_] | None = None
+) -> Callable[[Iterate], dict[str, Any]]:
+    """What is kept of the last iterate: the score of the last weights (not of their average) and
+    their norm, the share of the wrong labels that the average says itself, and which sentences the
+    ramp has given up in its last round, if there are such."""
+
+    def keep(iterate: Iterate) -> dict[str, Any]:
+        w = iterate.w.array
+        facts: dict[str, Any] = {
+            "last": task.test(iterate.w), "norm": float(np.sqrt(np.vdot(w, w))), "memorised": None
+        }  # fmt: skip
+        if isinstance(iterate, RampIterate):
+            facts["given_up"] = iterate.given_up.tolist()
+        if wrong is not None and wrong.any():
+            assert isinstance(chain, Chain)
+            tokens = np.repeat(wrong, np.diff(chain.sentences))
+            said = chain.decode_all(iterate.answer())
+            facts["memorised"] = float((said == chain.truth)[tokens].mean())
+        return facts
+
+    return keep
 
 
 def choose_setting(

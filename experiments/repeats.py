@@ -6,7 +6,8 @@ from there. A relation is judged by the mean of all runs (times by their median)
 that 95 % of 10,000 bootstrap draws of the runs stay within. Both sides of a relation are of the
 same run, so runs are drawn in pairs. It is *confirmed* or *refuted* when all of that is on one side
 of its limits, *not distinguishable* when it is not, and *not reached* when in most runs a learner
-did not get where it should. Why it does not hold says the run that is nearest to the mean.
+did not get where it should. Why it does not hold says the run that is nearest to the mean; where
+runs differ too much to tell, how large a difference they would have shown is said as well.
 """
 
 from __future__ import annotations
@@ -204,10 +205,25 @@ def merged_relation(relations: Sequence[Relation]) -> Relation:
         measured = _spread(first.kind, values)
     alike = [relation for relation in relations if relation.holds == holds] or [first]
     why = min(alike, key=lambda one: abs((one.value or 0.0) - (value or 0.0))).why
+    verdict = verdict_of(relations)
+    if verdict == "not distinguishable" and first.kind in ("difference", "share") and why:
+        why += f"; {smallest_seen(values, first.kind)}"
     return replace(
         first, holds=holds, value=value, measured=f"{measured}; in {held} of {count} runs", why=why,
-        verdict=verdict_of(relations),
+        verdict=verdict,
     )  # fmt: skip
+
+
+def smallest_seen(values: Sequence[float], kind: str) -> str:
+    """How large a difference has to be to be seen in runs that differ as these do.
+
+    >>> smallest_seen([0.5, -0.4, 0.004, -0.1, 0.2], "difference")
+    '5 runs that differ as these do show a difference of 0.28 or more'
+    """
+    low, high = bootstrap(np.array(values, dtype=float), median=False)
+    least = (high - low) / 2
+    text = f"{100 * least:.0f} %" if kind == "share" else signed(least).removeprefix("+")
+    return f"{len(values)} runs that differ as these do show a difference of {text} or more"
 
 
 def verdict_of(relations: Sequence[Relation]) -> str:

@@ -79,7 +79,7 @@ class Relation:
     claim: str
     holds: bool
     measured: str
-    why: str  #: when it does not hold
+    why: str  #: shown when it is not confirmed
     #: What was measured as a number (a difference in per cent, a ratio of times, a share), which is
     #: what makes several runs comparable; None if it is no number.
     value: float | None = None
@@ -93,6 +93,11 @@ class Relation:
     def answer(self) -> str:
         """The verdict; of one run, which no test can judge, yes or no."""
         return self.verdict or ("yes" if self.holds else "no")
+
+    @property
+    def reason(self) -> str:
+        """Why it is not confirmed; nothing if it is."""
+        return "" if self.answer in ("yes", "confirmed") else self.why
 
 
 @dataclass
@@ -239,8 +244,8 @@ class Report:
         for relation in self.relations:
             mark = Text(f"{relation.answer:20}", style=STYLES.get(relation.answer, "yellow"))
             console.print(mark.append(f"{relation.claim}: {relation.measured}{relation.published}"))
-            if not relation.holds and relation.why:
-                console.print(Text(f"     {relation.why}", style="dim"))
+            if relation.reason:
+                console.print(Text(f"     {relation.reason}", style="dim"))
         console.print(Text(f"\n{self.verdict()}", style="bold"))
 
     def verdict(self) -> str:
@@ -274,7 +279,7 @@ class Report:
             lines += ["", f"![{figure.title}]({figures}{figure.name}.{kind})", "", figure.title]
         lines += ["", "| claim | here | measured |", "| --- | --- | --- |"]
         for relation in self.relations:
-            why = relation.why if not relation.holds else ""
+            why = relation.reason
             why = f". {why[0].upper()}{why[1:]}." if why else ""
             measured = relation.measured + relation.published + why
             lines.append(_row([relation.claim, relation.answer, measured]))

@@ -89,6 +89,7 @@ PARSING = {
     "English trees": ("ud_english_ewt", False),
     "English trees, order 2": ("ud_english_ewt", False),
     "Danish trees": ("ddt_conllx", True),
+    "Danish trees, order 2": ("ddt_conllx", True),
 }
 #: The same from the corpus that comes with dualstruct.
 EMBEDDED = {"English entities": "entities", "English POS": "upos", "English heads": "trees"}
