@@ -11,7 +11,7 @@ FILES := --dist loadfile --no-loadscope-reorder
 TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 .PHONY: demo test fuzz fuzz-sanitized kills soak mutants lint format docs gallery look terminal-picture sanitize tsan flips text-check export-check wasm wheel-test clean \
-	experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distilling bench-distributed bench-export bench-features \
+	experiments experiments-quick bench bench-chunking bench-confidence bench-crfsuite bench-defaults bench-distilling bench-distributed bench-export bench-features \
 	bench-clusters bench-grobid bench-growth bench-label bench-large bench-opening bench-papers bench-parsing bench-partial bench-phases bench-pipeline bench-sizes bench-solvers bench-suspects bench-text bench-tuning
 
 demo: .venv/installed
@@ -286,6 +286,19 @@ experiments-quick: .venv/installed-experiments
 
 %-quick: .venv/installed-experiments
 	$(BIN)/dualstruct experiment $* --quick --out build/experiments
+
+# Every paper's experiment on the whole corpora in the folder DATA, with five seeds, and the page written from the
+# results: docs/experiments.md says how many CPU hours. `make --jobs 2 experiments` runs two at a time. After an
+# interruption the same command resumes; OUT has the results.
+DATA ?= $(or $(DUALSTRUCT_DATA),../shared/data)
+OUT ?= results
+SIZE_balamurugan-2011 := --seconds 60
+experiments: .venv/installed-experiments
+	names="$$($(BIN)/dualstruct experiment | sed 's/ .*/-full/')" && test "$$names" && $(MAKE) --no-print-directory $$names
+	$(BIN)/dualstruct experiment --page docs/experiments.md --out '$(OUT)'
+
+%-full: .venv/installed-experiments
+	$(BIN)/dualstruct experiment $* --data '$(DATA)' --out '$(OUT)' $(SIZE_$*)
 
 .venv/tools:
 	$(PYTHON) -m venv .venv

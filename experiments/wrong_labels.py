@@ -124,9 +124,7 @@ def made_wrong(task: Task, kind: str, share: float, seed: int) -> Noisy:
     return Noisy(task, Chain(whole.rows, whole.labels, truth), wrong, what)
 
 
-def chosen(
-    options: Options, task: Task, loss: str, part: str
-) -> tuple[float, dict[float, float]]:
+def chosen(options: Options, task: Task, loss: str, part: str) -> tuple[float, dict[float, float]]:
     """The best C, and the scores of all of them on the sentences held out."""
     return choose(
         task, f"SDM, {loss}, {part}", loss, (0.02, 0.1) if options.quick else CS,

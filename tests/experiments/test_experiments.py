@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -28,7 +29,17 @@ TINY = Options(quick=True, sentences=60)
 
 
 @pytest.mark.parametrize("name", experiments.EXPERIMENTS)
-def test_every_experiment_runs_in_small(name, tmp_path):
+def test_every_experiment_runs_in_small_and_has_a_reason_for_each_claim(
+    name, tmp_path, monkeypatch
+):
+    reasons = {}
+    tell = Report.relation
+
+    def told(report, claim, holds, measured, why="", *others, **limits):
+        reasons[claim] = why
+        tell(report, claim, holds, measured, why, *others, **limits)
+
+    monkeypatch.setattr(Report, "relation", told)
     said = called(
         "experiment", name, "--quick", "--sentences", 40, "--seconds", 0.04, "--out", tmp_path
     )
@@ -43,6 +54,7 @@ def test_every_experiment_runs_in_small(name, tmp_path):
     for relation in record["relations"]:
         assert relation["claim"] in said
         assert relation["claim"] in text
+        assert reasons[relation["claim"]]  # shown in full versions, where it is not confirmed
     assert f"of {len(record['relations'])} relations" in said
     for table in record["tables"]:
         assert all(len(row) == len(table["columns"]) for row in table["rows"])
@@ -370,7 +382,27 @@ def test_why_a_claim_does_not_hold_is_said_by_the_run_nearest_to_the_mean():
         Relation("above", value > 0, "", f"{value}", value, "difference")
         for value in (-3.0, 1.0, -1.1, -0.1)
     ]
-    assert merged_relation(relations).why == "-1.1"  # of -0.8; the mean does not hold
+    why, _, seen = merged_relation(relations).why.partition("; ")
+    assert why == "-1.1"  # of -0.8; the mean does not hold
+    assert seen.startswith("4 runs that differ as these do show a difference of 1.")
+
+
+def test_a_claim_whose_runs_differ_says_why_and_what_they_would_have_shown():
+    relations = [
+        Relation("above", value > 0, "", "because", value, "difference")
+        for value in (0.5, -0.4, 0.4, -0.1, 0.2)
+    ]
+    merged = merged_relation(relations)
+    assert merged.holds
+    assert merged.answer == "not distinguishable"
+    assert merged.reason == (
+        "because; 5 runs that differ as these do show a difference of 0.28 or more"
+    )
+    report = Report("name", "title", Options(), relations=[merged])
+    assert ". Because; 5 runs that differ" in report.markdown()
+    shifted = [replace(relation, value=relation.value + 0.3) for relation in relations]
+    assert merged_relation(shifted).answer == "confirmed"
+    assert merged_relation(shifted).reason == ""
 
 
 def test_fewer_sentences_are_drawn_from_all_of_them_by_the_seed():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import dualstruct
-from dualstruct import SequenceTagger, read_columns
+from dualstruct import SequenceTagger, experiments, read_columns
 from dualstruct.datasets import load_english
 from private_names import sources_in, trespasses
 
@@ -108,6 +108,15 @@ def test_every_benchmark_is_a_target_of_make():
     assert len(programs) > 20
     called = re.findall(r"benchmarks/(\w+\.py)", (top / "Makefile").read_text(encoding="utf-8"))
     assert sorted(programs - set(called)) == []
+
+
+def test_every_experiment_is_run_by_make_in_small_and_in_full():
+    makefile = (PAGE.parents[1] / "Makefile").read_text(encoding="utf-8")
+    for size in ("quick", "full"):  # the names are those that the command lists
+        assert f"dualstruct experiment | sed 's/ .*/-{size}/'" in makefile
+        assert re.search(rf"^%-{size}:.*\n\t.*dualstruct experiment \$\* ", makefile, re.MULTILINE)
+    known = set(experiments.EXPERIMENTS)
+    assert set(re.findall(r"^SIZE_([\w-]+) ", makefile, re.MULTILINE)) <= known
 
 
 def test_every_target_of_make_does_something():
