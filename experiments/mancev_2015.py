@@ -256,10 +256,8 @@ def outliers(
         gain = 100 * (without[-1] - scores["SDM", "hinge"][-1])
         for method in METHODS:
             hinge, ramp = (found_here[method, loss] for loss in LOSSES)
-            given = "" if method != "SDM" else (
-                f"; the ramp gave up {caught:,} of the {int(wrong.sum()):,}: it had fitted the "
-                "others in its first round, which the average holds, too"
-            )  # fmt: skip
+            given = f", which gave up {caught:,} of the {int(wrong.sum()):,} wrong sentences"
+            given = given if method == "SDM" else ""
             report.compare(
                 f"{noisy.name}, {method}: ramp above hinge",
                 ramp.score,
