@@ -8,8 +8,9 @@ cross-validation with five folds, as there, from 10 to 50 passes (the paper goes
 of CCCP has 10 passes (the paper chooses between 5, 10, 15 and 20). Pegasos has the ramp by CCCP.
 Its projection is the classical one, into the ball of radius 1/√λ. Wrong labels: so many sentences
 have every label replaced by one drawn at random. For Figure 5.1 C is chosen once more, by folds
-with a tenth of the sentences wrong, after two rounds and by right labels. What there is to gain
-shows a learner that does not see these sentences at all; the paper has none.
+with a tenth of the sentences wrong, after two rounds and by right labels. Not in the paper: a
+learner that does not see the wrong sentences at all, which shows what there is to gain; Pegasos
+with projection at the C chosen without it; and scores of the last weights beside their average.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ Dependency Treebank (theirs in a later release), without relations, scored witho
 Each (β, γ) and C is trained once, by DCA, and C is chosen by the development score of that run; a
 run on all training sentences with this C has the test score. SGD has the rate η/(1 + (t − 1)/m),
 with η chosen on development data after one pass. Passes are theirs: 50 for entities, 10 for trees.
+Not in the paper: DCA with the C that is best after one pass, since SGD's rate is chosen so.
 
 The second-order trees of Figure 4 have siblings and grandparents. English ones are projective here,
 so their sums are exact; Danish ones are not, and loopy belief propagation estimates them, as in the
