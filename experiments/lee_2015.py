@@ -242,7 +242,7 @@ def compare_machines(
     faster = each_round(one) / each_round(eight)
     facts = (
         f"a round is {faster:.1f} times as fast, but one machine needs {rounds[0]} rounds and "
-        f"eight need {rounds[3] or 'more'}"
+        f"eight need {rounds[3] or f'more than the {len(eight.points)} that they had'}"
     )
     claim = f"{task.name}: eight machines are "
     if setting.kind == "DP":
@@ -280,7 +280,7 @@ def compare_machines(
         f"published {len(eight.points)} of {each_round(eight):.3f} s; the score to reach is "
         f"{percent(target)}, at best it had {best_score(runs[4])}, as published "
         f"{best_score(eight)}, and with θ alone by default and rounds as published "
-        f"{best_score(theta)}",
+        f"{best_score(theta)}, {there(seconds_to(theta, target))}",
     )  # fmt: skip
     return [
         [task.name, percent(target), "seconds", *times],
@@ -288,6 +288,10 @@ def compare_machines(
         ["", "", "seconds a round", *map(each_round, runs)],
         ["", "", "network a round, a model", *(run.kept.get("network", 0.0) for run in runs)],
     ]
+
+
+def there(seconds: float | None) -> str:
+    return "never there" if seconds is None else f"there after {seconds:.2f} s"
 
 
 def for_good(times: NDArray[np.float64], by: NDArray[np.float64]) -> str:
