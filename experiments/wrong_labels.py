@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualstruct import Problem, Stopping, fit
+from dualstruct.printable import plural
 from dualstruct.solvers import DCD, Iterate
 from dualstruct.structures import Chain, Subset
 from dualstruct.suspecting.search import judge
@@ -214,8 +215,8 @@ def why_not(
     anew = f"{memorised[SMALL]} % with the C chosen anew"
     return {
         SMALL: f"on the sentences held out {held_out}; {said} {memorised[HINGE]} %, and {anew}",
-        RAMP: f"with the ramp learning gave up {len(given_up):,} sentences, of which {caught:,} "
-        f"are wrong; {said} {anew}, and the ramp {memorised[RAMP]} %" + end,
+        RAMP: f"the ramp gave up {plural(len(given_up), 'sentence')}, {caught:,} of them wrong; "
+        f"{said} {anew}, and the ramp {memorised[RAMP]} %" + end,
         REMOVED: f"of the {int(suspects.sum()):,} suspects {both:,} are wrong, of {count:,} wrong "
         f"sentences in all; a model of four fifths of the sentences says {percent(unseen)} % of "
         "the wrong labels of the last fifth itself" + end,
