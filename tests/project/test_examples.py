@@ -22,6 +22,7 @@ NOT_RUN = {
     "needs a cluster": 5,
     "needs the corpora": 7,
     "needs the rights of root": 1,
+    "takes a night": 1,
     "takes minutes": 1,
 }
 #: Examples in the help of commands that are not run here.
