@@ -16,6 +16,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from dualstruct import (
     DependencyParser,
     FitResult,
     Problem,
+    SequenceTagger,
     Stopping,
     _core,
     fit,
@@ -210,6 +212,31 @@ def threads(corpus: Corpus, repeats: int = 5) -> list[dict[str, Any]]:
     return rows
 
 
+def reading_threads(folder: Path) -> None:
+    """The same for features and for prediction from a file: the best of seven in turn."""
+    for name, preset in (("conll2000", "chunking-small"), ("jnlpba", "ner")):
+        tokens = read_columns(folder / name / "train.txt.xz").tokens
+        extractor = make_extractor(preset)
+        extractor.fit(tokens)
+        work = partial(extractor.transform, tokens)
+        pairs(f"{name}, features", lambda n, work=work: work(threads=n))
+    file = read_columns(folder / "conll2000/train.txt.xz")
+    tagger = SequenceTagger("chunking-small", passes=2).fit(file.tokens, file.labels)
+    pairs("conll2000, predict", lambda n: tagger.set_params(threads=n).predict(file.tokens))
+
+
+def pairs(what: str, work: Callable[[int], Any], repeats: int = 7) -> None:
+    """How long something takes with one thread and with two."""
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(repeats):
+        for n, so_far in seconds.items():
+            begun = time.perf_counter()
+            work(n)
+            so_far.append(time.perf_counter() - begun)
+    one, two = (min(each) for each in seconds.values())
+    print(f"{what}: {1000 * one:.1f} ms wall, two threads {1000 * two:.1f}: {two / one:.2f}")
+
+
 def parser_threads(folder: Path) -> None:
     """The same where decoding is most of the work: three passes of DCD over the trees of EWT."""
     ewt = folder / "ud_english_ewt"
@@ -249,6 +276,7 @@ def main() -> None:
                 rows += cutting_plane_ratios(corpus, C, options.seconds)
         if name == "conll2000" and "threads" in options.parts:
             rows += threads(corpus)
+            reading_threads(options.data)
             parser_threads(options.data)
     options.out.mkdir(exist_ok=True)
     (options.out / "curves.json").write_text(json.dumps(rows, indent=1))
