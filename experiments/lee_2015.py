@@ -9,9 +9,10 @@ its own thread, and the adding is divided among all. What a network would need i
 and stands in the table alone; what a machine needs to get its memory before the first round is not
 counted. θ of BQO is the number of machines, as there. All local problems are solved by one pass of
 DCD a round; the perceptrons mix their weights after every pass. Every strategy has the time that
-BQO takes for its rounds. Not in the paper: BQO as dualstruct has it by default (θ follows what the
-machines have moved, two rounds with inference a pass and rounds without), BQO with this θ alone,
-and second-order trees, whose inference takes most of the time, as it does in the paper.
+BQO takes for its rounds. Not in the paper: BQO as dualstruct has it by default (θ of a weight
+follows from how many machines move it, three rounds with inference a pass and rounds without), BQO
+with this θ alone, and second-order trees, whose inference takes most of the time, as it does in the
+paper.
 """
 
 from __future__ import annotations
