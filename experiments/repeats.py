@@ -218,7 +218,7 @@ def smallest_seen(values: Sequence[float], kind: str) -> str:
     """How large a difference has to be to be seen in runs that differ as these do.
 
     >>> smallest_seen([0.5, -0.4, 0.004, -0.1, 0.2], "difference")
-    '5 runs that differ as these do show a difference of 0.28 or more'
+    '5 runs that differ as these do show a difference of 0.27 or more'
     """
     low, high = bootstrap(np.array(values, dtype=float), median=False)
     least = (high - low) / 2
